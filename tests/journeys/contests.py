@@ -84,7 +84,7 @@ class Contest:
         before = self.run.app.screen
         await self.run.press("p")
         await self.run.see("AS IT WILL BE")
-        compared = cast("OutcomeScreen", self.run.app.screen).view.compared
+        compared = cast("OutcomeScreen", self.run.app.screen).view.contents.compared
         assert compared is not None
         await self.run.press("p")
         assert self.run.app.screen is before

@@ -10,7 +10,7 @@ from octavo.api.places import SpaceRef
 from octavo.documents import links
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.link_following import follow, leave
-from octavo.tui.reader.streaming_page import STILL
+from octavo.tui.reader.pane import STILL
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import MARA, Run, Stage
@@ -41,7 +41,7 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         content.view.go_to_anchor("errors-of-this-endpoint")
         await run.press("f")
         await run.see("type a letter")
-        hints = content.view._hints
+        hints = content.view.spots.hints
         assert hints is not None
         letter = next(label for label, hot in hints.by_label.items() if hot.kind == "note")
         await run.press(*letter)
@@ -152,7 +152,7 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
         follow(screen, LinkFollowed("late", False, "note"))
         screen.view.text_select_all()
         screen.action_copy_text()
-        assert not screen.view.is_whole
+        assert not screen.view.contents.is_whole
         assert {STILL, "What is selected is copied as soon as all of it is read."} <= set(run.said)
         await run.see("Note late", "The note at the end.")
         await run.hear("This is too long to be copied through the terminal: nothing is copied.")

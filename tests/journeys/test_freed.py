@@ -40,7 +40,7 @@ async def a_note(run: Run) -> None:
     assert isinstance(screen, ContentScreen)
     assert screen.pages is not None
     screen.open_page(next(page.id for page in screen.pages.walk() if page.path == "look-up/reference/levels"))
-    await run.until(lambda: screen.view.is_whole)
+    await run.until(lambda: screen.view.contents.is_whole)
     follow(screen, LinkFollowed("gap", False, "note"))
     await run.see("Note gap")
 

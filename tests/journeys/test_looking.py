@@ -20,7 +20,7 @@ async def look(run: Run, page: str) -> None:
     found = next(each for each in screen.pages.walk() if each.path == page)
     screen.open_page(found.id)
     await run.settle()
-    await run.until(lambda: screen.view.is_whole)
+    await run.until(lambda: screen.view.contents.is_whole)
     assert screen.view.document is not None
     figure = next(block for block in screen.view.document.walk() if block.kind == "figure")
     screen.view.focus()

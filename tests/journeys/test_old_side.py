@@ -15,7 +15,7 @@ LAST = "All times in requests and answers are UTC"
 def cursor(run: Run) -> str:
     screen = run.app.screen
     assert isinstance(screen, ChangeRequestScreen)
-    stop = screen.view.cursor_stop()
+    stop = screen.view.cursor.stop()
     return " ".join(stop[3].plain().split()) if stop is not None else ""
 
 

@@ -196,7 +196,9 @@ async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
         await run.gone("OUTLINE")
         await run.press("O", "/", *"read", "enter", "enter")
         await run.see("OUTLINE")
-        await run.until(lambda: "read" in run.app.screen.query_one(PageView).current_anchor, "jump to the heading")
+        await run.until(
+            lambda: "read" in run.app.screen.query_one(PageView).place.current_anchor, "jump to the heading"
+        )
         await run.press("z")
         await run.gone("OUTLINE", "Your first tide")
         await run.press("z")
@@ -231,11 +233,11 @@ async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Sta
         first = aside.outline.key
         await run.press("G")
         await run.until(lambda: aside.outline.key != first, "see the outline follow")
-        assert aside.outline.key == run.app.screen.query_one(PageView).current_anchor
+        assert aside.outline.key == run.app.screen.query_one(PageView).place.current_anchor
         aside.outline.focus()
         await run.press("k")
         chosen = aside.outline.key
-        run.app.screen.query_one(PageView).action_scroll_edge(0)
+        run.app.screen.query_one(PageView).go_to_edge(0)
         await run.settle()
         assert aside.outline.key == chosen
         screen = run.app.screen

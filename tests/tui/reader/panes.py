@@ -8,10 +8,9 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.widget import Widget
 
-from octavo.tui.reader.line_pane import GalleyPane
+from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.record import open_row
-from octavo.tui.reader.table_reading import Tabling
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.widgets.commands import Explaining
 from octavo.tui.widgets.themes import themes
@@ -45,7 +44,7 @@ class PaneApp(Explaining[None], Generic[P]):
     def keep(self, message: Message) -> None:
         self.said.append(message)
 
-    def on_tabling_row_wanted(self, message: Tabling.RowWanted) -> None:
+    def on_page_view_row_wanted(self, message: PageView.RowWanted) -> None:
         open_row(self, message)
 
     on_address_wanted = keep
@@ -57,12 +56,12 @@ class PaneApp(Explaining[None], Generic[P]):
     on_reader_copied = keep
 
 
-def screen(pane: GalleyPane) -> str:
+def screen(pane: Reader) -> str:
     """What the pane shows."""
     return "\n".join(strip.text.rstrip() for strip in (pane.render_line(y) for y in range(pane.size.height)))
 
 
-def bar_at(pane: GalleyPane) -> list[str]:
+def bar_at(pane: Reader) -> list[str]:
     """The lines that have the cursor's bar."""
     rows = [row.strip() for row in screen(pane).split("\n")]
     return [row.removeprefix("▌").strip() for row in rows if row.startswith("▌")]

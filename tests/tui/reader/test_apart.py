@@ -79,9 +79,9 @@ async def test_blocks_of_columns_are_stops_one_column_after_the_other() -> None:
         assert read == [["Left", "first."], ["Left", "second,"], ["Right"], ["Right", "words."]]
         assert cells[0] == cells[1] != cells[2] == cells[3]
         assert len(bars(app.pane)) == 1
-        left = app.pane.standing
+        left = app.pane.place.standing
         app.pane.show(parse("Other."), key="q")
         app.pane.show(parse(COLUMNS), key="p")
-        app.pane.stand(left)
+        app.pane.place.stand(left)
         await pilot.pause()
         assert {cell for _, cell in bars(app.pane)} == cells[3]

@@ -20,11 +20,11 @@ async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
         view.show_markdown(PAGE, title="Long", key="p")
         while "Section 0" not in screen(view):
             await pilot.pause()
-        assert not view.is_whole
+        assert not view.contents.is_whole
         assert view.document is not None
         begun = len(view.document.blocks)
         await pilot.press("G")
-        while not view.is_whole:
+        while not view.contents.is_whole:
             await pilot.pause()
         await pilot.pause()
         assert len(view.document.blocks) > begun
@@ -49,11 +49,11 @@ async def test_a_heading_comes_to_stand_at_the_top_though_what_is_below_it_is_no
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane
         view.show_markdown(PAGE, title="Long", key="p")
-        assert not view.is_whole
+        assert not view.contents.is_whole
         assert view.document is not None
         last = view.document.headings[-1]
         assert view.go_to_anchor(last.anchor)
-        while not view.is_whole:
+        while not view.contents.is_whole:
             await pilot.pause()
         assert last.title in screen(view).splitlines()[1]
 
@@ -63,12 +63,12 @@ async def test_what_is_asked_of_a_page_that_is_still_being_read_is_found_once_it
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane
         view.show_markdown(ARRIVING, title="Long", key="p")
-        assert not view.is_whole
+        assert not view.contents.is_whole
         assert not view.go_to_anchor("the-last-of-all")
-        assert view.find("needle") == 0
-        while not view.is_whole or view.finding == "searching":
+        assert view.finder.find("needle") == 0
+        while not view.contents.is_whole or view.finder.finding == "searching":
             await pilot.pause()
-        assert view.finding == "1 found"
+        assert view.finder.finding == "1 found"
         assert "The last of all" in screen(view)
 
 

@@ -187,10 +187,10 @@ async def test_the_cursor_stays_on_show_when_what_is_above_it_gets_longer(opened
     async with app.run_test(size=(60, 14)) as pilot:
         app.pane.show_markdown(f"{hidden if opened else tall}\n\nBelow it.", key="p")
         await pilot.pause()
-        app.pane.put_cursor(app.pane.visible_stops()[-1])
+        app.pane.cursor.put(app.pane.cursor.visible_stops()[-1])
         assert bar_at(app.pane) == ["Below it."]
         if opened:
-            app.pane.open_spot(app.pane.visible_hot_spots()[0], outside=False)
+            app.pane.open_spot(app.pane.spots.visible()[0], outside=False)
         async with asyncio.timeout(10):
             while "Below it." in screen(app.pane):
                 await pilot.pause(0.02)

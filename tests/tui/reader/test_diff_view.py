@@ -21,6 +21,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_lines import Answer, ThreadLine
+from octavo.tui.widgets.commands import active_commands
 from tests.tui.reader.panes import PaneApp, bar_at, screen
 from tests.tui.reader.picture import check, text_of
 
@@ -131,16 +132,16 @@ async def test_changes_are_reached_in_both_directions_and_counted() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         show(app)
-        assert app.pane.change_count == 9
+        assert app.pane.contents.change_count == 9
         await pilot.pause()
-        seen = [app.pane.change_number]
+        seen = [app.pane.navigation.change_number]
         for _ in range(8):
             await pilot.press("n")
-            seen.append(app.pane.change_number)
+            seen.append(app.pane.navigation.change_number)
         assert seen == [1, 2, 3, 4, 5, 6, 7, 8, 9]
         assert app.pane.facts == "change 9 of 9"
         await pilot.press("N")
-        assert app.pane.change_number == 8
+        assert app.pane.navigation.change_number == 8
 
 
 async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lies() -> None:
@@ -164,7 +165,7 @@ async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lie
         await pilot.pause()
         await pilot.resize_terminal(50, 17)
         await pilot.pause()
-        assert app.pane.change_number == 1
+        assert app.pane.navigation.change_number == 1
 
 
 async def test_a_page_without_a_change_is_met_at_its_first_open_thread() -> None:
@@ -232,8 +233,9 @@ async def test_a_comment_is_about_the_new_block_and_never_about_a_fold() -> None
         show(app)
         await pilot.pause()
         await pilot.press("g")
-        assert app.pane.check_action("comment", ()) is None
-        assert "block of the page" in (app.pane.why_not("comment", ()) or "")
+        comment = next(each for each in active_commands(app.screen) if each.id == "diff.comment")
+        assert not comment.enabled
+        assert "block of the page" in (comment.reason or "")
         await pilot.press("n", "c")
         chosen = [each.block.key for each in app.said if isinstance(each, Reader.BlockChosen)]
         assert chosen == [key_of("You can")]
@@ -257,7 +259,7 @@ async def test_words_are_found_in_what_is_shown() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         show(app)
         await pilot.press("slash", *"acme", "enter")
-        assert app.pane.finding == "1 of 1"
+        assert app.pane.finder.finding == "1 of 1"
         assert "X-Acme-Signature" in screen(app.pane)
 
 
@@ -295,21 +297,21 @@ async def test_one_comes_back_to_a_page_where_one_left_it_also_in_another_run() 
         show(app)
         await pilot.pause()
         assert screen(app.pane) == place
-        assert list(app.pane.places) == ["p"], "nobody went anywhere on the other page"
-        places = json.loads(json.dumps(app.pane.places))
+        assert list(app.pane.navigation.places) == ["p"], "nobody went anywhere on the other page"
+        places = json.loads(json.dumps(app.pane.navigation.places))
     again = view_app()
-    again.pane.places = {key: ReadingPosition(*place) for key, place in places.items()}
+    again.pane.navigation.places = {key: ReadingPosition(*place) for key, place in places.items()}
     async with again.run_test(size=(100, 12)) as pilot:
         show(again, You_can=[THREAD])
         await pilot.pause()
         assert bar_at(again.pane) == cursor
         await pilot.press("j")
-        again.pane.places["p"] = ReadingPosition("gone meanwhile", 3)
+        again.pane.navigation.places["p"] = ReadingPosition("gone meanwhile", 3)
         again.pane.clear()
-        again.pane.places["p"] = ReadingPosition("gone meanwhile", 3)
+        again.pane.navigation.places["p"] = ReadingPosition("gone meanwhile", 3)
         show(again)
         await pilot.pause()
-        assert again.pane.change_number == 1
+        assert again.pane.navigation.change_number == 1
 
 
 @pytest.mark.parametrize("keys", [(), ("vertical_line",)])

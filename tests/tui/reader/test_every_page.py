@@ -66,19 +66,19 @@ async def test_keys_reach_all_that_can_be_opened() -> None:
             app.pane.reset()
             await pilot.pause()
             every = {(hot.kind, hot.target, hot.spot.index) for hot in layout_of(document).hots}
-            stops = [stop for unit in range(len(app.pane.galley)) for stop in app.pane.stops_of(unit)]
+            stops = [stop for unit in range(len(app.pane.galley)) for stop in app.pane.cursor.stops_of(unit)]
             lines = [line for unit in range(len(app.pane.galley)) for line in app.pane.galley.lines(unit)]
-            hot = {id(app.pane.block_at(line, hot.start)) for line in lines for hot in hot_spots_of([line])}
+            hot = {id(app.pane.contents.block_at(line, hot.start)) for line in lines for hot in hot_spots_of([line])}
             assert {id(stop[3]) for stop in stops} >= hot
             by_letter: set[tuple[str, str, int]] = set()
             for _ in range(200):
-                hints = Hints(app.pane.visible_hot_spots())
+                hints = Hints(app.pane.spots.visible())
                 by_letter |= {(hot.kind, hot.target, hot.spot.index) for hot in hints.by_label.values()}
                 if app.pane.scroll_offset.y >= app.pane.galley.total - app.pane.rows:
                     break
-                app.pane.action_scroll_page(1)
+                app.pane.viewport.go_by_page(1)
             assert by_letter == every, path.stem
-            app.pane.action_scroll_edge(0)
+            app.pane.go_to_edge(0)
             for _ in stops:
-                app.pane.action_move_cursor(1)
-            assert app.pane.cursor_stop() == stops[-1], path.stem
+                app.pane.cursor.move(1)
+            assert app.pane.cursor.stop() == stops[-1], path.stem

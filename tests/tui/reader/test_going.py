@@ -28,8 +28,8 @@ async def test_a_change_is_brought_to_a_third_of_the_pane_unless_it_is_in_view()
     app = PaneApp(DiffView())
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
-        app.pane.unfolding.step = 4
-        app.pane.make_units()
+        app.pane.contents.unfolding.step = 4
+        app.pane.contents.making.make()
         assert app.pane.scroll_offset.y == 0
         await pilot.press("n")
         before = app.pane.scroll_offset.y

@@ -6,16 +6,16 @@ import pytest
 from rich.style import Style
 
 from octavo.documents.parse import parse
-from octavo.tui.reader.line_pane import GalleyPane
 from octavo.tui.reader.link_hints import chip_of, labels
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_pane import Reader
 from tests.tui.reader.panes import PaneApp, links, screen
 
 TWO = "See [the guide](guide.md), or the [list](list.md).\n"
 MANY = "\n".join(f"* [entry {number}](page-{number}.md)" for number in range(24))
 
 
-def style_at(pane: GalleyPane, text: str) -> Style:
+def style_at(pane: Reader, text: str) -> Style:
     """How the first cell of `text` looks on the pane."""
     for y in range(pane.size.height):
         strip = pane.render_line(y)
@@ -86,7 +86,7 @@ async def test_a_link_behind_the_find_line_has_no_letter() -> None:
     async with app.run_test(size=(80, 6)) as pilot:
         app.pane.show(parse(MANY), title="", key="p")
         await pilot.press("slash", *"entry", "enter", "g", "f")
-        assert len(app.pane.visible_hot_spots()) == 5
+        assert len(app.pane.spots.visible()) == 5
 
 
 async def test_where_nothing_can_be_opened_the_key_says_so() -> None:
@@ -104,7 +104,7 @@ async def test_scrolling_takes_the_letters_away() -> None:
         app.pane.show(parse(MANY), title="", key="p")
         await pilot.press("f")
         assert app.pane.is_typing
-        app.pane.action_scroll_lines(2)
+        app.pane.viewport.go_by(2)
         assert not app.pane.is_typing
 
 

@@ -149,9 +149,9 @@ async def test_the_diff_of_a_page_that_came_as_one_block_is_set_in_slices() -> N
         await pilot.press("n")
         assert "item 0" in screen(app.pane)
         await pilot.press("G", "\\")
-        while not app.pane.shows_source:
+        while not app.pane.contents.shows_source:
             await pilot.pause()
-        assert all(len(unit.lines) < 200 for unit in app.pane.changed.units)
+        assert all(len(unit.lines) < 200 for unit in app.pane.contents.changed.units)
         assert "item 0" in screen(app.pane)
 
 
@@ -229,11 +229,11 @@ async def test_a_diff_stays_on_show_until_the_units_of_another_are_made() -> Non
             await pilot.press("minus")
         before = len(app.pane.galley)
         assert before < 100
-        app.pane.unfolding.step = 4
-        app.pane.make_units()
-        assert app.pane.is_making
+        app.pane.contents.unfolding.step = 4
+        app.pane.contents.making.make()
+        assert app.pane.contents.making.is_making
         assert len(app.pane.galley) == before
-        while app.pane.is_making:
+        while app.pane.contents.making.is_making:
             await pilot.pause(0.01)
         assert len(app.pane.galley) > 2000
-        assert app.pane.change_count == 30
+        assert app.pane.contents.change_count == 30

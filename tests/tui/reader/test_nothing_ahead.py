@@ -5,6 +5,7 @@ from __future__ import annotations
 from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.prefetch import Prefetch
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.thread_lines import ThreadLine
 from tests.tui.reader.panes import PaneApp, screen
@@ -14,14 +15,21 @@ WORDS = "Wide words wander wearily westward while weather worsens. " * 4
 PAGE = "\n\n".join(f"## Part {number}\n\n{WORDS}\n\n- one\n- two\n\n> quoted" for number in range(30))
 
 
-class BusyPage(PageView):
+class Busy(Prefetch):
     def set_ahead(self, seconds: float) -> bool:
-        return not self.galley.unset
+        return not self.pane.galley.unset
+
+
+class BusyPage(PageView):
+    def __init__(self) -> None:
+        super().__init__()
+        self.prefetch = Busy(self, self.viewport, self.painter)
 
 
 class BusyDiff(DiffView):
-    def set_ahead(self, seconds: float) -> bool:
-        return not self.galley.unset
+    def __init__(self) -> None:
+        super().__init__()
+        self.prefetch = Busy(self, self.viewport, self.painter)
 
 
 async def test_back_from_the_source_and_to_the_top_one_is_at_the_top() -> None:
@@ -47,7 +55,7 @@ async def test_what_is_come_upon_above_comes_line_by_line() -> None:
         app.pane.reset()
         for _ in range(30):
             first, second = screen(app.pane).split("\n")[:2]
-            app.pane.go_by(-1)
+            app.pane.viewport.go_by(-1)
             await pilot.pause()
             assert screen(app.pane).split("\n")[1] == first, second
 

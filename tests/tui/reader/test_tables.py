@@ -8,7 +8,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.record import RecordSheet, RecordView
+from octavo.tui.reader.record import RecordSheet
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.table_records import as_text
@@ -35,9 +35,9 @@ TYPED = """\
 """
 
 
-def sheet(app: PaneApp[PageView]) -> RecordView:
+def sheet(app: PaneApp[PageView]) -> PageView:
     assert isinstance(app.screen, RecordSheet)
-    return app.screen.query_one(RecordView)
+    return app.screen.query_one(PageView)
 
 
 async def test_the_cursor_stands_on_a_row_and_a_comment_is_about_it() -> None:
@@ -129,7 +129,7 @@ async def test_a_head_of_several_lines_stays_too_and_hides_no_cursor() -> None:
             assert shown[: len(above)] == above
             assert bar_at(app.pane)[0].startswith("name")
         ground = app.pane.look.panel.bgcolor
-        painted = app.pane.paint()[: len(above)]
+        painted = app.pane.painter.paint()[: len(above)]
         wide = [
             sum(part.cell_length for part in strip if part.style and part.style.bgcolor == ground) for strip in painted
         ]

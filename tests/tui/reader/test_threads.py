@@ -114,10 +114,10 @@ async def test_the_heading_one_reads_below_is_known() -> None:
     page = "# Top\n\nintro\n\n## First\n\none\n\n<details>\n<summary>More</summary>\n\n### Inner\n\ntwo\n\n</details>\n\nend"
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(parse(page), title="Top", key="p")
-        found = [app.pane.current_anchor]
+        found = [app.pane.place.current_anchor]
         for _ in range(4):
             await pilot.press("right_parenthesis")
-            found.append(app.pane.current_anchor)
+            found.append(app.pane.place.current_anchor)
         assert bar_at(app.pane) == ["end"]
         assert found == ["top", "first", "first", "first", "inner"]
 
@@ -127,12 +127,12 @@ async def test_at_the_end_the_last_heading_is_the_one_one_reads_below() -> None:
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse("\n\n".join(f"## H{number}\n\nwords" for number in range(5))), title="Top", key="p")
         await pilot.press(*"jjjjjjjjjjjjjjjjjjjjjjjjj")
-        assert app.pane.current_anchor == "h4"
+        assert app.pane.place.current_anchor == "h4"
         await pilot.press("left_parenthesis")
         await pilot.press("g", "G")
-        assert (bar_at(app.pane), app.pane.current_anchor) == (["words"], "h4")
+        assert (bar_at(app.pane), app.pane.place.current_anchor) == (["words"], "h4")
         await pilot.press("left_parenthesis", "left_parenthesis")
-        assert app.pane.current_anchor == "h3", "the cursor, where one put it"
+        assert app.pane.place.current_anchor == "h3", "the cursor, where one put it"
 
 
 async def test_the_heading_that_is_the_title_is_at_the_top() -> None:

@@ -135,7 +135,7 @@ async def test_what_is_folded_around_them_is_shown_and_folded_again() -> None:
         await pilot.pause()
         assert "For three days" not in screen(shown.pane)
         await pilot.press("=")
-        shown.pane.action_scroll_edge(0)
+        await pilot.press("g")
         assert "For three days" in screen(shown.pane)
         await pilot.press("=")
         assert "For three days" not in screen(shown.pane)

@@ -102,11 +102,11 @@ async def test_finding_opens_what_is_folded_and_counts() -> None:
         assert "A needle in here." in screen(view)
         await pilot.press("enter", "n")
         assert "second needle" in screen(view)
-        assert view.finding == "2 of 2"
+        assert view.finder.finding == "2 of 2"
         await pilot.press("n")
-        assert view.finding == "1 of 2"
+        assert view.finder.finding == "1 of 2"
         await pilot.press("N", "escape")
-        assert view.finding == ""
+        assert view.finder.finding == ""
 
 
 async def test_finding_nothing_says_so_and_leaves_the_place() -> None:
@@ -130,7 +130,7 @@ async def test_what_is_pasted_into_the_find_line_is_found() -> None:
         await pilot.press("slash")
         app.pane.post_message(Paste("second\nparagraph"))
         await pilot.pause()
-        assert app.pane.finding == "1 of 1"
+        assert app.pane.finder.finding == "1 of 1"
 
 
 async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
@@ -139,7 +139,7 @@ async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
     async with app.run_test(size=(80, 60)) as pilot:
         app.pane.show(parse(page), title="Retries", key="p")
         await pilot.pause()
-        hot = next(hot for hot in app.pane.visible_hot_spots() if hot.kind == "tab" and hot.spot.index == 1)
+        hot = next(hot for hot in app.pane.spots.visible() if hot.kind == "tab" and hot.spot.index == 1)
         await pilot.click(PageView, offset=(hot.start + 1, hot.line))
         assert "second needle" in screen(app.pane)
         assert "other second needle" in screen(app.pane)
@@ -159,8 +159,8 @@ async def test_what_is_opened_and_the_place_stay_over_a_reload() -> None:
     async with app.run_test(size=(80, 10)) as pilot:
         view = app.pane
         view.show(parse(PAGE + LONG), title="Retries", key="p")
-        view.find("A needle")
-        view.find("")
+        view.finder.find("A needle")
+        view.finder.find("")
         before = screen(view)
         assert "A needle in here." in before
         view.show(parse(PAGE.replace("Second", "Another") + LONG), title="Retries", key="p")
@@ -250,7 +250,7 @@ async def test_the_cursor_stays_on_show_in_a_smaller_terminal(size: tuple[int, i
         while app.pane.size != size:
             await pilot.pause()
         app.pane._resized()
-        assert app.pane.cursor_stop() in app.pane.visible_stops()
+        assert app.pane.cursor.stop() in app.pane.cursor.visible_stops()
         assert bar_at(app.pane) != []
 
 
@@ -294,14 +294,13 @@ async def test_the_source_is_that_of_the_block_under_the_cursor() -> None:
             ("Paragraph 150 says a little.", "Paragraph 150 says a little."),
             ("two", "* one **two**"),
         ):
-            app.pane.action_find()
-            await pilot.press(*there, "enter", "escape")
-            where = app.pane.cursor_stop()
+            await pilot.press("slash", *there, "enter", "escape")
+            where = app.pane.cursor.stop()
             await pilot.press("backslash", "y")
             assert app.clipboard == written
             assert written in screen(app.pane)
             await pilot.press("backslash")
-            assert app.pane.cursor_stop() == where
+            assert app.pane.cursor.stop() == where
             assert there in screen(app.pane)
         await pilot.press("backslash", "g", "backslash")
         assert "Section 0" in screen(app.pane), "where one went in the source"
@@ -410,7 +409,7 @@ async def test_threads_are_marked_in_hardly_any_room() -> None:
         for width in (3, 2, 1):
             await pilot.resize_terminal(width, 4)
             await pilot.press("t", "T")
-            assert {strip.cell_length for strip in app.pane.paint()} == {width - 1}
+            assert {strip.cell_length for strip in app.pane.painter.paint()} == {width - 1}
 
 
 @pytest.mark.parametrize("size", [(12, 4), (20, 10), (200, 60)])

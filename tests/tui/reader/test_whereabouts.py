@@ -36,31 +36,31 @@ async def test_one_stands_where_one_was_on_a_page_whose_blocks_are_still_to_come
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane
-        view.come_back("p", ReadingPosition(key_of("Paragraph 1800 says a little of what there is to say."), 5))
+        view.place.come_back("p", ReadingPosition(key_of("Paragraph 1800 says a little of what there is to say."), 5))
         view.show_markdown(LONG, title="Long", key="p")
-        while not view.is_whole:
+        while not view.contents.is_whole:
             await pilot.pause()
         await pilot.pause()
         assert bar_at(view) == ["Paragraph 1800 says a little of what there is to say."]
         assert screen(view).split("\n")[5].startswith("▌")
-        here = view.whereabouts
+        here = view.place.whereabouts
         view.show_markdown("Another page.", key="q")
-        assert view.whereabouts is None
-        view.come_back("p", here)
+        assert view.place.whereabouts is None
+        view.place.come_back("p", here)
         view.show(parse(LONG), title="Long", key="p")
-        assert view.whereabouts == here
+        assert view.place.whereabouts == here
         await pilot.press("g")
-        assert view.whereabouts is None
+        assert view.place.whereabouts is None
 
 
 async def test_who_moves_before_the_place_is_read_stays_there() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane
-        view.come_back("p", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5))
+        view.place.come_back("p", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5))
         view.show_markdown(LONG, title="Long", key="p")
-        view.go(4)
-        while not view.is_whole:
+        view.viewport.go(4)
+        while not view.contents.is_whole:
             await pilot.pause()
         await pilot.pause()
         assert view.scroll_offset.y == 4
@@ -70,11 +70,11 @@ async def test_what_hides_the_place_is_opened_and_a_place_that_is_gone_is_the_to
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane
-        view.come_back("p", ReadingPosition(key_of("Inner words.", FOLDED), -40))
+        view.place.come_back("p", ReadingPosition(key_of("Inner words.", FOLDED), -40))
         view.show(parse(FOLDED), key="p")
         await pilot.pause()
         assert bar_at(view) == ["│ Inner words."]
-        view.come_back("q", ReadingPosition("gone", 3))
+        view.place.come_back("q", ReadingPosition("gone", 3))
         view.show(parse(LONG), key="q")
         assert view.scroll_offset.y == 0
-        assert view.whereabouts is None
+        assert view.place.whereabouts is None

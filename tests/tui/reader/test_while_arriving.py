@@ -17,8 +17,8 @@ from textual.selection import Selection
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader import streaming_page
-from octavo.tui.reader.opening import PageState
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_place import PageState
 from octavo.tui.reader.text_selection import CopiedLater, CopiesLater, Gathering
 from octavo.tui.render.painting import words_between
 from octavo.tui.render.reading_position import ReadingPosition
@@ -57,14 +57,14 @@ async def begun(
         async with app.run_test(size=size) as pilot:
             app.pane.show_markdown(markdown, title="Long", key="p")
             await pilot.pause()
-            assert not app.pane.is_whole
+            assert not app.pane.contents.is_whole
             yield app, pilot
 
 
 async def read(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
     """Let the page be read to its end."""
     app.pane.held = False
-    while not app.pane.is_whole:
+    while not app.pane.contents.is_whole:
         await pilot.pause()
     await pilot.pause()
 
@@ -152,7 +152,7 @@ async def test_a_heading_of_another_page_that_is_nowhere_is_called_so_unless_one
     for keys, said in (((), ["This page has no heading “other”: it may have got another name."]), (("j",), [])):
         async with begun() as (app, pilot):
             assert not app.pane.go_to_anchor("#other")
-            app.pane.miss("#other")
+            app.pane.place.miss("#other")
             assert app.explained == []
             await pilot.press(*keys)
             await read(app, pilot)
@@ -210,7 +210,7 @@ async def test_another_text_of_a_page_half_read_takes_its_place_when_it_is_read(
         here = screen(app.pane)
         app.pane.show_markdown(OTHER, title="Long", key="p")
         app.pane.held = False
-        while not app.pane.is_whole:
+        while not app.pane.contents.is_whole:
             assert screen(app.pane) == here
             await pilot.pause()
         await pilot.pause()
@@ -288,7 +288,7 @@ async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selecti
         at_once = app.pane.get_selection(selection)
         slices = Gathering(selection, app.pane.galley)
         count = 0
-        while not slices.go_on(app.pane.margin_of, 0.0):
+        while not slices.go_on(app.pane.contents.margin_of, 0.0):
             count += 1
         assert count
         assert at_once is not None
@@ -296,7 +296,7 @@ async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selecti
         start, end = selection
         wanted = words_between(
             rows[start.y if start else 0 : end.y + 1 if end else None],
-            app.pane.margin,
+            app.pane.contents.margin,
             (0, start.x) if start else None,
             (end.y - (start.y if start else 0), end.x) if end else None,
         )
@@ -308,7 +308,7 @@ async def test_neither_a_copy_of_a_long_page_nor_a_note_holds_the_keys() -> None
     async with app.run_test(size=(80, 20)):
         app.pane.show_markdown("Once.[^late]\n\n" + made_page(400_000) + "\n\n[^late]: The note.\n", key="p")
         begins = time.perf_counter()
-        app.pane.with_note("late", lambda note: None)
+        app.pane.place.with_note("late", lambda note: None)
         with pytest.raises(CopiedLater):
             app.pane.get_selection(Selection(None, None))
         assert time.perf_counter() - begins < 0.15
@@ -332,7 +332,7 @@ async def test_who_looks_at_the_source_is_not_brought_back_to_the_page() -> None
         assert not app.pane.go_to_anchor("section-70")
         await pilot.press("backslash")
         await read(app, pilot)
-        assert app.pane.shows_source
+        assert app.pane.contents.shows_source
         assert app.pane.scroll_offset.y == 0
 
 
@@ -340,9 +340,9 @@ async def test_the_source_comes_though_a_place_is_still_awaited() -> None:
     async with begun() as (app, pilot):
         assert app.pane.go_to_anchor("section-5")
         await pilot.press("backslash")
-        assert app.pane.shows_source
+        assert app.pane.contents.shows_source
         await read(app, pilot)
-        assert app.pane.shows_source
+        assert app.pane.contents.shows_source
 
 
 async def test_a_page_that_is_hidden_is_read_to_its_end_and_is_whole_when_it_is_shown() -> None:
@@ -420,9 +420,9 @@ async def test_resizing_while_a_page_is_read_loses_nothing() -> None:
 async def test_words_that_come_late_are_found_and_gone_to_and_nobody_is_moved() -> None:
     async with begun() as (app, pilot):
         await pilot.press("slash", *"graph 79", "enter")
-        assert app.pane.finding == "not found"
+        assert app.pane.finder.finding == "not found"
         await read(app, pilot)
-        assert app.pane.finding == "1 found"
+        assert app.pane.finder.finding == "1 found"
         await pilot.press("n")
         assert "Paragraph 79" in screen(app.pane)
 
@@ -462,7 +462,7 @@ async def test_who_goes_to_another_page_and_back_sees_it_whole() -> None:
 async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_for_meanwhile() -> None:
     key = next(block.key for block in parse(PAGE).blocks if block.plain() == "Paragraph 70 says a little.")
     async with begun() as (app, pilot):
-        app.pane.come_back("q", ReadingPosition(key, 5))
+        app.pane.place.come_back("q", ReadingPosition(key, 5))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(streaming_page, "TO_PLACE", 0.0)
             app.pane.show_markdown(PAGE, title="Long", key="q")
@@ -476,7 +476,7 @@ async def left_at_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> PageState:
     await read(app, pilot)
     app.pane.go_to_anchor("section-70")
     await pilot.press(")")
-    return app.pane.standing
+    return app.pane.place.standing
 
 
 async def test_who_goes_back_to_a_page_stands_where_one_stood_once_that_is_read() -> None:
@@ -487,11 +487,11 @@ async def test_who_goes_back_to_a_page_stands_where_one_stood_once_that_is_read(
         await pilot.pause()
         app.pane.held = True
         app.pane.show_markdown(PAGE, title="Long", key="p")
-        app.pane.stand(standing)
+        app.pane.place.stand(standing)
         await pilot.pause()
         assert "Section 0" in screen(app.pane)
-        assert app.pane.standing == standing
-        assert app.pane.whereabouts is not None
+        assert app.pane.place.standing == standing
+        assert app.pane.place.whereabouts is not None
         await read(app, pilot)
         assert screen(app.pane) == here
 
@@ -502,10 +502,10 @@ async def test_who_goes_back_to_a_page_and_moves_before_it_is_read_is_not_brough
         app.pane.show_markdown(OTHER, title="Other", key="q")
         app.pane.held = True
         app.pane.show_markdown(PAGE, title="Long", key="p")
-        app.pane.stand(standing)
+        app.pane.place.stand(standing)
         await pilot.press("j", "j", ")")
         here = screen(app.pane)
-        assert app.pane.standing != standing
+        assert app.pane.place.standing != standing
         await read(app, pilot)
         assert screen(app.pane).split("\n")[:8] == here.split("\n")[:8]
 
@@ -515,11 +515,11 @@ async def test_who_goes_back_and_on_to_yet_another_page_is_at_its_top() -> None:
         standing = await left_at_70(app, pilot)
         app.pane.held = True
         app.pane.show_markdown(OTHER, title="Other", key="q")
-        app.pane.stand(standing)
+        app.pane.place.stand(standing)
         app.pane.show_markdown(PAGE, title="Long", key="r")
         await read(app, pilot)
         assert app.pane.scroll_offset.y == 0
-        assert app.pane.cursor is None
+        assert app.pane.cursor.at is None
 
 
 WITH_NOTE = "Said once.[^late]\n\n" + PAGE + "\n\n[^late]: The note.\n"
@@ -533,7 +533,7 @@ async def test_a_note_that_is_not_read_yet_is_waited_for_unless_one_moves(
 ) -> None:
     shown: list[Block | None] = []
     async with begun(WITH_NOTE) as (app, pilot):
-        app.pane.with_note(label, shown.append)
+        app.pane.place.with_note(label, shown.append)
         assert app.explained == ["The rest of this page is still being read."]
         await pilot.press(*keys)
         assert shown == []
@@ -541,14 +541,14 @@ async def test_a_note_that_is_not_read_yet_is_waited_for_unless_one_moves(
         words = [note and note.plain().strip() for note in shown]
         assert words == found
         shown.clear()
-        app.pane.with_note("late", shown.append)
-        assert shown == [app.pane.note("late")]
+        app.pane.place.with_note("late", shown.append)
+        assert shown == [app.pane.contents.note("late")]
 
 
 async def test_of_a_note_and_a_heading_the_one_asked_for_last_is_waited_for() -> None:
     shown: list[Block | None] = []
     async with begun(WITH_NOTE) as (app, pilot):
-        app.pane.with_note("late", shown.append)
+        app.pane.place.with_note("late", shown.append)
         assert not app.pane.go_to_anchor("section-70")
         await read(app, pilot)
         assert "Section 70" in top(app.pane, 1)

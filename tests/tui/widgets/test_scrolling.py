@@ -65,7 +65,7 @@ async def test_a_click_beside_the_thumb_goes_a_page_on() -> None:
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.pause()
         app.pane.show_markdown("\n\n".join(f"Paragraph {number} of the page." for number in range(60)))
-        while not (app.pane.is_whole and app.pane.vertical_scrollbar.display):
+        while not (app.pane.contents.is_whole and app.pane.vertical_scrollbar.display):
             await pilot.pause()
         await pilot.pause()
         await pilot.click(app.pane.vertical_scrollbar, offset=(0, 19))

@@ -50,7 +50,7 @@ def edit_held(app: Shell, entry: Entry) -> None:
     """Change the words of a held comment; it stays held."""
     from octavo.tui.comments.composer import Composer
     from octavo.tui.comments.people import People
-    from octavo.tui.reader.markdown_preview import Preview
+    from octavo.tui.reader.markdown_preview import preview
 
     place = f"held {entry.id}"
     kept, state = DialogDraft(app, place, entry.words), app.session.state
@@ -70,7 +70,7 @@ def edit_held(app: Shell, entry: Entry) -> None:
         save_draft_now=kept.save_now,
         trouble=lambda: state.trouble,
         verb="keep it held",
-        preview=Preview,
+        preview=preview,
         editing_folder=app.settings.state_folder / "editing",
         people=People(app, entry.at),
     )

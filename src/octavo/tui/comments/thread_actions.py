@@ -271,7 +271,7 @@ def compose(
     It is the draft of `place` until then, and begins as `start`. `source` is what a suggested wording begins with."""
     from octavo.tui.comments.composer import Composer
     from octavo.tui.comments.people import People
-    from octavo.tui.reader.markdown_preview import Preview
+    from octavo.tui.reader.markdown_preview import preview
     from octavo.tui.terminal.external_editor import About
 
     kept, state = DialogDraft(app, place, start), app.session.state
@@ -289,7 +289,7 @@ def compose(
         save_draft=kept.save,
         save_draft_now=kept.save_now,
         trouble=lambda: state.trouble,
-        preview=Preview,
+        preview=preview,
         editing_folder=app.settings.state_folder / "editing",
         about=About(title, place, state.namespace),
         people=People(app, at),

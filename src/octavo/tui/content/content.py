@@ -27,11 +27,10 @@ from octavo.tui.content.spaces import Spaces
 from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_following import copy_address, follow, follow_link_page
 from octavo.tui.reader.link_names import name_again, name_targets
-from octavo.tui.reader.opening import UNSEEN, PageState
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.reading_place import UNSEEN, PageState
 from octavo.tui.reader.showing_pages import show_page
-from octavo.tui.reader.table_reading import Tabling
 from octavo.tui.reader.text_selection import CopiesLater
 from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.shell.page_queries import page_to_read
@@ -183,7 +182,7 @@ class ContentScreen(View, CopiesLater):
 
     @property
     def here(self) -> Visit | None:
-        standing = self._wanted_standing or (self.view.standing if self._in_view else UNSEEN)
+        standing = self._wanted_standing or (self.view.place.standing if self._in_view else UNSEEN)
         return Visit(self.space.id, self.page.id, standing) if self.space and self.page else None
 
     def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
@@ -201,7 +200,9 @@ class ContentScreen(View, CopiesLater):
     def is_page_on_show(self) -> bool:
         """Whether the page is on show with nothing over it or in it that a start would not show."""
         covered = (
-            any(notices.display for notices in self.query(Notices)) or self.view.is_typing or self.view.shows_source
+            any(notices.display for notices in self.query(Notices))
+            or self.view.is_typing
+            or self.view.contents.shows_source
         )
         return self.here is not None and self.view.key == self._page_key and not covered
 
@@ -335,7 +336,7 @@ class ContentScreen(View, CopiesLater):
         else:
             self._troubles.pop("page", None)
             anew = anchor or standing is not None or from_top
-            self.view.come_back(self._page_key, None if anew else self.history.places.on(self._page_key))
+            self.view.place.come_back(self._page_key, None if anew else self.history.places.on(self._page_key))
             self.view.wait_for(page.title)
             self.follow("page", op, self._show_page)
             if not self._in_view:
@@ -357,7 +358,7 @@ class ContentScreen(View, CopiesLater):
         if snapshot.value is not None:
             self.page = snapshot.value
             name_targets(self)
-            self.view.is_latest = not snapshot.loading
+            self.view.place.is_latest = not snapshot.loading
             show_page(self.view, snapshot.value, self._page_key)
             self._draw_threads()
             self._go_to_anchor()
@@ -371,13 +372,13 @@ class ContentScreen(View, CopiesLater):
         if self._in_view:  # on the page before there is no such place
             standing, self._wanted_standing, anchor, self._anchor = self._wanted_standing, None, self._anchor, ""
             if standing is not None:
-                self.view.stand(standing)
+                self.view.place.stand(standing)
             if anchor and not self.view.go_to_anchor(anchor) and anchor.startswith("#"):
-                self.view.miss(anchor)
+                self.view.place.miss(anchor)
 
     @on(PageView.Moved)
     def say_where(self) -> None:
-        self.aside.follow(self.view.current_anchor)
+        self.aside.follow(self.view.place.current_anchor)
         if self.space is None:
             self.status("Content")
             return
@@ -406,10 +407,12 @@ class ContentScreen(View, CopiesLater):
     def _draw_threads(self) -> None:
         if self.page is not None and self.view.document is not None and self._in_view:
             threads = self.page_threads()
-            self.hanging = self.hanging.on(self.view.document, whole=self.view.is_whole)
+            self.hanging = self.hanging.on(self.view.document, whole=self.view.contents.is_whole)
             self.view.set_threads(self.hanging.likely(threads))
             known = threads if self._threads_known else None
-            self.aside.show(self.view.document, known, self.page, whole=self.view.is_whole, since=self.hanging.since)
+            self.aside.show(
+                self.view.document, known, self.page, whole=self.view.contents.is_whole, since=self.hanging.since
+            )
         if trouble := self._troubles.get("threads"):
             self.aside.fail_threads(trouble)
 
@@ -425,7 +428,7 @@ class ContentScreen(View, CopiesLater):
 
     @property
     def block_on_show(self) -> Block | None:
-        stop = self.view.cursor_stop() if self._in_view else None
+        stop = self.view.cursor.stop() if self._in_view else None
         return stop[3] if stop else None
 
     def threads_on(self, block: Block) -> list[Comment]:
@@ -502,8 +505,8 @@ class ContentScreen(View, CopiesLater):
     def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
         self.page_discussion.open_thread_on(message.block)
 
-    @on(Tabling.RowWanted)
-    def _row_wanted(self, message: Tabling.RowWanted) -> None:
+    @on(PageView.RowWanted)
+    def _row_wanted(self, message: PageView.RowWanted) -> None:
         from octavo.tui.reader.record import open_row  # the first screen does without
 
         open_row(self.app, message)

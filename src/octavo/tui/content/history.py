@@ -48,7 +48,7 @@ class ReadingHistory:
             self._keeping.stop()
             self._keeping = None
         if not is_closing(self._screen) and self._view.document is not None:
-            self.places.keep(self._view.key, self._view.whereabouts)
+            self.places.keep(self._view.key, self._view.place.whereabouts)
 
     @property
     def _view(self) -> PageView:

@@ -28,7 +28,6 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.record import open_row
 from octavo.tui.reader.showing_pages import show_page
-from octavo.tui.reader.table_reading import Tabling
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, Targets
 from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
@@ -137,7 +136,7 @@ class PageHistoryScreen(View):
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if (tree := snapshot.value) is not None and tree is not self._tree:
             view, self._tree = self.query_one("#page", PageView), tree
-            view.sources.targets = Targets(LinkContext(tree, self.space.ref), self.page_id)
+            view.contents.sources.targets = Targets(LinkContext(tree, self.space.ref), self.page_id)
             view.reset()
 
     # The revisions
@@ -269,7 +268,7 @@ class PageHistoryScreen(View):
             self._follow(view, message)
 
     def _follow(self, view: PageView, message: LinkFollowed) -> None:
-        targets = view.sources.targets
+        targets = view.contents.sources.targets
         if targets is None:
             self.shell.say("The pages of this space are still loading: try again in a moment.", tone="care")
             return
@@ -284,7 +283,7 @@ class PageHistoryScreen(View):
 
     @on(AddressWanted)
     def _address_wanted(self, message: AddressWanted) -> None:
-        targets = self.query_one("#page", PageView).sources.targets
+        targets = self.query_one("#page", PageView).contents.sources.targets
         target = targets.target(message.href) if targets is not None and message.kind != "page" else None
         if isinstance(target, links.ToUrl):
             clipboard.copy(self.shell, target.url, "Copied the address of the link.")
@@ -300,8 +299,8 @@ class PageHistoryScreen(View):
     def _end_reached(self) -> None:
         self.rows.move(1)
 
-    @on(Tabling.RowWanted)
-    def _row_wanted(self, message: Tabling.RowWanted) -> None:
+    @on(PageView.RowWanted)
+    def _row_wanted(self, message: PageView.RowWanted) -> None:
         open_row(self.app, message)
 
     @on(Reader.Copied)

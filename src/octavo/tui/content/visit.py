@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from octavo.tui.reader.opening import PageState
+    from octavo.tui.reader.reading_place import PageState
 
 
 class Visit(NamedTuple):

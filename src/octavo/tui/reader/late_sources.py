@@ -1,67 +1,83 @@
-"""A pane that is set again where what does not stand in its text was found meanwhile."""
+"""What does not stand in the text of a page and is found meanwhile: it is set again where that is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-from octavo.tui.reader.pane_state import Stateful
+from textual.worker import Worker
+
+from octavo.tui.reader.block_cursor import BlockCursor
+from octavo.tui.reader.line_painter import LinePainter
+from octavo.tui.reader.pane import Pane
+from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.async_cache import AsyncCache
 from octavo.tui.render.sources import Sources
 from octavo.tui.render.styled_lines import Line
 
 
-class Completing(Stateful):
-    """A reader that shows what it has, and asks its sources for the rest once that is on show."""
+class Works(Pane, Protocol):
+    """A pane that can have workers."""
 
-    sources: Sources
-    _missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] | None = None
-    """For each unit, by its identity, what was not known when it was set."""
+    def relaid(self) -> None:
+        """Lines are others than before."""
 
-    def completed(self, set_unit: Callable[[Any], list[Line]]) -> Callable[[Any], list[Line]]:
-        """Sets units with `set_unit`, those of a galley made anew, and again once what they lack is found."""
+    def run_worker(self, work: Any, *, group: str) -> Worker[Any]: ...
+
+
+class LateSources:
+    """What a pane asks its sources for once that is on show; until then it shows what it has."""
+
+    def __init__(self, pane: Works, viewport: Viewport, painter: LinePainter, cursor: BlockCursor) -> None:
+        self.pane, self.viewport, self.painter, self.cursor = pane, viewport, painter, cursor
+        self._missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] | None = None
+        """For each unit, by its identity, what was not known when it was set."""
+
+    def completed(self, sources: Sources, set_unit: Callable[[Any], list[Line]]) -> Callable[[Any], list[Line]]:
+        """Sets units with `set_unit`, those of lines made anew, and again once what they lack is found."""
         missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] = {}
         self._missing = missing
 
         def set_one(unit: Any) -> list[Line]:
-            self.sources.take_missed()
+            sources.take_missed()
             lines = set_unit(unit)
-            if missed := self.sources.take_missed():
+            if missed := sources.take_missed():
                 missing[id(unit)] = missed
             return lines
 
         return set_one
 
-    def before_painting(self) -> None:
-        super().before_painting()
-        if not self._missing or not self.is_running:
+    def ask(self, sources: Sources) -> None:
+        """Ask for what the units lack that are on show."""
+        if not self._missing or not self.pane.is_running:
             return
-        for unit in {row[0] for row in self.rows_on_show}:
-            for late, key in self._missing.get(id(self.galley.units[unit]), ()):
+        for unit in {row[0] for row in self.painter.rows_on_show}:
+            for late, key in self._missing.get(id(self.pane.galley.units[unit]), ()):
                 late.want(key)
-        for late in self.sources:
+        for late in sources:
             if late.is_wanted:
-                self.run_worker(self._find_late(late), group="late")
+                self.pane.run_worker(self._find(late), group="late")
 
-    async def _find_late(self, late: AsyncCache[Any, Any]) -> None:
+    async def _find(self, late: AsyncCache[Any, Any]) -> None:
         while await late.work():
             if self._missing is None:
                 return
-            total = self.galley.total
-            with self.steady():
+            galley = self.pane.galley
+            total = galley.total
+            with self.viewport.steady():
                 told = {
                     unit
                     for unit, missing in self._missing.items()
                     if any(source is late and late.knows(key) for source, key in missing)
                 }
-                for unit, each in enumerate(self.galley.units) if told else ():
+                for unit, each in enumerate(galley.units) if told else ():
                     if id(each) in told:
                         self._missing.pop(id(each))
-                        self.galley.forget(unit)
-                for unit in {row[0] for row in self.rows_on_show if row[0] < len(self.galley)}:
-                    self.galley.lines(unit)
-            if self.galley.total != total:
-                self.relaid()
-                self._sync()
-                self.keep_in_view()
-            self.repaint()
+                        galley.forget(unit)
+                for unit in {row[0] for row in self.painter.rows_on_show if row[0] < len(galley)}:
+                    galley.lines(unit)
+            if galley.total != total:
+                self.pane.relaid()
+                self.viewport.sync()
+                self.cursor.keep_in_view()
+            self.pane.repaint()

@@ -82,8 +82,8 @@ def _follow(screen: ShowsPage, message: LinkFollowed) -> None:
             screen.pages_tree.reveal(page_id)
         case links.ToAnchor(anchor=anchor):
             if not screen.view.go_to_anchor(anchor):
-                screen.view.miss(anchor)
-        case links.ToShared(path=path) if (shared := screen.view.shared(target)) is not None:
+                screen.view.place.miss(anchor)
+        case links.ToShared(path=path) if (shared := screen.view.links.shared(target)) is not None:
             _show_sheet(screen.shell, screen.view, shared, partial(follow, screen), f"Shared words of {path}")
         case _:
             leave(screen.shell, target, href=message.href, words=message.words, at=screen.discussion)
@@ -213,7 +213,7 @@ def _with_anchor(address: str, anchor: str | None) -> str:
 
 
 def _target(screen: ShowsPage, href: str) -> links.Target:
-    targets = screen.view.sources.targets
+    targets = screen.view.contents.sources.targets
     return targets.target(href) if targets is not None else links.resolve(href, "", links.Places(files=None))
 
 
@@ -255,7 +255,7 @@ def _show_sheet(
         if followed is not None:
             follow(followed)
 
-    app.push_screen(NoteSheet(note, view.sources, name), decided)
+    app.push_screen(NoteSheet(note, view.contents.sources, name), decided)
 
 
 def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
@@ -267,4 +267,4 @@ def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFol
         else:
             _show_sheet(app, view, note, follow)
 
-    view.with_note(label, show)
+    view.place.with_note(label, show)

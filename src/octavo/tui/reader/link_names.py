@@ -49,7 +49,7 @@ def name_targets(screen: ShowsPage) -> None:
     space, tree, page, view = screen.space, screen.pages, screen.page, screen.view
     if space is None or tree is None or page is None:
         return
-    sources, octavo = view.sources, screen.shell
+    sources, octavo = view.contents.sources, screen.shell
     if sources.specifications is None or sources.specifications_of != space.organization:
         at = OrganizationRef(organization_id=space.organization)
         sources.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), keep=_SPECIFICATIONS)
@@ -81,7 +81,7 @@ def name_targets(screen: ShowsPage) -> None:
 
 def name_again(screen: ShowsPage) -> None:
     """Ask anew what could not be found when it was asked: the network may be back, or the file."""
-    sources = screen.view.sources
+    sources = screen.view.contents.sources
     sources.titles = sources.specifications = sources.thumbnails = sources.targets = None
     name_targets(screen)
     screen.view.reset()

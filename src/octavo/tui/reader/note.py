@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.page_view import Excerpt, PageView
 from octavo.tui.reader.record import open_row
-from octavo.tui.reader.table_reading import Tabling
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.sources import Sources
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.key_bar import KeyBar
 
-
-class NoteView(PageView):
-    """The blocks of a note."""
-
-    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.open", "page.link_hints", "page.yank")
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("thread", "source", "heading", "read_on", "comment"):
-            return "That is for the whole page: esc goes back to it."
-        return super().why_not(action, parameters)
+NOTE: Commands[NoteSheet] = Commands(
+    "note",
+    (
+        Command("close", "escape,q", "Close", "Back to the page", run=lambda _, sheet: sheet.dismiss(None)),
+        Command("help", "question_mark", "Help", "Help for this note", run=lambda app, _: app.show_help(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
 
 
 class NoteSheet(Dialog[LinkFollowed | None]):
@@ -42,12 +39,7 @@ class NoteSheet(Dialog[LinkFollowed | None]):
         "A note of the page, or words it shares with others, as their file has them. enter and f open their links, y copies "
         "them, esc goes back to the page."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "close", "Close", tooltip="Back to the page", id="note.close"),
-        Binding(
-            "question_mark", "app.command('app.help')", "Help", show=False, tooltip="Help for this note", id="note.help"
-        ),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (NOTE,)
 
     def __init__(self, note: Block, sources: Sources, name: str = "") -> None:
         super().__init__()
@@ -55,8 +47,8 @@ class NoteSheet(Dialog[LinkFollowed | None]):
         self._title = name or f"Note {note.attrs.get('label') or ''}".strip()
 
     def compose(self) -> ComposeResult:
-        view = NoteView(id="note")
-        view.sources = self._sources
+        view = PageView(excerpt=Excerpt(("page.open", "page.link_hints", "page.yank")), id="note")
+        view.contents.sources = self._sources
         with Frame() as frame:
             frame.name_it(self._title)
             yield view
@@ -69,13 +61,13 @@ class NoteSheet(Dialog[LinkFollowed | None]):
         self.call_after_refresh(self._fit)
 
     @property
-    def _view(self) -> NoteView:
-        return self.query_one(NoteView)
+    def _view(self) -> PageView:
+        return self.query_one(PageView)
 
     def _fit(self) -> None:
         """Take as many rows as the note needs."""
         view = self._view
-        view.settle_around(0)
+        view.viewport.settle_around(0)
         view.styles.height = max(1, view.galley.total)
 
     def on_resize(self) -> None:
@@ -86,9 +78,6 @@ class NoteSheet(Dialog[LinkFollowed | None]):
         message.stop()
         self.dismiss(message)
 
-    @on(Tabling.RowWanted)
-    def _row_wanted(self, message: Tabling.RowWanted) -> None:
+    @on(PageView.RowWanted)
+    def _row_wanted(self, message: PageView.RowWanted) -> None:
         open_row(self.app, message)
-
-    def action_close(self) -> None:
-        self.dismiss(None)

@@ -2,48 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, ClassVar
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from textual.binding import BindingType
-from textual.content import Content
 from textual.message import Message
 
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.documents.blocks import Block, Document, Run, words
-from octavo.tui.reader.cursor_pane import Bring, Stop
-from octavo.tui.reader.opening import ReadingPoint
-from octavo.tui.reader.page_keys import READING_KEYS
-from octavo.tui.reader.reading_pane import motions
-from octavo.tui.reader.streaming_page import STILL, Arriving, Head, PendingJump
-from octavo.tui.reader.table_reading import Tabling
-from octavo.tui.reader.thread_marks import MARK
-from octavo.tui.render.failed_block import written_in
-from octavo.tui.render.layout import Unit, guess, set_block, set_unit, units
-from octavo.tui.render.layout_context import Folds, LayoutContext, trail
-from octavo.tui.render.page_parts import ThreadMarks, same_title, source_blocks
+from octavo.documents.blocks import Block, Document
+from octavo.tui.reader.block_cursor import PANNING
+from octavo.tui.reader.find_line import FIND
+from octavo.tui.reader.hot_spots import LINK_HINTS
+from octavo.tui.reader.late_sources import LateSources
+from octavo.tui.reader.page_contents import Head, PageContents, top_blocks
+from octavo.tui.reader.page_links import LINK_ADDRESSES, PageLinks
+from octavo.tui.reader.pane import STILL, Bring, no_lines
+from octavo.tui.reader.reading_pane import MOTIONS, READING, Reader
+from octavo.tui.reader.reading_place import HEADINGS, SOURCE, ReadingPlace
+from octavo.tui.reader.streaming_page import PageStream
+from octavo.tui.reader.table_reading import Leaving, TableReading
+from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
+from octavo.tui.render.layout import Unit, units
+from octavo.tui.render.layout_context import Folds
+from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.page_units import UnitReader
-from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.render.source_finders import sources
-from octavo.tui.render.text_search import Find, Finder
-from octavo.tui.render.virtual_lines import ScrollAnchor, VirtualLines
+from octavo.tui.render.styled_lines import HotSpot
 from octavo.tui.terminal.text_direction import FROM_RIGHT
-from octavo.tui.widgets.empty_states import nothing
+from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
-
-MEASURES = (76, 100, 0)
-"""Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
+    from octavo.tui.render.virtual_lines import ScrollAnchor
 
 
-_SLICES_WITH_IT = 4
-"""Slices of a block that are looked at for something to stand on: all of them together may take seconds to be set."""
+FOR_WHOLE = "That is for the whole page: esc goes back to it."
 
 
-class PageView(Tabling, Arriving):
+class Excerpt(NamedTuple):
+    """A note or a row of a page, shown over it: some keys are for the whole page."""
+
+    first_keys: tuple[str, ...]
+    """The ids the key bar begins with."""
+    why_no_comment: str | None = FOR_WHOLE
+    """Why nothing can be said about it, if so."""
+    has_measure: bool = True
+    """Whether its lines may be made wider."""
+    open_spot: Callable[[HotSpot, bool], None] | None = None
+    """What is done instead with what is opened in it, and whether that was wanted in the browser."""
+
+
+def _why_nothing(page: PageView) -> str:
+    return page.state.why_empty("There is no page here.")
+
+
+def _in_page(group: Commands[Any]) -> Commands[Any]:
+    """What can be done with a page that is on show."""
+    find: Callable[[Any], Any] = group.find
+    return group.about(lambda page: find(page) if len(page.galley) else None, nothing=_why_nothing)
+
+
+def _in_whole(group: Commands[Any]) -> Commands[Any]:
+    """What can be done with a whole page, not with an excerpt."""
+    find: Callable[[Any], Any] = group.find
+    return group.about(
+        lambda page: find(page) if len(page.galley) and page.excerpt is None else None,
+        nothing=lambda page: FOR_WHOLE if page.excerpt is not None else _why_nothing(page),
+    )
+
+
+def _why_no_measure(_: object, page: PageView) -> str | None:
+    return FOR_WHOLE if page.excerpt is not None and not page.excerpt.has_measure else None
+
+
+MEASURE: Commands[PageView] = Commands(
+    "page",
+    (
+        Command("wrap", "W", "Measure", "Narrow, wide, or the whole pane with code in one piece",
+                run=lambda _, page: page.next_measure(), why_not=_why_no_measure, shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class PageView(Reader):
     """A page to read: `show` a document, or `show_markdown` what is still to be parsed."""
 
     CONTEXT: ClassVar[str] = "page"
@@ -53,7 +95,27 @@ class PageView(Tabling, Arriving):
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
     HIT_KEYS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
-    BINDINGS: ClassVar[list[BindingType]] = [*READING_KEYS, *motions("page")]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        _in_page(FIND.only("filter")),
+        _in_page(LINK_HINTS),
+        _in_whole(PAGE_THREADS),
+        _in_page(READING.only("comment", "open")),
+        _in_whole(READING.only("read_on")),
+        _in_whole(HEADINGS),
+        _in_page(FIND.without("filter")),
+        _in_whole(SOURCE),
+        MEASURE,
+        _in_page(READING.only("yank")),
+        _in_page(LINK_ADDRESSES),
+        _in_page(PANNING),
+        _in_page(MOTIONS),
+    )
+    contents: PageContents
+
+    @property
+    def KEYBAR(self) -> tuple[str, ...]:
+        first = self.FIRST_KEYS if self.excerpt is None else self.excerpt.first_keys
+        return (*self.HIT_KEYS, *first) if self.finder.needle else first
 
     @property
     def more_help(self) -> str:
@@ -66,39 +128,56 @@ class PageView(Tabling, Arriving):
     class Loaded(Message):
         """All of the page is read."""
 
+    class RowWanted(Message):
+        """A row of a table is to be read field by field."""
+
+        def __init__(self, view: PageView, table: Block, row: Block) -> None:
+            super().__init__()
+            self.view = view
+            self.table = table
+            self.row = row
+
     def __init__(
         self,
         *,
         ascii: bool = False,
         mono: bool = False,
+        excerpt: Excerpt | None = None,
         name: str | None = None,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
         super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
-        self.document: Document | None = None
-        self.folds = Folds()
-        self._source_of: Block | None = None
-        """The block whose source the cursor is on."""
-        self._source_cut: list[Unit] | None = None
-        """The units of the source, once they are asked for."""
-        self._head: Head = ("", "")
-        self.page_cut = UnitReader()
-        self._measure = 0
-        self.sources = sources()
-        """Where what does not stand in the text of the page comes from: give others before a page is shown."""
+        self.excerpt = excerpt
+        self.threads = PageThreads(self, self.cursor, self.go_to_block)
+        self.tables = TableReading(self)
+        late = LateSources(self, self.viewport, self.painter, self.cursor)
+        self.contents = PageContents(self, self.prefetch, self.threads, self.tables, late)
+        self.place = ReadingPlace(self, self.contents, self.viewport, self.cursor, self.finder)
+        self.links = PageLinks(self, self.contents, self.spots, self.place)
+        self.stream = PageStream(self, self, self.contents, self.place)
 
     # What callers ask and do
+
+    @property
+    def document(self) -> Document | None:
+        """The page on show, as far as it is read."""
+        return self.contents.document
+
+    @property
+    def key(self) -> str:
+        """What the page on show is called."""
+        return self.contents.key
 
     @property
     def facts(self) -> str:
         """How far one has read, and what was found, for the status line."""
         hidden = self.galley.total - self.rows
         parts = [f"{min(100, round(100 * self.scroll_offset.y / hidden))} %"] if hidden > 0 else []
-        if self.shows_source:
+        if self.contents.shows_source:
             parts.insert(0, "source")
-        if self.needle:
-            parts.append(f"“{self.needle}” {self.finding}")
+        if self.finder.needle:
+            parts.append(f"“{self.finder.needle}” {self.finder.finding}")
         return " · ".join(parts)
 
     def show(
@@ -111,309 +190,166 @@ class PageView(Tabling, Arriving):
         threads: Mapping[str, int | Sequence[Comment]] | None = None,
     ) -> None:
         """Show a page. While `key` is the same, the place and what is opened are kept."""
-        self.stop_reading()
+        self.stream.stop_reading()
         head = (safe_line(title), safe_text(description or ""))
-        self._show(
-            document, head, key, UnitReader(units(self.top_blocks(document.blocks, head, whole=True))), whole=True
+        self.show_part(
+            document, head, key, UnitReader(units(top_blocks(document.blocks, head, whole=True))), whole=True
         )
-        self._look_for_wanted()
+        self.place.look_for_wanted()
         if threads is not None:
             self.set_threads(threads)
         self.post_message(self.Loaded())
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
         """Show a page that is not parsed yet: the beginning of a long one at once, all of it soon. `Loaded` follows."""
-        head = (safe_line(title), safe_text(description or ""))
-        if self.document is not None and key == self.key and markdown == self.document.source and self.is_whole:
-            self.show(self.document, title=title, description=description, key=key)
+        document = self.document
+        if document is not None and key == self.key and markdown == document.source and self.contents.is_whole:
+            self.show(document, title=title, description=description, key=key)
         else:
-            self.read(markdown, head, key)
+            self.stream.read(markdown, (safe_line(title), safe_text(description or "")), key)
+
+    def set_threads(self, threads: Mapping[str, int | Sequence[Comment]]) -> None:
+        """Mark the blocks, by their keys, with the number of open threads on them."""
+        self.threads.set(self.document, threads)
+
+    def go_to_block(self, key: str, bring: Bring | None = "top") -> bool:
+        """Put the cursor on a block and bring that on show, opening what hides it. False when there is none."""
+        return self.place.go_to_block(key, bring)
+
+    def go_to_anchor(self, anchor: str) -> bool:
+        """Go to a heading by its anchor, or to a block by its key. False when there is none (yet)."""
+        return self.place.go_to_anchor(anchor)
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.state.settled()
+        self.stream.stop_reading()
+        self.selection.stop_copying()
+        self.stream.leave()
+        self.contents.document, self.contents.key, self.contents.cut = None, "", UnitReader()
+        self.threads.marks = ThreadMarks()
+        self.place.wanted = None
+        self.reset()
+
+    # What its stream shows
+
+    def show_part(self, document: Document, head: Head, key: str, cutting: UnitReader[Unit], *, whole: bool) -> None:
+        """Show a page, or the beginning of it."""
+        contents = self.contents
+        same = key == contents.key and contents.document is not None
+        if same and document is contents.document and head == contents.head and not self.state.has_failed:
+            return
+        self.state.settled()
+        anchor = self.viewport.anchor() if same else None
+        if not same:
+            self.place.wanted = self.place.wanted if contents.document is None else None
+            self.selection.stop_copying()
+            self.stream.leave()
+        contents.document, contents.head, contents.is_whole, contents.cut = document, head, whole, cutting
+        contents.forget_source()
+        if not same:
+            contents.key, contents.shows_source = key, False
+            self.folds, self.cursor.at = Folds(), None
+            self.threads.marks = ThreadMarks()
+            self.finder.clear()
+            self.galley = no_lines()
+            for late in contents.sources:
+                late.drop()
+            self.viewport.scroll_there(0)
+        self.reset(anchor=anchor)
+        self.finder.content_changed()
+        self.threads.read(document)
+        if self.place.wanted is not None and not same:  # asked for before anything was on show
+            self.place.go_to_anchor(self.place.wanted.anchor)
+        self.refresh_bindings()
+        self.tell()
 
     def all_read(self, document: Document) -> None:
-        self._marked = ThreadMarks(document.blocks, self._marked.counts)
-        self._look_for_wanted()
-        self.go_back()
-        self._stand_again()
+        """All of the page is on show."""
+        self.threads.read(document)
+        self.place.look_for_wanted()
+        self.place.go_back()
+        self.place.stand_again()
         self.refresh_bindings()
         self.tell()
         self.post_message(self.Loaded())
 
-    def _show(self, document: Document, head: Head, key: str, cutting: UnitReader[Unit], *, whole: bool) -> None:
-        same = key == self.key and self.document is not None
-        if same and document is self.document and head == self._head and self._failure is None:
-            return
-        self.settled()
-        anchor = self._anchor() if same else None
-        if not same:
-            self._wanted = self._wanted if self.document is None else None
-            self._left_standing = None
-            self.stop_copying()
-            self.leave()
-        self.document, self._head, self.is_whole, self.page_cut = document, head, whole, cutting
-        self._source_cut = None
-        if not same:
-            self.key, self.folds, self.cursor, self.shows_source = key, Folds(), None, False
-            self._marked = ThreadMarks()
-            self.needle, self._finds, self._find, self._search = "", (), None, None
-        elif self.cursor is not None:
-            self.cursor = (self.cursor[0], self.cursor[1])
-        if not same:
-            self.galley = VirtualLines((), lambda unit: 0, lambda unit: [])
-            for late in self.sources:
-                late.drop()
-            self.scroll_to(y=0, animate=False, immediate=True, force=True)
-        self.reset(anchor=anchor)
-        self.content_changed()
-        self._marked = ThreadMarks(document.blocks, self._marked.counts)
-        if self._wanted is not None and not same:  # asked for before anything was on show
-            self.go_to_anchor(self._wanted.anchor)
-        self.refresh_bindings()
-        self.tell()
+    @property
+    def has_work(self) -> bool:
+        return self.stream.is_reading or self.stream.has_left or super().has_work
 
-    def go_to_anchor(self, anchor: str) -> bool:
-        """Go to a heading by its anchor, or to a block by its key. False when there is none (yet)."""
-        wanted = anchor.lstrip("#")
-        document = self.document
-        if document is None:
-            self._wanted = PendingJump(wanted, ReadingPoint())
+    def work(self, seconds: float) -> bool:
+        if self.stream.is_reading:
+            self.stream.read_on(seconds)
             return False
-        if self.shows_source:
-            self.action_source()
-        self._coming_back = self._left_standing = None
-        here = self._here()
-        block = next((heading.block for heading in document.headings if heading.anchor == wanted), None)
-        if block is not None and block is _left_out(document.blocks, self._head):
-            self._go_to_top()
-            found = True
-        elif block is not None and self._grows:
-            # It can stand at the top once there is more below it.
-            self.come_back(self.key, ReadingPosition(block.key, 1))
-            self._asked_at = here
-            self.go_back()
-            found = True
-        else:
-            found = self.go_to_block(block.key if block is not None else wanted)
-        self._wanted = None if found or (self.is_whole and self.is_latest) else PendingJump(wanted, here)
-        return found
+        until = time.perf_counter() + seconds
+        return super().work(seconds) and self.stream.let_go(until - time.perf_counter())
 
-    def _go_to_top(self) -> None:
-        if self.shows_source:
-            self.action_source()
-        self.cursor = None
-        self.go(0)
-        self.repaint()
-        self.tell()
+    def on_unmount(self) -> None:
+        self.stream.stop_reading()
 
-    def go_to_block(self, key: str, *, bring: Bring | None = "top") -> bool:
-        if self.shows_source:
-            self.action_source()
-        tries = _SLICES_WITH_IT
-        for unit, each in enumerate(self.galley.units):
-            top = each.part or each.block
-            path = trail(top, key)
-            if not path:
-                continue
-            if self.folds.reveal(path):
-                self.change(unit)
-            # Some blocks are nothing one stands on: then it is what is in them, or around them.
-            around = {block.key for block in path if block.key}
-            inside = {block.key for block in path[-1].walk() if block.key}
-            stops = self.stops_of(unit)
-            within = (stop for stop in stops if stop[3].key in inside)
-            outside = (stop for stop in reversed(stops) if stop[3].key in around)
-            exact = (stop for stop in stops if stop[3].key == key)
-            if (stop := next(chain(exact, outside, within), None)) is not None:
-                self.put_cursor(stop, bring=bring)
-                return True
-            if (tries := tries - 1) == 0:
-                return False
-        return False
+    # What is done with it
 
-    def clear(self) -> None:
-        """Show nothing."""
-        self.settled()
-        self.stop_reading()
-        self.stop_copying()
-        self.leave()
-        self.document, self.key, self._marked = None, "", ThreadMarks()
-        self.page_cut = UnitReader()
-        self._wanted = self._left_standing = None
+    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
+        super().reset(anchor=anchor)
+        self.place.go_back()
+
+    def next_measure(self) -> None:
+        """Set the lines wider, or narrow again."""
+        self.contents.next_measure()
         self.reset()
 
-    # Laying out
+    def read_on(self) -> None:
+        if self.stream.is_growing and self.viewport.is_at_end:
+            self.explain(STILL)
+        else:
+            super().read_on()
 
-    def make_galley(self, width: int) -> VirtualLines[Unit]:
-        room = max(10, width - 2 - MARK)
-        measure = min(room, MEASURES[self._measure] or room)
-        self.margin = max(2, min((width - measure) // 2, width - measure - MARK))
-        setting = LayoutContext(
-            self.look,
-            self.folds,
-            set_block,
-            # In a narrow pane the mark of a thread beside a wide block is only its sign.
-            room=room if width >= 60 else max(room, width - 4),
-            whole_code=self._measure == 2,
-            sources=self.sources,
-            written=self.written,
-        )
-        self.measure = measure
-        self._margins: dict[int, int] = {}
-        set_one = self.completed(lambda unit: set_unit(setting, unit, measure))
-        return VirtualLines(self._units(), lambda unit: guess(unit, measure), set_one)
+    def go_to_edge(self, end: int) -> None:
+        super().go_to_edge(end)
+        self.stream.to_end = self.place.here() if end and self.stream.is_growing else None
 
-    def written(self, block: Block) -> str:
-        return written_in(self.document.source, block) if self.document is not None else ""
+    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
+        if self.excerpt is not None and self.excerpt.open_spot is not None:
+            self.excerpt.open_spot(hot, outside)
+        else:
+            self.links.open(hot, outside=outside)
 
-    def top_blocks(self, blocks: Sequence[Block], head: Head, *, whole: bool) -> list[Block]:
-        title, description = head
-        if not blocks or not title:
-            return list(blocks)
-        rest = blocks[1:] if blocks[0] is _left_out(blocks, head) else blocks
-        if not rest and not description and whole:
-            return []
-        return [Block("page-title", runs=(Run(title),), text=description), *rest]
+    def open(self) -> None:
+        stop = self.cursor.stop()
+        if stop is None or self.contents.thread_at(stop) is not None:
+            super().open()
+        elif (
+            (target := stop[3].attrs.get("target"))
+            and stop[3].kind == "card"
+            and (whole := [hot for hot in self.spots.at_cursor() if hot.target == target])
+        ):
+            self.open_spot(whole[0], outside=False)
+        elif (table := self.tables.table_of(stop)) is not None:
+            self.post_message(self.RowWanted(self, table, stop[3]))
+        else:
+            super().open()
 
-    def unit_of(self, near: int, key: str) -> int:
-        def has(unit: int) -> bool:
-            return 0 <= unit < len(self.galley) and bool(
-                trail(self.galley.units[unit].part or self.galley.units[unit].block, key)
-            )
+    def row_left(self, leaving: Leaving | None) -> None:
+        """Stand on the row that was left, and do what was wanted there."""
+        if leaving is None:
+            return
+        self.go_to_block(leaving.row.key, "near")
+        if leaving.opened is not None:
+            self.open_spot(leaving.opened, outside=leaving.outside)
+        elif leaving.comment:
+            self.post_message(self.BlockChosen(leaving.row))
 
-        around = (unit for away in range(len(self.galley)) for unit in (near - away, near + away))
-        return next(filter(has, around), near) if key else near
+    def copy(self) -> None:
+        from octavo.tui.render.openapi import curl_of  # what descriptions of interfaces need takes 10 ms to load
 
-    def together(self, unit: int) -> range:
-        units, first, last = self.galley.units, unit, unit
-        while first and units[first - 1].block is units[unit].block:
-            first -= 1
-        while last + 1 < len(units) and units[last + 1].block is units[unit].block:
-            last += 1
-        return range(first, last + 1)
-
-    def margin_of(self, unit: int) -> int:
-        kept = self._margins.get(unit)
-        if kept is None:
-            first = self.together(unit)[0]  # slices of a table stand below one another, and the first has its head
-            widest = max((line.width for line in self.galley.lines(first)), default=0)
-            wide = widest > self.measure
-            kept = self._margins[unit] = min(self.margin, max(2, self._width - widest - MARK)) if wide else self.margin
-        return kept
-
-    def relaid(self) -> None:
-        super().relaid()
-        self._margins = {}
+        stop = self.cursor.stop()
+        if stop is not None and (curl := curl_of(self.contents.sources, stop[3])):
+            self.app.copy_to_clipboard(curl)
+            self.post_message(self.Copied(curl, "command"))
+        else:
+            super().copy()
 
     @property
-    def has_content(self) -> bool:
-        return self.document is not None
-
-    def empty_lines(self) -> list[Content]:
-        if not self.is_whole or self.is_outdated:
-            return []
-        title = [Content(f"  {self._head[0]}").stylize("bold")] if self._head[0] else []
-        return [Content(""), *title, *nothing("This page is empty.", "J goes to the next one")]
-
-    # Finding
-
-    def make_finder(self) -> Finder:
-        blocks = ((index, unit.part or unit.block) for index, unit in enumerate(self.galley.units))
-        return Finder(blocks, self.sources.targets.reads if self.sources.targets is not None else words)
-
-    def is_hidden(self, find: Find, known: dict[tuple[int, int], bool]) -> bool:
-        return self.folds.hides(find.path, known)
-
-    def unfold(self, find: Find) -> bool:
-        changed = self.folds.reveal(find.path)
-        if changed:
-            self.change(find.unit)
-        return changed
-
-    # Actions
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if not len(self.galley) and action not in ("measure",):
-            return self.why_empty
-        if action == "thread" and not self._marked:
-            return "No block of this page has an open thread." if self.is_whole else STILL
-        if action == "hit" and not self._finds:
-            if not self.needle:
-                return "Nothing is searched: / finds words."
-            return f"“{self.needle}” is not on this page." if self.is_whole else STILL
-        return super().why_not(action, parameters)
-
-    def action_hit(self, step: int) -> None:
-        self.step_find(step)
-
-    def action_measure(self) -> None:
-        self._measure = (self._measure + 1) % len(MEASURES)
-        self.reset()
-
-    def action_source(self) -> None:
-        if self.document is None:
-            return
-        self._coming_back = self._left_standing = self._wanted = None
-        line, at_top = self._line_of_source(), self.scroll_offset.y == 0
-        on_show = next((stop[3] for stop in self.visible_stops() if self.cursor_stop() == stop), None)
-        self.shows_source = not self.shows_source
-        self._source_of, self._source_cut = on_show if self.shows_source else None, None
-        self.cursor = None
-        self.content_changed()
-        self._finder = None
-        at, _ = self._unit_with(line)
-        self.reset(anchor=ScrollAnchor(at))
-        self.content_changed()
-        if at_top:
-            self.go(0)
-        if on_show is not None:
-            self._stand_on(on_show.key)
-        self.tell()
-
-    def _line_of_source(self) -> int:
-        """The line of the source that stands at the top, or begins the block there."""
-        if not len(self.galley):
-            return 0
-        unit, place = self.galley.at(self.scroll_offset.y)
-        block: Block = self.galley.units[unit].part or self.galley.units[unit].block
-        return block.lines[0] + (place if self.shows_source else 0)
-
-    def _unit_with(self, line: int) -> tuple[int, int]:
-        """Which unit will have a line of the source, and the first line of that unit."""
-        spans = [(unit.part or unit.block).lines for unit in self._units()]
-        return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
-
-    def source_known(self) -> None:
-        self._source_cut = None
-        line = self._line_of_source()
-        at, first = self._unit_with(line)
-        self.reset(anchor=ScrollAnchor(at, place=line - first, width=self._width))
-
-    def _stand_on(self, key: str) -> None:
-        """Put the cursor on the block called `key`, from the page in its source or back."""
-        if not self.shows_source:
-            self.go_to_block(key, bring="third")
-            return
-        for unit, each in enumerate(self.galley.units):
-            if each.block.key == key:
-                self.put_cursor(self.stops_of(unit)[0], bring="third")
-                return
-
-    def _units(self) -> list[Unit]:
-        if self.document is None:
-            return []
-        if not self.shows_source:
-            return self.units_so_far()
-        if self._source_cut is None:
-            blocks = source_blocks(self.document.source, self.document.blocks, self._source_of)
-            self._source_cut = [Unit(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks]
-        return self._source_cut
-
-    def wide_at(self, stop: Stop) -> Iterable[Block]:
-        return (stop[3],)
-
-
-def _left_out(blocks: Sequence[Block], head: Head) -> Block | None:
-    """The first heading, when it says no more than the title above it."""
-    first = blocks[0] if blocks else None
-    if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
-        return None
-    return first if same_title(words(first.runs), head[0]) else None
+    def why_no_comment(self) -> str | None:
+        return self.excerpt.why_no_comment if self.excerpt is not None else super().why_no_comment

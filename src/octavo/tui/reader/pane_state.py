@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 from textual.content import Content
+from textual.widget import Widget
 
-from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.pane import Pane
 from octavo.tui.widgets.empty_states import Waiting, failed
 
 
-class Stateful(Reader):
-    """A reader whose content may be on its way, or may not come. What is on show is never taken away for that."""
+class PaneState:
+    """Whether what a pane shows is on its way, or did not come. What is on show is never taken away for that."""
 
-    _waiting: Waiting | None = None
-    _failure: tuple[str, str] | None = None
-
-    @property
-    def has_content(self) -> bool:
-        """Whether something is on show, even if it is empty."""
-        raise NotImplementedError
-
-    def empty_lines(self) -> list[Content]:
-        """What is shown for content that is empty."""
-        raise NotImplementedError
+    def __init__(self, pane: Pane, widget: Widget) -> None:
+        """`widget` is the pane."""
+        self.pane, self._widget = pane, widget
+        self._waiting: Waiting | None = None
+        self._failure: tuple[str, str] | None = None
 
     def wait_for(self, what: str) -> None:
         """Say that `what` is loading, if nothing is on show yet."""
         self._failure = None
-        if not self.has_content and self._waiting is None:
-            self._waiting = Waiting(self, what)
-            self.repaint()
+        if not self.pane.contents.has_any and self._waiting is None:
+            self._waiting = Waiting(self._widget, what)
+            self.pane.repaint()
 
     def fail(self, what: str, cause: str) -> None:
         """Say what did not load and why, if nothing is on show yet."""
         self.settled()
-        if not self.has_content:
+        if not self.pane.contents.has_any:
             self._failure = (what, cause)
-        self.repaint()
+        self.pane.repaint()
 
     def settled(self) -> None:
         """Nothing is awaited any more, and nothing failed."""
@@ -45,15 +40,23 @@ class Stateful(Reader):
             self._waiting = None
 
     @property
-    def why_empty(self) -> str:
-        """Why no key can do anything here, when nothing is on show."""
-        if self._waiting is not None:
-            return f"{self._waiting.what} is still loading."
-        return "There is no page here."
+    def has_failed(self) -> bool:
+        """Whether it is said that something did not load."""
+        return self._failure is not None
 
-    def state_lines(self) -> list[Content]:
+    @property
+    def awaited(self) -> str:
+        """What is said to be loading. Empty when nothing is."""
+        return self._waiting.what if self._waiting is not None else ""
+
+    def why_empty(self, otherwise: str) -> str:
+        """Why no key can do anything in a pane that shows nothing: it is still loading, or `otherwise`."""
+        return f"{self.awaited} is still loading." if self._waiting is not None else otherwise
+
+    def lines(self) -> list[Content]:
+        """What is shown while there is nothing to show."""
         if self._failure is not None:
             return failed(*self._failure)
         if self._waiting is not None:
             return self._waiting.lines()
-        return self.empty_lines() if self.has_content else []
+        return self.pane.contents.empty_lines() if self.pane.contents.has_any else []

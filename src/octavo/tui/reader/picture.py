@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.segment import Segment
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Resize
@@ -28,6 +27,7 @@ from octavo.tui.shell.outside import open_outside
 from octavo.tui.terminal import graphics
 from octavo.tui.terminal.scaled_picture import Small
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.safe_text import safe, safe_lines
@@ -80,6 +80,39 @@ def _strips(picture: Small) -> list[Strip]:
     return [Strip([Segment(piece.text, piece.style) for piece in row]) for row in half_blocks(picture)]
 
 
+def _why_only_one(_: object, screen: PictureScreen) -> str | None:
+    return "It is the only picture of the page." if len(screen.pictures) < 2 else None
+
+
+def _why_no_load(_: object, screen: PictureScreen) -> str | None:
+    return None if screen.waits_to_load else "Only a picture on another site waits to be loaded."
+
+
+def _why_no_place(_: object, screen: PictureScreen) -> str | None:
+    return "It is not known where this picture is." if screen.place is None else None
+
+
+def _why_no_browser(_: object, screen: PictureScreen) -> str | None:
+    if screen.place is not None and not screen.place.host and screen.shell.session.is_here:
+        return "This library is in Octavo itself, where no browser can ask for it. w saves the picture."
+    return _why_no_place(_, screen)
+
+
+PICTURE: Commands[PictureScreen] = Commands(
+    "picture",
+    (
+        Command("load", "enter", "Load", "Load a picture that is on another site", run=lambda _, screen: screen.load(), why_not=_why_no_load, shown=False),
+        Command("next", "l,n,right,space", "Next", "The next picture of the page", run=lambda _, screen: screen.step(1), why_not=_why_only_one),
+        Command("previous", "h,p,left,b", "Previous", "The picture before", run=lambda _, screen: screen.step(-1), why_not=_why_only_one),
+        Command("browser", "o", "Browser", "Open its address in the browser", run=lambda _, screen: screen.browse(), why_not=_why_no_browser),
+        Command("save", "w", "Save", "Save the file of the picture", run=lambda _, screen: screen.save(), why_not=_why_no_place),
+        Command("again", "r", "Again", "Ask for the picture again", run=lambda _, screen: screen.ask_again(), shown=False),
+        Command("close", "escape,q", "Close", "Back to the page", run=lambda _, screen: screen.dismiss(None)),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
 class PictureScreen(Dialog[None]):
     """One of the pictures of a page, and the way to the others."""
 
@@ -92,17 +125,7 @@ class PictureScreen(Dialog[None]):
         "A picture of the page, as large as the terminal allows. l and h go to the next one and the one before, "
         "o opens it in the browser, w saves it."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter", "load", "Load", show=False, tooltip="Load a picture that is on another site", id="picture.load"
-        ),
-        Binding("l,n,right,space", "step(1)", "Next", tooltip="The next picture of the page", id="picture.next"),
-        Binding("h,p,left,b", "step(-1)", "Previous", tooltip="The picture before", id="picture.previous"),
-        Binding("o", "browse", "Browser", tooltip="Open its address in the browser", id="picture.browser"),
-        Binding("w", "save", "Save", tooltip="Save the file of the picture", id="picture.save"),
-        Binding("r", "again", "Again", show=False, tooltip="Ask for the picture again", id="picture.again"),
-        Binding("escape,q", "close", "Close", tooltip="Back to the page", id="picture.close"),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PICTURE,)
 
     def __init__(self, pictures: Sequence[Pictured], targets: Targets, index: int = 0) -> None:
         super().__init__()
@@ -251,33 +274,31 @@ class PictureScreen(Dialog[None]):
 
     # Actions
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "step" and len(self.pictures) < 2:
-            return "It is the only picture of the page."
-        if action == "load" and not self._asks:
-            return "Only a picture on another site waits to be loaded."
-        if action in ("browse", "save") and self.place is None:
-            return "It is not known where this picture is."
-        if action == "browse" and self.place and not self.place.host and self.shell.session.is_here:
-            return "This library is in Octavo itself, where no browser can ask for it. w saves the picture."
-        return super().why_not(action, parameters)
+    @property
+    def waits_to_load(self) -> bool:
+        """Whether it waits to be told that another site may be asked."""
+        return self._asks
 
-    def action_load(self) -> None:
-        if self._asks:
-            self._show(allowed=True)
+    def load(self) -> None:
+        """Load a picture that is on another site."""
+        self._show(allowed=True)
 
-    def action_step(self, step: int) -> None:
+    def step(self, step: int) -> None:
+        """Show the next picture of the page, or the one before."""
         self.index = (self.index + step) % len(self.pictures)
         self._show()
 
-    def action_again(self) -> None:
+    def ask_again(self) -> None:
+        """Ask for the picture again."""
         self._show(allowed=self._data is not None)
 
-    def action_browse(self) -> None:
+    def browse(self) -> None:
+        """Open the address of the picture in the browser."""
         if self.place is not None:
             open_outside(self.shell, self.place.url)
 
-    def action_save(self) -> None:
+    def save(self) -> None:
+        """Save the file of the picture."""
         if self.place is None:
             return
         place, data, session = self.place, self._data, self.shell.session
@@ -287,13 +308,10 @@ class PictureScreen(Dialog[None]):
 
         ask_where(self.shell, Export(place.name, place.name, content))
 
-    def action_close(self) -> None:
-        self.dismiss(None)
-
 
 def look_at(app: Shell, view: PageView, src: str) -> None:
     """Show the picture that the page in a view calls `src`, and the way to its others."""
-    targets, document = view.sources.targets, view.document
+    targets, document = view.contents.sources.targets, view.document
     if targets is None or document is None:
         return
     pictures = pictured(document.blocks)

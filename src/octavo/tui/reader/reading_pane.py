@@ -1,46 +1,39 @@
-"""A pane one reads in: a cursor of blocks, letters at what can be opened, words to find, wide blocks to move."""
+"""A pane of lines one reads in: they are set only where one looks, and it has a cursor, letters at links and words to find."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+import time
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from textual.binding import Binding, BindingType
-from textual.events import Blur, Click, Key
+from rich.style import Style
+from textual.content import Content
+from textual.events import Blur, Click, Focus, Key, Paste, Resize
+from textual.geometry import Region
 from textual.message import Message
+from textual.selection import Selection
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.cursor_pane import Stop
-from octavo.tui.reader.find_pane import FindPane
+from octavo.tui.reader.block_cursor import BlockCursor
+from octavo.tui.reader.find_line import FindLine
+from octavo.tui.reader.hot_spots import HotSpots
+from octavo.tui.reader.line_painter import LinePainter
+from octavo.tui.reader.pane import Contents, no_lines
+from octavo.tui.reader.pane_state import PaneState
+from octavo.tui.reader.prefetch import Prefetch
+from octavo.tui.reader.text_selection import TextSelection
+from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.layout_context import Folds
-from octavo.tui.render.styled_lines import HotSpot, hot_spots_of
+from octavo.tui.render.styled_lines import HotSpot, Line
+from octavo.tui.render.styles import Styles
 from octavo.tui.render.table_records import as_text
-from octavo.tui.widgets.commands import Explaining
+from octavo.tui.widgets.commands import Command, Commands, Explained, Explaining
+from octavo.tui.widgets.scrolling import Scrolling, let_go
 
 if TYPE_CHECKING:
-    from octavo.tui.reader.link_hints import Hints
+    from textual.timer import Timer
 
-_PAN = 16
-
-
-def motions(place: str) -> list[BindingType]:
-    """The keys by which one moves in `place`, and what they are called."""
-    rows = (
-        ("j,down", "scroll_lines(1)", "Down", "Scroll down one line", "down"),
-        ("k,up", "scroll_lines(-1)", "Up", "Scroll up one line", "up"),
-        ("g,home", "scroll_edge(0)", "Top", "Go to the top", "top"),
-        ("G,end", "scroll_edge(1)", "Bottom", "Go to the end", "bottom"),
-        ("ctrl+d,pagedown", "scroll_half(1)", "Half page down", "Scroll down half a page", "page_down"),
-        ("ctrl+u,pageup", "scroll_half(-1)", "Half page up", "Scroll up half a page", "page_up"),
-        ("b", "scroll_page(-1)", "Page back", "Scroll up one page", "read_back"),
-        ("left_parenthesis", "move_cursor(-1)", "Block before", "Put the cursor on the block before", "prev_block"),
-        ("right_parenthesis", "move_cursor(1)", "Next block", "Put the cursor on the next block", "next_block"),
-    )
-    return [
-        Binding(keys, action, title, show=False, tooltip=tooltip, id=f"{place}.{name}")
-        for keys, action, title, tooltip, name in rows
-    ]
+    from octavo.tui.render.virtual_lines import ScrollAnchor, VirtualLines
 
 
 @runtime_checkable
@@ -51,11 +44,32 @@ class TakesComments(Protocol):
         """Why nothing can be said about the block under the cursor, in a sentence."""
 
 
-class Reader(FindPane):
-    """A pane with a cursor on a block, link hints and a find line. A subclass opens what is opened (`open_spot`)."""
+class Reader(Explained, Scrolling, can_focus=True, inherit_bindings=False):
+    """A pane of lines one reads. A view says what is in them (`contents`) and opens what is opened (`open_spot`)."""
 
+    DEFAULT_CSS = """
+    Reader {
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+    }
+    """
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ()
     HIT_KEYS: ClassVar[tuple[str, ...]] = ()
+
+    class Moved(Message):
+        """Another part is on show, there is more or less of it all, or the cursor is on another block."""
+
+        def __init__(self, view: Reader) -> None:
+            super().__init__()
+            self.view = view
+
+        @property
+        def control(self) -> Reader:
+            return self.view
 
     class ReadOn(Message):
         """`space` was pressed at the end: the reader wants what comes next."""
@@ -82,26 +96,179 @@ class Reader(FindPane):
             self.text = text
             self.what = what
 
-    folds: Folds
-    _hints: Hints | None = None
+    def __init__(
+        self,
+        *,
+        ascii: bool = False,
+        mono: bool = False,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._ascii, self._mono = ascii, mono
+        self._look: Styles | None = None
+        self.contents = Contents(self)
+        self.folds = Folds()
+        self.galley: VirtualLines[Any] = no_lines()
+        self.set_width = 0
+        self.changes = 0
+        self.moved_at = -1.0
+        self._resizing: Timer | None = None
+        self._telling = False
+        self.viewport: Viewport = Viewport(self)
+        self.painter = LinePainter(self, self.viewport)
+        self.prefetch = Prefetch(self, self.viewport, self.painter)
+        self.cursor: BlockCursor = BlockCursor(self, self.viewport)
+        self.finder = FindLine(self, self.viewport, self.painter, self.cursor)
+        self.spots = HotSpots(self, self.painter, self.cursor)
+        self.selection = TextSelection(self, self.viewport, self._say_copied)
+        self.state = PaneState(self, self)
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
         """The ids the key bar begins with: while something is searched, those that go from one place to the next."""
-        return (*self.HIT_KEYS, *self.FIRST_KEYS) if self.needle else self.FIRST_KEYS
+        return (*self.HIT_KEYS, *self.FIRST_KEYS) if self.finder.needle else self.FIRST_KEYS
 
-    # What a subclass says
+    # The look
 
-    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
-        """Something on the page was opened; `outside`: in the browser."""
+    @property
+    def look(self) -> Styles:
+        """The look that the theme gives."""
+        if self._look is None:
+            self._look = Styles.of(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        return self._look
 
-    def thread_at(self, stop: Stop) -> Block | None:
-        """The block an open thread hangs on that is shown at a stop."""
-        return None
+    @property
+    def ground(self) -> Style:
+        """The style of what has no style of its own."""
+        return self.visual_style.rich_style
 
-    def wide_at(self, stop: Stop) -> Iterable[Block]:
-        """The blocks at a stop that may be too wide."""
-        raise NotImplementedError
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        fresh = Styles.of(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        if fresh != self._look:
+            self._look = fresh
+            self.reset()
+
+    # Laying out
+
+    @property
+    def pane_width(self) -> int:
+        """The cells of a row."""
+        return self.scrollable_content_region.width
+
+    @property
+    def foot_rows(self) -> int:
+        """How many rows at the bottom are kept for the foot: one scrolls as far as it takes to see what it covers."""
+        return self.finder.foot_rows
+
+    @property
+    def rows(self) -> int:
+        """How many rows are on show."""
+        return max(1, self.size.height - self.foot_rows)
+
+    def on_resize(self, event: Resize) -> None:
+        width = self.pane_width
+        if self.prefetch.is_outdated and width > 0:
+            self.reset()
+        if width <= 0 or width == self.set_width:
+            self.viewport.sync()
+            self.cursor.keep_in_view()
+        elif not self.set_width or not len(self.galley):
+            self.reset()
+        elif self._resizing is None:
+            self._resizing = self.set_timer(0.04, self._resized)
+
+    def _resized(self) -> None:
+        self._resizing = None
+        if self.pane_width != self.set_width:
+            self.reset()
+
+    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
+        """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show."""
+        self._look = None
+        self.prefetch.is_outdated = self.pane_width <= 0
+        if self.prefetch.is_outdated:
+            return
+        held = anchor or self.viewport.anchor()
+        self.set_width = self.pane_width
+        self.galley = self.contents.set_for(self.set_width)
+        self.relaid()
+        self.changes += 1
+        if self.painter.was_painted:
+            self.prefetch.set_ahead(0.008)
+        self.viewport.sync()
+        if held is not None:
+            self.viewport.hold(held)
+        self.cursor.keep_in_view()
+        self.work_soon()
+        self.refresh()
+
+    def relaid(self) -> None:
+        """Lines are others than before."""
+        self.cursor.relaid()
+        self.finder.relaid()
+        self.spots.hints = None
+        self.contents.relaid()
+
+    def change(self, unit: int) -> None:
+        """One unit looks different now, with the other slices of its block."""
+        for each in self.contents.together(unit):
+            self.galley.forget(each)
+        self.galley.lines(unit)
+        self.relaid()
+        self.changes += 1
+        self.viewport.sync()
+        self.cursor.keep_in_view()
+        self.refresh()
+        self.work_soon()
+
+    def repaint(self) -> None:
+        """What lies over the lines is different now."""
+        self.changes += 1
+        self.refresh()
+
+    # What is done while nothing else happens
+
+    def work_soon(self) -> None:
+        """Do, while nothing else happens, what can be done before it is looked at."""
+        self.prefetch.work_soon()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something can be done ahead."""
+        return self.finder.is_searching or self.selection.is_gathering or self.prefetch.has_work
+
+    def work(self, seconds: float) -> bool:
+        """Do what can be done ahead, for so long. True when nothing is left."""
+        if self.finder.is_searching:
+            self.finder.search_on(seconds)
+        elif self.selection.is_gathering and self.contents.is_whole:
+            self.selection.gather_on(seconds)
+        else:
+            return self.prefetch.work(seconds)
+        return False
+
+    # Saying what happens
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self.moved_at = time.perf_counter()
+            self.spots.hints = None
+            self.cursor.bring_along(down=new_value > old_value)
+            self.tell()
+
+    def tell(self) -> None:
+        """Say, once the frame is drawn, that something moved, or how much there is."""
+        if not self._telling and self.is_running:
+            self._telling = True
+            self.call_after_refresh(self._tell)
+
+    def _tell(self) -> None:
+        self._telling = False
+        self.post_message(self.Moved(self))
 
     def explain(self, sentence: str) -> None:
         """Say why something cannot be done."""
@@ -110,159 +277,173 @@ class Reader(FindPane):
         else:
             self.notify(sentence, severity="warning", markup=False)
 
-    # Reading on
+    def wait_for(self, what: str) -> None:
+        """Say that `what` is loading, if nothing is on show yet."""
+        self.state.wait_for(what)
 
-    def action_read_on(self) -> None:
-        if self.scroll_offset.y >= self.galley.total - self.rows:
-            self.post_message(self.ReadOn())
-        else:
-            self.action_scroll_page(1)
+    def fail(self, what: str, cause: str) -> None:
+        """Say what did not load and why, if nothing is on show yet."""
+        self.state.fail(what, cause)
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "comment" and isinstance(self.screen, TakesComments):
-            return self.screen.why_no_comment()
-        return super().why_not(action, parameters)
-
-    def action_copy(self) -> None:
-        if (stop := self.cursor_stop()) is not None:
-            text = as_text(stop[3])
-            self.app.copy_to_clipboard(text)
-            self.post_message(self.Copied(text, stop[3].kind))
-
-    def action_comment(self) -> None:
-        if (stop := self.cursor_stop()) is not None:
-            self.post_message(self.BlockChosen(stop[3]))
-
-    # What can be opened
-
-    def visible_hot_spots(self) -> list[HotSpot]:
-        """What can be opened now; `line` counts rows of the pane."""
-        self.paint()
-        out = []
-        for y, (unit, _, line) in enumerate(self.rows_on_show[: self.rows]):
-            margin = self.margin_of(unit)
-            out += [
-                hot._replace(line=y, start=hot.start + margin, end=hot.end + margin) for hot in hot_spots_of([line])
-            ]
-        return out
-
-    def action_link_hints(self) -> None:
-        if hots := self.visible_hot_spots():
-            self.show_hints(hots)
-        else:
-            self.explain("There is nothing to open on this part of the page.")
-
-    def show_hints(self, hots: list[HotSpot], *, outside: bool = False) -> None:
-        """Put letters at what can be opened; `outside`: in the browser, whatever case is typed."""
-        from octavo.tui.reader.link_hints import Hints  # no frame needs it before a key is pressed
-
-        if not self.has_focus:
-            self.focus()  # the letters are typed here
-        self._hints = Hints(hots, upper=outside)
-        self.repaint()
-
-    def action_open(self) -> None:
-        """Open what the block under the cursor has: its open thread, the one link, one of several by its letter; else
-        ask for a thread on it."""
-        stop = self.cursor_stop()
-        if stop is None:
-            return
-        block = stop[3]
-        if (hangs := self.thread_at(stop)) is not None:
-            self.post_message(self.ThreadWanted(hangs))
-            return
-        hots = [hot for hot in self.visible_hot_spots() if self.about(hot) is block]
-        if len({id(hot.spot) for hot in hots}) == 1:
-            self.open_spot(hots[0], outside=False)
-        elif hots:
-            self.show_hints(hots)
-        else:
-            self.post_message(self.ThreadWanted(block))
-
-    def about(self, hot: HotSpot) -> Block | None:
-        """The block that something on show is part of."""
-        unit, _, line = self.rows_on_show[hot.line]
-        return self.block_at(line, hot.start - self.margin_of(unit))
-
-    def on_click(self, event: Click) -> None:
-        self._end_hints()
-        hot = next(
-            (hot for hot in self.visible_hot_spots() if hot.line == event.y and hot.start <= event.x < hot.end), None
-        )
-        if hot is not None:
-            self.open_spot(hot, outside=event.ctrl)
-            return
-        if event.y < len(self.rows_on_show):
-            unit, _, line = self.rows_on_show[event.y]
-            block = self.block_at(line, event.x - self.margin_of(unit))
-            stop = next((stop for stop in self.stops_of(unit) if stop[3] is block), None)
-            if stop is not None:
-                self.put_cursor(stop, bring=None)
-
-    # Moving what is wide
-
-    def action_pan(self, step: int) -> None:
-        here = self.cursor_stop()
-        for stop in ([] if here is None else [here]) + self.visible_stops():
-            wide = {block.key for block in self.wide_at(stop) if self.folds.hidden.get(block.key)}
-            if wide:
-                moved = [self.folds.move(key, step * _PAN) for key in sorted(wide)]
-                if any(moved):
-                    self.change(stop[0])
-                return
-        self.explain("Everything on this part of the page has room enough.")
-
-    # Letters
-
-    def _end_hints(self) -> None:
-        if self._hints is not None:
-            self._hints = None
-            self.repaint()
-
-    @property
-    def is_typing(self) -> bool:
-        return self._hints is not None or super().is_typing
-
-    def on_key(self, event: Key) -> None:
-        hints, letter = self._hints, event.character or ""
-        if hints is None:
-            return
-        event.stop()
-        event.prevent_default()
-        pressed = letter.isalpha() and hints.press(letter)
-        if not pressed or isinstance(pressed, HotSpot):
-            self._end_hints()
-        if isinstance(pressed, HotSpot):
-            self.open_spot(pressed, outside=hints.upper)
-        self.repaint()
-
-    def on_blur(self, event: Blur) -> None:
-        self._hints = None
-
-    def scrolled(self, *, down: bool) -> None:
-        self._hints = None
-        super().scrolled(down=down)
-
-    def relaid(self) -> None:
-        super().relaid()
-        self._hints = None
+    def _say_copied(self, text: str) -> None:
+        self.post_message(self.Copied(text, "selection"))
 
     # Painting
 
     def before_painting(self) -> None:
-        super().before_painting()
-        if self._hints is not None:
-            self._cursor_block = None
+        """A frame is about to be painted."""
+        self.cursor.before_painting(is_shown=self.spots.hints is None)
+        self.contents.before_painting()
+
+    def decorated(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
+        """The strip of a line with what was found on it, the bar of the cursor, and what its contents mark at it."""
+        if self.finder.needle and self.finder.finds:
+            strip = self.finder.marked(strip, unit, place)
+        return self.contents.decorate(self.cursor.barred(strip, unit, line), unit, place, line)
 
     def veiled(self, strip: Strip, row: int) -> Strip:
-        if self._hints is None:
-            return strip
-        unit, _, line = self.rows_on_show[row]
-        return self._hints.veil(strip, row, line, self.margin_of(unit), self.look, self.ground)
+        """The strip of a row with what lies over all else."""
+        return self.spots.veiled(self.contents.veiled(strip, row), row)
 
     def foot(self) -> tuple[int, Strip] | None:
-        if self._hints is None:
-            return super().foot()
-        taken, height = self._hints.rows, self.size.height
-        free = next((row for row in (height - 1, 0, *range(height - 2, 0, -1)) if row not in taken), None)
-        return None if free is None else (free, self.at_foot("", "", *self._hints.said)[1])
+        """A row that is covered, and what covers it."""
+        return self.finder.foot() if self.spots.hints is None else self.spots.foot()
+
+    def state_lines(self) -> list[Content]:
+        """What is shown while there is nothing to show."""
+        return self.state.lines()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        strips = self.selection.marked(self.painter.paint()[crop.y : crop.bottom], self.scroll_offset.y + crop.y)
+        strips = self.filtered(strips)
+        if crop.column_span != (0, self.pane_width):
+            strips = [strip.crop_extend(*crop.column_span, self.ground) for strip in strips]
+        return strips
+
+    def render_line(self, y: int) -> Strip:
+        # Where its characters stand is asked of one row, under the mouse: to say so for all takes as long as painting.
+        return self.painter.paint()[y].apply_offsets(0, self.scroll_offset.y + y)
+
+    def filtered(self, strips: list[Strip]) -> list[Strip]:
+        """Rows in the colours the terminal has. A strip keeps what was made of it."""
+        background = self.background_colors[1]
+        for line_filter in self.get_line_filters():
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        return let_go(strips)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        return self.selection.words_of(selection)
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+    @property
+    def cursor_region(self) -> Region:
+        """Where the block under the cursor stands on the screen: what nothing may cover."""
+        return self.cursor.region
+
+    # What is typed and clicked
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether letters are typed rather than keys pressed."""
+        return self.spots.hints is not None or self.finder.is_typing
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        return self.is_typing and character is not None and character.isprintable()
+
+    def on_key(self, event: Key) -> None:
+        if self.spots.press(event) or self.finder.press(event):
+            event.stop()
+            event.prevent_default()
+
+    def on_paste(self, event: Paste) -> None:
+        if self.finder.paste(event.text):
+            event.stop()
+
+    def on_click(self, event: Click) -> None:
+        self.spots.click(event)
+
+    def on_focus(self, event: Focus) -> None:
+        self.repaint()
+
+    def on_blur(self, event: Blur) -> None:
+        self.spots.hints = None
+        self.finder.left()
+
+    # What is done with the block under the cursor
+
+    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
+        """Something on the page was opened; `outside`: in the browser."""
+
+    def open(self) -> None:
+        """Open what the block under the cursor has: its open thread, the one link, one of several by its letter; else
+        ask for a thread on it."""
+        stop = self.cursor.stop()
+        if stop is None:
+            return
+        if (hangs := self.contents.thread_at(stop)) is not None:
+            self.post_message(self.ThreadWanted(hangs))
+        elif hots := self.spots.at_cursor():
+            self.spots.open_one(hots)
+        else:
+            self.post_message(self.ThreadWanted(stop[3]))
+
+    def copy(self) -> None:
+        """Copy the block under the cursor."""
+        if (stop := self.cursor.stop()) is not None:
+            text = as_text(stop[3])
+            self.app.copy_to_clipboard(text)
+            self.post_message(self.Copied(text, stop[3].kind))
+
+    def comment(self) -> None:
+        """Ask to say something about the block under the cursor."""
+        if (stop := self.cursor.stop()) is not None:
+            self.post_message(self.BlockChosen(stop[3]))
+
+    @property
+    def why_no_comment(self) -> str | None:
+        """Why nothing can be said about the block under the cursor: the screen knows where a comment would go, and who may
+        write one."""
+        return self.screen.why_no_comment() if isinstance(self.screen, TakesComments) else None
+
+    # Reading on
+
+    def read_on(self) -> None:
+        """Go on by a page, at the end ask for what comes next."""
+        if self.viewport.is_at_end:
+            self.post_message(self.ReadOn())
+        else:
+            self.viewport.go_by_page(1)
+
+    def go_to_edge(self, end: int) -> None:
+        """Go to the top, or with 1 to the end."""
+        self.cursor.go_to_edge(end)
+
+
+READING: Commands[Reader] = Commands(
+    "page",
+    (
+        Command("comment", "c", "Comment", "Say something about the block under the cursor",
+                run=lambda _, pane: pane.comment(), why_not=lambda _, pane: pane.why_no_comment),
+        Command("open", "enter", "Open", "Open the link, image, file or thread of the block under the cursor", run=lambda _, pane: pane.open(), shown=False),
+        Command("read_on", "space", "Read on", "Scroll one page, at the end go to what comes next", run=lambda _, pane: pane.read_on(), shown=False),
+        Command("yank", "y", "Copy", "Copy the block under the cursor: code and prompts exactly", run=lambda _, pane: pane.copy(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+MOTIONS: Commands[Reader] = Commands(
+    "page",
+    (
+        Command("down", "j,down", "Down", "Scroll down one line", run=lambda _, pane: pane.viewport.go_by(1), shown=False),
+        Command("up", "k,up", "Up", "Scroll up one line", run=lambda _, pane: pane.viewport.go_by(-1), shown=False),
+        Command("top", "g,home", "Top", "Go to the top", run=lambda _, pane: pane.go_to_edge(0), shown=False),
+        Command("bottom", "G,end", "Bottom", "Go to the end", run=lambda _, pane: pane.go_to_edge(1), shown=False),
+        Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=lambda _, pane: pane.viewport.go_by_half(1), shown=False),
+        Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=lambda _, pane: pane.viewport.go_by_half(-1), shown=False),
+        Command("read_back", "b", "Page back", "Scroll up one page", run=lambda _, pane: pane.viewport.go_by_page(-1), shown=False),
+        Command("prev_block", "left_parenthesis", "Block before", "Put the cursor on the block before", run=lambda _, pane: pane.cursor.move(-1), shown=False),
+        Command("next_block", "right_parenthesis", "Next block", "Put the cursor on the next block", run=lambda _, pane: pane.cursor.move(1), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip

@@ -7,55 +7,39 @@ from typing import Any, ClassVar
 
 from textual import on
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from octavo.documents.blocks import Block, words
-from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.page_view import Excerpt, PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.table_reading import Leaving, Tabling
+from octavo.tui.reader.table_reading import Leaving
 from octavo.tui.render.styled_lines import HotSpot
 from octavo.tui.render.table_records import record_of
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame, HasNotices
 from octavo.tui.widgets.key_bar import KeyBar
 
 _TITLE = 60
 
 
-def open_row(app: App[Any], wanted: Tabling.RowWanted) -> None:
+def open_row(app: App[Any], wanted: PageView.RowWanted) -> None:
     """Show a row of a table over the page."""
-    page = wanted.view
-    view = RecordView(ascii=page.look.ascii, mono=page.look.mono)
-    view.sources = page.sources
-    view.why_no_comment = page.why_not("comment", ())
-    app.push_screen(RecordSheet(wanted.table, wanted.row, view), page.row_left)
+    app.push_screen(RecordSheet(wanted.table, wanted.row, wanted.view), wanted.view.row_left)
 
 
-class RecordView(PageView):
-    """The fields of a row."""
+def _why_one_row(_: object, sheet: RecordSheet) -> str | None:
+    return "The table has only this row." if len(sheet.table.children) < 2 else None
 
-    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.open", "page.link_hints", "page.yank", "page.comment")
 
-    why_no_comment: str | None = None
-    """Why nothing can be said about the row, if so."""
-
-    class Opened(Message):
-        """Something in a field was opened."""
-
-        def __init__(self, hot: HotSpot, outside: bool) -> None:
-            super().__init__()
-            self.hot = hot
-            self.outside = outside
-
-    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
-        self.post_message(self.Opened(hot, outside))
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("thread", "source", "measure", "heading", "read_on"):
-            return "That is for the whole page: esc goes back to it."
-        if action == "comment":
-            return self.why_no_comment
-        return super().why_not(action, parameters)
+ROW: Commands[RecordSheet] = Commands(
+    "row",
+    (
+        Command("next", "J", "Next row", "The next row of the table", run=lambda _, sheet: sheet.go(1), why_not=_why_one_row),
+        Command("previous", "K", "Row before", "The row before", run=lambda _, sheet: sheet.go(-1), why_not=_why_one_row, shown=False),
+        Command("close", "escape,q", "Close", "Back to the page", run=lambda _, sheet: sheet.leave()),
+        Command("help", "question_mark", "Help", "Help for this row", run=lambda app, _: app.show_help(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
 
 
 class RecordSheet(Dialog[Leaving]):
@@ -70,18 +54,15 @@ class RecordSheet(Dialog[Leaving]):
         "A row of the table, field by field. ( and ) go from field to field, enter and f open links, y copies a field, "
         "J and K go to other rows, esc closes."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("J", "go(1)", "Next row", tooltip="The next row of the table", id="row.next"),
-        Binding("K", "go(-1)", "Row before", show=False, tooltip="The row before", id="row.previous"),
-        Binding("escape,q", "close", "Close", tooltip="Back to the page", id="row.close"),
-        Binding(
-            "question_mark", "app.command('app.help')", "Help", show=False, tooltip="Help for this row", id="row.help"
-        ),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ROW,)
 
-    def __init__(self, table: Block, row: Block, view: RecordView) -> None:
+    def __init__(self, table: Block, row: Block, page: PageView) -> None:
         super().__init__()
-        self._table, self._row, self._view = table, row, view
+        self.table, self._row = table, row
+        first = ("page.open", "page.link_hints", "page.yank", "page.comment")
+        excerpt = Excerpt(first, page.why_no_comment, has_measure=False, open_spot=self._opened)
+        self._view = PageView(ascii=page.look.ascii, mono=page.look.mono, excerpt=excerpt)
+        self._view.contents.sources = page.contents.sources
 
     def compose(self) -> ComposeResult:
         with Frame():
@@ -94,9 +75,9 @@ class RecordSheet(Dialog[Leaving]):
         self._draw()
 
     def _draw(self) -> None:
-        rows = self._table.children
+        rows = self.table.children
         number = next((index for index, row in enumerate(rows, 1) if row is self._row), 1)
-        document = record_of(self._table, self._row)
+        document = record_of(self.table, self._row)
         first = next((text for cell in self._row.children if (text := " ".join(words(cell.runs).split()))), "Row")
         self.query_one(Frame).name_it(
             first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"{number} of {len(rows)}"
@@ -107,15 +88,14 @@ class RecordSheet(Dialog[Leaving]):
     def _fit(self) -> None:
         """Take as many rows as the fields need."""
         view = self._view
-        view.settle_around(0)
+        view.viewport.settle_around(0)
         view.styles.height = max(3, view.galley.total)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit)
 
-    @on(RecordView.Opened)
-    def _opened(self, message: RecordView.Opened) -> None:
-        self.dismiss(Leaving(self._row, message.hot, message.outside))
+    def _opened(self, hot: HotSpot, outside: bool) -> None:
+        self.dismiss(Leaving(self._row, hot, outside))
 
     @on(Reader.ThreadWanted)
     def _nothing_to_open(self) -> None:
@@ -131,16 +111,13 @@ class RecordSheet(Dialog[Leaving]):
         message.stop()
         self.dismiss(Leaving(self._row, comment=True))
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "go" and len(self._table.children) < 2:
-            return "The table has only this row."
-        return super().why_not(action, parameters)
-
-    def action_go(self, step: int) -> None:
-        rows = self._table.children
+    def go(self, step: int) -> None:
+        """Show the next row of the table, or the one before."""
+        rows = self.table.children
         at = next((index for index, row in enumerate(rows) if row is self._row), 0)
         self._row = rows[(at + step) % len(rows)]
         self._draw()
 
-    def action_close(self) -> None:
+    def leave(self) -> None:
+        """Go back to the row on its page."""
         self.dismiss(Leaving(self._row))

@@ -1,4 +1,4 @@
-"""A pane of lines in which words can be selected, without the borders, bars and bullets around them."""
+"""The words that are selected in a pane, without the borders, bars and bullets around them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from textual.screen import Screen
 from textual.selection import Selection
 from textual.strip import Strip
 
-from octavo.tui.reader.prefetch import AheadPane
+from octavo.tui.reader.pane import Pane
+from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.painting import restyled, words_between
 from octavo.tui.render.styled_lines import cells
 from octavo.tui.render.virtual_lines import VirtualLines
@@ -77,77 +78,61 @@ class Gathering:
         return self._last >= len(self.galley) and self._size <= MOST
 
 
-class SelectingPane(AheadPane):
-    """A pane that marks what is selected and can say its words."""
+class TextSelection:
+    """What is selected in a pane: it is marked, and its words can be copied."""
 
-    _gathering: Gathering | None = None
-
-    # What a subclass says
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all there is to select is there."""
-        return True
-
-    def copied(self, text: str) -> None:
-        """What was selected is copied, later than it was asked for."""
-
-    def explain(self, sentence: str) -> None:
-        """Say why something cannot be done."""
-        raise NotImplementedError
-
-    # Selecting
+    def __init__(self, pane: Pane, viewport: Viewport, copied: Callable[[str], None]) -> None:
+        """`copied` is told of what is copied later than it was asked for."""
+        self.pane, self.viewport, self.copied = pane, viewport, copied
+        self._gathering: Gathering | None = None
 
     def marked(self, strips: list[Strip], line: int) -> list[Strip]:
-        selection = self.text_selection
+        """Rows, the first of which shows `line`, with what is selected in them marked."""
+        selection = self.pane.text_selection
         if selection is None:
             return strips
-        style = self.screen.get_component_rich_style("screen--selection")
+        style = self.pane.screen.get_component_rich_style("screen--selection")
         return [_selected(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+    def words_of(self, selection: Selection) -> tuple[str, str] | None:
         """The words that are selected. Raises CopiedLater when it takes long to find them: then they are copied later."""
-        if self._gather(selection, AT_ONCE if isinstance(self.screen, CopiesLater) else math.inf):
+        if self._gather(selection, AT_ONCE if isinstance(self.pane.screen, CopiesLater) else math.inf):
             gathering, self._gathering = self._gathering, None
-            return (gathering.words, "\n") if gathering is not None and len(self.galley) else None
-        self.explain("What is selected is copied as soon as all of it is read.")
-        self.refine_soon()
+            return (gathering.words, "\n") if gathering is not None and len(self.pane.galley) else None
+        self.pane.explain("What is selected is copied as soon as all of it is read.")
+        self.pane.work_soon()
         raise CopiedLater
 
     def _gather(self, selection: Selection, seconds: float) -> bool:
         """Gather the words of what is selected, for so long. True when all are."""
-        known = self._gathering
-        if known is None or known.selection != selection or known.galley is not self.galley:
-            known = self._gathering = Gathering(selection, self.galley)
-        with self.steady():
-            done = known.go_on(self.margin_of, seconds)
-        return done and (self.is_whole or not known.needs_more)
+        known, contents = self._gathering, self.pane.contents
+        if known is None or known.selection != selection or known.galley is not self.pane.galley:
+            known = self._gathering = Gathering(selection, self.pane.galley)
+        with self.viewport.steady():
+            done = known.go_on(contents.margin_of, seconds)
+        return done and (contents.is_whole or not known.needs_more)
 
     def stop_copying(self) -> None:
         """What is on show is left: what is not copied of it yet is not copied any more."""
         if self._gathering is not None:
             self._gathering = None
-            self.explain("The page was left before all that was selected was read: nothing is copied.")
+            self.pane.explain("The page was left before all that was selected was read: nothing is copied.")
 
     @property
-    def has_work(self) -> bool:
-        return self._gathering is not None or super().has_work
+    def is_gathering(self) -> bool:
+        """Whether something is to be copied once its words are known."""
+        return self._gathering is not None
 
-    def work(self, seconds: float) -> bool:
-        if self._gathering is None or not self.is_whole:
-            return super().work(seconds)
-        selection = self.text_selection
-        if selection != self._gathering.selection:
+    def gather_on(self, seconds: float) -> None:
+        """Gather for so long, and copy what is selected once all its words are known."""
+        selection = self.pane.text_selection
+        if self._gathering is None or selection != self._gathering.selection:
             self._gathering = None  # nothing, or something else, is selected now
         elif self._gather(selection, seconds):
             words = self._gathering.words
-            self.screen.action_copy_text()
+            self.pane.screen.action_copy_text()
             if len(words.encode("utf-8", "replace")) <= MOST:
                 self.copied(words)
-        return False
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        self.refresh()
 
 
 def _selected(strip: Strip, selection: Selection, y: int, style: Style) -> Strip:

@@ -188,7 +188,7 @@ class ChangeRequestScreen(View):
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show_held())
         self.changed_tree.take_up_marks()
-        self.view.places = self.changed_tree.marks.places
+        self.view.navigation.places = self.changed_tree.marks.places
         self.request_head.draw()
         self.changed_tree.widget.focus()
         self.comparison.start()

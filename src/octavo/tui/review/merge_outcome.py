@@ -16,19 +16,6 @@ from octavo.api.safety import text as safe_text
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.render.comparison import Compared, compare
 from octavo.tui.shell.view import View
-from octavo.tui.widgets.empty_states import nothing
-
-
-class OutcomeView(DiffView):
-    """A page that is not there yet: nothing can be said about it."""
-
-    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_hit", "diff.unfold")
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return False if action in ("comment", "thread") else super().check_action(action, parameters)
-
-    def empty_lines(self) -> list[Content]:
-        return nothing("Nothing is other than on the side it is compared with.", "esc goes back to the conflicts")
 
 
 class OutcomeScreen(View):
@@ -66,11 +53,11 @@ class OutcomeScreen(View):
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="banner")
-        yield OutcomeView(ascii=self.shell.settings.ascii, id="outcome")
+        yield DiffView(outcome=True, ascii=self.shell.settings.ascii, id="outcome")
 
     @property
-    def view(self) -> OutcomeView:
-        return self.query_one(OutcomeView)
+    def view(self) -> DiffView:
+        return self.query_one(DiffView)
 
     def on_mount(self) -> None:
         self.view.focus()

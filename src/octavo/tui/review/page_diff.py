@@ -224,7 +224,7 @@ class PageDiff:
             return
         if self._documents is not None:
             self._arriving = None
-            self._view.call_after_refresh(self.pane.go_to_thread, step, all_of_it=True)
+            self._view.call_after_refresh(self.pane.navigation.go_to_thread, step, all_of_it=True)
         elif self._view.has_class("-words"):
             self._arriving = None
             for thread in thread_walk.open_on(key, self._threads.all)[:1]:
@@ -262,7 +262,7 @@ class PageDiff:
 
     @property
     def block_on_show(self) -> Block | None:
-        stop = self.pane.cursor_stop() if self._documents is not None else None
+        stop = self.pane.cursor.stop() if self._documents is not None else None
         return stop[3] if stop is not None and stop[3].kind != "fold" else None
 
     @property

@@ -1,0 +1,223 @@
+"""The cursor of a pane: a bar at the block that is spoken of. It is always on show."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from textual.geometry import Region
+from textual.strip import Strip
+
+from octavo.documents.blocks import Block
+from octavo.tui.reader.pane import Bring, Pane, Stop
+from octavo.tui.reader.viewport import Viewport
+from octavo.tui.render.painting import over
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.widgets.commands import Command, Commands
+
+_PAN = 16
+"""Cells that what is wide moves at a time."""
+_KEPT_STOPS, _KEPT_LINES, _KEPT_BARRED = 100, 1500, 300
+"""How many units keep their stops, which keep their lines with them: so many lines, as to let go of many at once takes
+long; and how many lines keep their strips with the bar."""
+
+
+class BlockCursor:
+    """The block of a pane that is spoken of, and the way from it to others."""
+
+    def __init__(self, pane: Pane, viewport: Viewport) -> None:
+        self.pane, self.viewport = pane, viewport
+        self.at: tuple[int, Block] | None = None
+        """The unit and the block it was put on; None until it is moved."""
+        self._barred_block: Block | None = None
+        self._in_cursor: frozenset[int] = frozenset()
+        """The block under the cursor and those in it, by their identity: the bar goes along all of them."""
+        self._stops: dict[int, tuple[list[Line], list[Stop]]] = {}
+        self._stop_lines = 0
+        """How many lines are kept with stops."""
+        self._barred: dict[int, tuple[Strip, Strip]] = {}
+        """Strips without and with the bar, by the line they are of, while bar and lines stay."""
+        self._bar_key: tuple[int, bool] = (0, False)
+
+    def relaid(self) -> None:
+        """Lines are others than before."""
+        self._stops, self._stop_lines = {}, 0
+        self._barred = {}
+
+    # Painting
+
+    def before_painting(self, *, is_shown: bool) -> None:
+        """A frame is about to be painted: with the bar, if it `is_shown`."""
+        here = self.stop()
+        self._barred_block = here[3] if here is not None else None
+        key = (id(self._barred_block), self.pane.has_focus)
+        if key != self._bar_key:
+            self._bar_key, self._barred = key, {}
+            self._in_cursor = _inside(self._barred_block)
+        if not is_shown:
+            self._barred_block = None
+
+    def barred(self, strip: Strip, unit: int, line: Line) -> Strip:
+        """The strip of a line, with the bar where that goes along it."""
+        pane = self.pane
+        at = pane.contents.bar_at(line, self._in_cursor) if self._barred_block is not None else None
+        if at is None:
+            return strip
+        known = self._barred.get(id(line))
+        if known is not None and known[0] is strip:
+            return known[1]
+        look = pane.look
+        style = pane.ground + (look.accent if pane.has_focus else look.muted)
+        barred = over(strip, max(0, pane.contents.margin_of(unit) + at), look.glyphs.bar, style)
+        if len(self._barred) >= _KEPT_BARRED:
+            self._barred.clear()
+        self._barred[id(line)] = (strip, barred)
+        return barred
+
+    # Where it may be
+
+    def stops_of(self, unit: int) -> list[Stop]:
+        """The blocks of a unit the cursor may be on."""
+        lines = self.pane.galley.lines(unit)
+        known = self._stops.get(unit)
+        if known is None or known[0] is not lines:
+            if known is not None:
+                self._forget_stops(unit)
+            while self._stops and (len(self._stops) >= _KEPT_STOPS or self._stop_lines > _KEPT_LINES):
+                self._forget_stops(next(iter(self._stops)))
+            self._stop_lines += len(lines)
+            known = self._stops[unit] = (
+                lines,
+                [(unit, first, last, block) for first, last, block in self.pane.contents.stops_in(lines)],
+            )
+        return known[1]
+
+    def _forget_stops(self, unit: int) -> None:
+        self._stop_lines -= len(self._stops.pop(unit)[0])
+
+    def stops_from(self, unit: int, block: Block | None, step: int, among: Callable[[int], bool]) -> Iterator[Stop]:
+        """The stops after (or before) a block, units that are not `among` left out without being set."""
+        found = self.stops_of(unit) if 0 <= unit < len(self.pane.galley) else []
+        at = next((index for index, stop in enumerate(found) if stop[3] is block), -1 if step > 0 else len(found))
+        yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
+        for following in range(unit + step, len(self.pane.galley) if step > 0 else -1, step):
+            if among(following):
+                found = self.stops_of(following)
+                yield from found if step > 0 else reversed(found)
+
+    def stop(self) -> Stop | None:
+        """Where the cursor is: at first on the first block on show."""
+        if self.at is not None and self.at[0] < len(self.pane.galley):
+            unit, block = self.at
+            found = self.stops_of(unit)
+            named = (stop for stop in found if block.key and stop[3].key == block.key)
+            if stop := next((stop for stop in found if stop[3] is block), None) or next(named, None):
+                return stop
+        return next(iter(self.visible_stops()), None)
+
+    @property
+    def region(self) -> Region:
+        """Where the block under the cursor stands on the screen: what nothing may cover."""
+        here = self.stop()
+        if here is None:
+            return Region()
+        pane = self.pane
+        top = pane.galley.top(here[0]) - pane.scroll_offset.y
+        block = Region(pane.region.x, pane.region.y + top + here[1], pane.size.width, here[2] - here[1] + 1)
+        return block.intersection(pane.region)
+
+    def visible_stops(self) -> list[Stop]:
+        """The blocks that have a line on show."""
+        pane, galley = self.pane, self.pane.galley
+        if not len(galley):
+            return []
+        top, bottom = pane.scroll_offset.y, pane.scroll_offset.y + pane.rows
+        out: list[Stop] = []
+        unit = galley.at(top)[0]
+        while unit < len(galley) and galley.top(unit) < bottom:
+            start = galley.top(unit)
+            out += [stop for stop in self.stops_of(unit) if start + stop[2] >= top and start + stop[1] < bottom]
+            unit += 1
+        if covered := pane.contents.covered(top):
+            out = [stop for stop in out if galley.top(stop[0]) + stop[2] >= top + covered]
+        return pane.contents.reachable(out)
+
+    def keep_in_view(self) -> None:
+        """There are fewer rows than before, or lines stand elsewhere: what was on show may not be any more."""
+        if self.at is not None:
+            self.bring_along(down=False)  # what is at the top stays there, so it was pushed out below
+
+    def bring_along(self, *, down: bool) -> None:
+        """Put the cursor on a block on show, if its own is not."""
+        on_show = self.visible_stops()
+        here = self.stop()
+        if on_show and here is not None and all(stop[3] is not here[3] for stop in on_show):
+            self.put(on_show[0] if down else on_show[-1], bring=None)
+
+    def put(self, stop: Stop, *, bring: Bring | None = "near") -> None:
+        """Put the cursor on a block, and bring that on show if asked."""
+        unit, first, last, block = stop
+        self.at = (unit, block)
+        self.pane.moved_at = time.perf_counter()
+        if bring is not None:
+            self.viewport.show_lines(unit, first, last, bring)
+        self.pane.repaint()
+        self.pane.tell()
+
+    def go_to_edge(self, end: int) -> None:
+        """Go to the top, or with 1 to the end."""
+        self.viewport.go(self.pane.galley.total if end else 0)
+        if on_show := self.visible_stops():
+            self.put(on_show[-1 if end else 0], bring=None)
+
+    def move(self, step: int) -> None:
+        """Put it on the next block, or the one before."""
+        here = self.stop()
+        if here is not None:
+            following = next(self.stops_from(here[0], here[3], step, lambda unit: True), None)
+            self.put(following or here)
+
+    def pan(self, step: int) -> None:
+        """Move what is wide, at the cursor or else on show."""
+        pane = self.pane
+        here = self.stop()
+        for stop in ([] if here is None else [here]) + self.visible_stops():
+            wide = {block.key for block in pane.contents.wide_at(stop) if pane.folds.hidden.get(block.key)}
+            if wide:
+                moved = [pane.folds.move(key, step * _PAN) for key in sorted(wide)]
+                if any(moved):
+                    pane.change(stop[0])
+                return
+        pane.explain("Everything on this part of the page has room enough.")
+
+    def next(self, step: int, wanted: Callable[[Stop], bool], among: Callable[[int], bool]) -> Stop | None:
+        """The next stop that is wanted, or the one before; units that are not `among` are left out without being set."""
+        here = self.stop()
+        if here is None:
+            return None
+        with self.viewport.steady():
+            return next((stop for stop in self.stops_from(here[0], here[3], step, among) if wanted(stop)), None)
+
+
+def _pan(step: int) -> Callable[[object, BlockCursor], None]:
+    return lambda _, cursor: cursor.pan(step)
+
+
+PANNING: Commands[BlockCursor] = Commands(
+    "page",
+    (
+        Command("pan_right", "right", "Pan right", "Move wide code or a wide table to the left", run=_pan(1), shown=False),
+        Command("pan_left", "left", "Pan left", "Move wide code or a wide table back", run=_pan(-1), shown=False),
+    ),
+    find=lambda view: view.cursor,
+)  # fmt: skip
+
+
+def _inside(block: Block | None) -> frozenset[int]:
+    """A block and all in it, by their identity: row by row, as a huge table is walked thrice as fast."""
+    found: set[int] = set()
+    row = [block] if block is not None else []
+    while row:
+        found.update(map(id, row))
+        row = [child for each in row for child in each.children]
+    return frozenset(found)

@@ -1,0 +1,197 @@
+"""What a diff shows: a page as it was and as it is, how the sides lie, and the threads between the lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Literal
+
+from textual.content import Content
+
+from octavo.documents.blocks import Block
+from octavo.tui.reader.block_cursor import BlockCursor
+from octavo.tui.reader.late_sources import LateSources
+from octavo.tui.reader.pane import Contents, Pane, Stop
+from octavo.tui.reader.unit_making import UnitMaking
+from octavo.tui.render.block_slices import whole_of
+from octavo.tui.render.comparison import Compared
+from octavo.tui.render.diff_lines import guess, set_diff_unit
+from octavo.tui.render.diff_sequence import changes, one_side
+from octavo.tui.render.diff_sides import BETWEEN, SideWidths, bar_beside, block_beside, stops_beside
+from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding
+from octavo.tui.render.failed_block import written_in
+from octavo.tui.render.layout import set_block
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.source_finders import sources
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.thread_lines import ThreadLine
+from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.widgets.empty_states import nothing
+
+WIDEST = 108
+"""The most cells a side takes."""
+SPLIT_FROM = 140
+"""How wide a terminal must be to have two sides beside one another."""
+
+Layout = Literal["changes", "sides", "new", "old"]
+
+
+class DiffContents(Contents):
+    """What changed on a page: inline, both sides beside one another, or one of them."""
+
+    def __init__(self, pane: Pane, cursor: BlockCursor, late: LateSources, made: Callable[[Changes], None]) -> None:
+        """`made` is told when all units are there that are to be shown."""
+        super().__init__(pane)
+        self._cursor, self._late = cursor, late
+        self.compared: Compared | None = None
+        self.key = ""
+        self.title = ""
+        self.shows_source = False
+        self.is_outcome = False
+        """Whether the page is not there yet: nothing can be said about it."""
+        self.threads: Mapping[str, Sequence[ThreadLine]] = {}
+        self.unfolding = Unfolding()
+        self.changed = Changes()
+        """What is on show."""
+        self.making: UnitMaking[DiffUnit, Changes] = UnitMaking(pane, guess, self.wanted_units, made)
+        self.of_source = Changes()
+        """The changes of the source, while it is shown."""
+        self.made_for: Layout = "changes"
+        """How the sides lie in what is on show, or is being made."""
+        self.sources = sources(diagrams=False)  # of a diagram the text is compared
+        self.layout: Layout = "changes"
+        self._is_split = False
+        """Whether sides were put beside one another last."""
+
+    @property
+    def has_any(self) -> bool:  # type: ignore[override]  # which no diff sets
+        return self.compared is not None
+
+    def empty_lines(self) -> list[Content]:
+        if self.making.is_making:
+            return []
+        if self.is_outcome:
+            said = "Nothing is other than on the side it is compared with."
+            return nothing(said, "esc goes back to the conflicts")
+        return nothing("Nothing changed on this page.", "J goes to the next page")
+
+    # How the sides lie
+
+    def is_old(self, block: Block) -> bool:
+        """Whether a block is one of the page as it was."""
+        return self.compared is not None and self.compared.is_old(block)
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The ways in which what is on show can be shown, in the order `|` goes through them."""
+        is_rewritten = self.compared is not None and self.compared.diff.is_rewritten and not self.shows_source
+        is_wide = self.pane.app.size.width >= SPLIT_FROM
+        return (*(("new", "old") if is_rewritten else ()), "changes", *(("sides",) if is_wide else ()))
+
+    @property
+    def layout_now(self) -> Layout:
+        """The way it is shown."""
+        wanted: Layout = self.layout if not self.shows_source else "sides" if self._is_split else "changes"
+        return wanted if wanted in self.layouts else "changes"
+
+    def lay_out_page(self) -> None:
+        """Lay out another page: one that was rewritten as it is now, the others as one looked at the last."""
+        is_rewritten = self.compared is not None and self.compared.diff.is_rewritten
+        self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
+
+    def next_layout(self) -> None:
+        """Go on to the next way in which it can be shown."""
+        layouts = self.layouts
+        self.layout = layouts[(layouts.index(self.layout_now) + 1) % len(layouts)]
+        self._is_split = self.layout == "sides"
+
+    @property
+    def why_no_layout(self) -> str | None:
+        """Why there is no other way to show it, if there is none."""
+        if len(self.layouts) > 1:
+            return None
+        return f"Side by side needs a terminal of {SPLIT_FROM} columns: this one has {self.pane.app.size.width}."
+
+    # Laying out
+
+    def set_for(self, width: int) -> VirtualLines[DiffUnit]:
+        self.margin = 2
+        is_split, most = self.layout_now == "sides", max(24, width - 4)
+        room = SideWidths.of(min(2 * WIDEST + BETWEEN if is_split else WIDEST, most), split=is_split)
+        setting = LayoutContext(
+            self.pane.look, self.pane.folds, set_block, room=room.side, sources=self.sources, written=self.written
+        )
+        return self.making.units.anew(
+            self._late.completed(self.sources, lambda unit: set_diff_unit(setting, unit, room))
+        )
+
+    def wanted_units(self) -> Changes:
+        """What makes the units that are to be shown."""
+        layout = self.made_for = self.layout_now
+        if self.compared is None:
+            return Changes()
+        if self.shows_source:
+            return self.of_source
+        if layout == "new" or layout == "old":
+            return one_side(self.compared, layout, self.threads, self.title)
+        is_split = layout == "sides"
+        return changes(self.compared.diff, self.unfolding, self.threads, self.title, side_by_side=is_split)
+
+    def drop_units(self) -> None:
+        """Show none, and make none."""
+        self.making.drop()
+        self.changed, self.pane.galley = Changes(), self.making.units
+
+    def written(self, block: Block) -> str:
+        if self.compared is None:
+            return ""
+        document = self.compared.old if self.compared.is_old(whole_of(block)) else self.compared.new
+        return written_in(document.source, block)
+
+    def together(self, unit: int) -> range:
+        units, first, last = self.changed.units, unit, unit
+        while units[first].part > 1:
+            first -= 1
+        while last + 1 < len(units) and units[last + 1].part > 1:
+            last += 1
+        return range(first, last + 1)
+
+    @property
+    def change_count(self) -> int:
+        """How many changes there are."""
+        return self.changed.count
+
+    # Its blocks on either side
+
+    def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
+        return stops_beside(lines)
+
+    def block_at(self, line: Line, cell: int) -> Block | None:
+        return block_beside(line, cell)
+
+    def bar_at(self, line: Line, inside: Container[int]) -> int | None:
+        return bar_beside(line, inside)
+
+    def reachable(self, found: list[Stop]) -> list[Stop]:
+        # One comes to the old side by going there, never by scrolling.
+        here = self._cursor.at[1] if self._cursor.at is not None else None
+        return [stop for stop in found if stop[3] is here or not self.is_old(stop[3])] or found
+
+    def has_open_on(self, key: str) -> bool:
+        """Whether an open thread hangs on the block called `key`."""
+        return any(thread.open for thread in self.threads.get(key, ()))
+
+    @property
+    def has_open_threads(self) -> bool:
+        """Whether an open thread hangs on the page."""
+        return any(map(self.has_open_on, self.threads))
+
+    def thread_at(self, stop: Stop) -> Block | None:
+        if stop[3].kind == "thread":
+            return stop[3]
+        return next((each for each in stop[3].walk() if each.key and self.has_open_on(each.key)), None)
+
+    def wide_at(self, stop: Stop) -> Iterable[Block]:
+        return [each for block in self.changed.units[stop[0]].blocks for each in block.walk()]
+
+    def before_painting(self) -> None:
+        self._late.ask(self.sources)

@@ -1,0 +1,111 @@
+"""Painting the rows a pane shows: a frame is painted once, and a line once while its width stays."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+from textual.strip import Strip
+
+from octavo.documents.blocks import Block
+from octavo.tui.reader.pane import Pane
+from octavo.tui.reader.viewport import Viewport
+from octavo.tui.render.failed_block import unset
+from octavo.tui.render.layout_context import NARROWEST
+from octavo.tui.render.painting import painted, unpaintable
+from octavo.tui.render.styled_lines import Line, Piece, cells, cut, segments, width_of
+
+
+class LinePainter:
+    """The frame of a pane, and the lines in it."""
+
+    def __init__(self, pane: Pane, viewport: Viewport) -> None:
+        self.pane, self.viewport = pane, viewport
+        self._frame_key: tuple[int, ...] = ()
+        self._frame: list[Strip] = []
+        self.rows_on_show: list[tuple[int, int, Line]] = []
+        """Unit, place in it and line of each row that is painted."""
+
+    @property
+    def was_painted(self) -> bool:
+        """Whether anything has been on show yet: before that, nothing is done ahead of it."""
+        return bool(self._frame)
+
+    def paint(self) -> list[Strip]:
+        """The rows on show."""
+        pane = self.pane
+        top, width, height = pane.scroll_offset.y, pane.pane_width, pane.size.height
+        key = (top, width, height, pane.changes, pane.galley.total, int(pane.has_focus))
+        if key == self._frame_key:
+            return self._frame
+        ground = pane.ground
+        total = pane.galley.total
+        self.rows_on_show = self._rows_painted(top, width, ground)
+        pane.before_painting()
+        frame = [self._row(row, y, width, ground) for y, row in enumerate(self.rows_on_show)]
+        if not self.rows_on_show and not len(pane.galley):
+            frame = [self._state_strip(content, width, ground) for content in pane.state_lines()[:height]]
+        frame += [Strip.blank(width, ground)] * (height - len(frame))
+        if (foot := pane.foot()) is not None and frame:
+            frame[foot[0]] = foot[1].crop_extend(0, width, ground)
+        if not self.was_painted:
+            pane.work_soon()
+        self._frame, self._frame_key = frame, (*key[:4], pane.galley.total, key[5])
+        if pane.galley.total != total:
+            self.viewport.sync_after_refresh()
+        return frame
+
+    def _rows_painted(self, top: int, width: int, ground: Style) -> list[tuple[int, int, Line]]:
+        """The rows from `top` on. A unit of which one cannot be painted is shown as it is written."""
+        pane = self.pane
+        done: set[int] = set()
+        while True:
+            rows = pane.galley.between(top, top + pane.size.height)
+            faulty = unpaintable(rows, lambda unit, line: self.painted_line(unit, line, width, ground)) - done
+            if not faulty:
+                return rows
+            for unit in faulty:
+                block = pane.galley.units[unit].block or Block("change")
+                room = max(NARROWEST, width - 2 * pane.contents.margin)
+                pane.galley.put(unit, unset(block, pane.contents.written, pane.look, room))
+            done |= faulty
+
+    def _row(self, row: tuple[int, int, Line], y: int, width: int, ground: Style) -> Strip:
+        unit, place, line = row
+        strip = self.painted_line(unit, line, width, ground)
+        return self.pane.veiled(self.pane.decorated(strip, unit, place, line), y)
+
+    def painted_line(self, unit: int, line: Line, width: int, ground: Style) -> Strip:
+        """A line as it is painted, but for what lies over it."""
+        strip = line.strip
+        if strip is None or strip.cell_length != width:
+            strip = line.strip = painted(line, self.pane.contents.margin_of(unit), width, ground)
+        return strip
+
+    def _state_strip(self, content: Content, width: int, ground: Style) -> Strip:
+        pane = self.pane
+        parts = content.truncate(width).render(pane.visual_style, end="", parse_style=pane.app.stylesheet.parse_style)
+        return Strip([Segment(text, style.rich_style) for text, style in parts if text]).extend_cell_length(
+            width, ground
+        )
+
+    def at_foot(self, sign: str, text: str, *said: str, typing: bool = False) -> tuple[int, Strip]:
+        """The last row, with a text at its left and what is `said` at its right. When there is no room for all of that,
+        the first and the last part are kept longest."""
+        look, width = self.pane.look, self.pane.pane_width
+        between = f" {look.glyphs.between} "
+        style = self.pane.ground + look.panel
+        sign = f" {sign} " if sign else " "
+        room = max(0, width - cells(sign) - 1)
+        needed = min(cells(text) + (3 if typing else 2), room // 2) if text or typing else 0
+        parts = list(said)
+        while parts and cells(between.join(parts)) + needed > room:
+            del parts[-2 if len(parts) > 1 else -1]
+        tail = between.join(parts)
+        left = max(0, room - cells(tail) - 3) if tail else max(0, room - 1)
+        pieces = [Piece(sign, look.accent), *cut([Piece(text, look.text)], cells(text) - left, cells(text))]
+        if typing:
+            pieces.append(Piece(" ", Style(reverse=True)))
+        blank = width - width_of(pieces) - cells(tail) - 1 if needed else 0
+        pieces.append(Piece(" " * max(0, blank) + tail, look.muted))
+        return self.pane.size.height - 1, Strip(segments(pieces, style)).extend_cell_length(width, style)

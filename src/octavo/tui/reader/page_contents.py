@@ -1,0 +1,256 @@
+"""What a page view shows: a page or its source, set in units, with its threads and the heads of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.strip import Strip
+
+from octavo.documents.blocks import Block, Document, Run, words
+from octavo.tui.reader.late_sources import LateSources
+from octavo.tui.reader.pane import Contents, Pane, Stop
+from octavo.tui.reader.prefetch import Prefetch
+from octavo.tui.reader.table_reading import TableReading
+from octavo.tui.reader.thread_marks import MARK, PageThreads
+from octavo.tui.render.failed_block import written_in
+from octavo.tui.render.layout import Unit, guess, set_block, set_unit, stops
+from octavo.tui.render.layout_context import LayoutContext, trail
+from octavo.tui.render.page_parts import same_title, source_blocks
+from octavo.tui.render.page_units import UnitReader
+from octavo.tui.render.side_by_side_blocks import SplitLine, bar_apart, block_apart, blocks_of
+from octavo.tui.render.source_finders import sources
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.text_search import Find, Finder
+from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.widgets.empty_states import nothing
+
+if TYPE_CHECKING:
+    from octavo.documents.parse import Reading
+
+MEASURES = (76, 100, 0)
+"""Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
+Head = tuple[str, str]
+"""The title and the description of a page."""
+
+
+class PageContents(Contents):
+    """A page, or what there is of it, or its source."""
+
+    def __init__(
+        self, pane: Pane, prefetch: Prefetch, threads: PageThreads, tables: TableReading, late: LateSources
+    ) -> None:
+        super().__init__(pane)
+        self._prefetch, self._threads, self._tables, self._late = prefetch, threads, tables, late
+        self.document: Document | None = None
+        self.key = ""
+        """What the page on show is called."""
+        self.head: Head = ("", "")
+        self.is_whole = True
+        self.cut: UnitReader[Unit] = UnitReader()
+        """The units of the page on show."""
+        self.arriving: Reading | None = None
+        """What is being read of the page on show, while its beginning is shown already."""
+        self.sources = sources()
+        self.shows_source = False
+        self.source_of: Block | None = None
+        """The block whose source the cursor is on."""
+        self._source_cut: list[Unit] | None = None
+        """The units of the source, once they are asked for."""
+        self.measure = 0
+        """The cells that lines of text were set in."""
+        self._measure = 0
+        self._margins: dict[int, int] = {}
+
+    @property
+    def has_any(self) -> bool:  # type: ignore[override]  # which no page sets
+        return self.document is not None
+
+    def next_measure(self) -> None:
+        """Go on to the next width of lines."""
+        self._measure = (self._measure + 1) % len(MEASURES)
+
+    # Its units
+
+    def set_for(self, width: int) -> VirtualLines[Unit]:
+        room = max(10, width - 2 - MARK)
+        measure = min(room, MEASURES[self._measure] or room)
+        self.margin = max(2, min((width - measure) // 2, width - measure - MARK))
+        setting = LayoutContext(
+            self.pane.look,
+            self.pane.folds,
+            set_block,
+            # In a narrow pane the mark of a thread beside a wide block is only its sign.
+            room=room if width >= 60 else max(room, width - 4),
+            whole_code=self._measure == 2,
+            sources=self.sources,
+            written=self.written,
+        )
+        self.measure = measure
+        self._margins = {}
+        set_one = self._late.completed(self.sources, lambda unit: set_unit(setting, unit, measure))
+        return VirtualLines(self.units(), lambda unit: guess(unit, measure), set_one)
+
+    def units(self) -> list[Unit]:
+        """The units of the page, as far as it is read, or of its source."""
+        if self.document is None:
+            return []
+        if self.shows_source:
+            if self._source_cut is None:
+                blocks = source_blocks(self.document.source, self.document.blocks, self.source_of)
+                self._source_cut = [Unit(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks]
+            return self._source_cut
+        if self.arriving is not None:
+            self.document = self.arriving.document
+        else:
+            self.cut.cut()
+        return self.cut.units
+
+    def walk(self) -> Iterator[Block]:
+        """All blocks of the page, as far as it is read."""
+        if self.document is not None:
+            yield from self.document.walk()
+
+    def note(self, label: str) -> Block | None:
+        """The note of the page that has this label."""
+        at_top = self.document.blocks if self.document is not None else ()  # where they are but for odd pages
+        blocks = (block for block in chain(at_top, self.walk()) if block.kind == "footnotes")
+        notes = (note for block in blocks for note in block.children)
+        return next((note for note in notes if note.attrs.get("label") == label), None)
+
+    def forget_source(self) -> None:
+        """The source is another, or the cursor is on another block of it."""
+        self._source_cut = None
+
+    def written(self, block: Block) -> str:
+        return written_in(self.document.source, block) if self.document is not None else ""
+
+    def unit_of(self, near: int, key: str) -> int:
+        galley = self.pane.galley
+
+        def has(unit: int) -> bool:
+            return 0 <= unit < len(galley) and bool(trail(galley.units[unit].part or galley.units[unit].block, key))
+
+        around = (unit for away in range(len(galley)) for unit in (near - away, near + away))
+        return next(filter(has, around), near) if key else near
+
+    def together(self, unit: int) -> range:
+        units, first, last = self.pane.galley.units, unit, unit
+        while first and units[first - 1].block is units[unit].block:
+            first -= 1
+        while last + 1 < len(units) and units[last + 1].block is units[unit].block:
+            last += 1
+        return range(first, last + 1)
+
+    def margin_of(self, unit: int) -> int:
+        kept = self._margins.get(unit)
+        if kept is None:
+            first = self.together(unit)[0]  # slices of a table stand below one another, and the first has its head
+            widest = max((line.width for line in self.pane.galley.lines(first)), default=0)
+            wide = widest > self.measure
+            room = max(2, self.pane.set_width - widest - MARK)
+            kept = self._margins[unit] = min(self.margin, room) if wide else self.margin
+        return kept
+
+    def relaid(self) -> None:
+        self._margins = {}
+
+    def empty_lines(self) -> list[Content]:
+        if not self.is_whole or self._prefetch.is_outdated:
+            return []
+        title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
+        return [Content(""), *title, *nothing("This page is empty.", "J goes to the next one")]
+
+    # Its blocks, also where they stand beside one another
+
+    def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
+        return stops_apart(lines)
+
+    def block_at(self, line: Line, cell: int) -> Block | None:
+        return block_apart(line, cell)
+
+    def bar_at(self, line: Line, inside: Container[int]) -> int | None:
+        return bar_apart(line, inside)
+
+    def thread_at(self, stop: Stop) -> Block | None:
+        return self._threads.at(stop)
+
+    def wide_at(self, stop: Stop) -> Iterable[Block]:
+        return self._tables.wide_at(stop)
+
+    # What lies over its lines
+
+    def covered(self, top: int) -> int:
+        return self._tables.covered(top)
+
+    def before_painting(self) -> None:
+        self._late.ask(self.sources)
+        self._tables.before_painting()
+
+    def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
+        return self._threads.marked(strip, unit, place, line, self.measure)
+
+    def veiled(self, strip: Strip, row: int) -> Strip:
+        return self._tables.veiled(strip, row)
+
+    # Finding words in it
+
+    def finder(self) -> Finder:
+        blocks = ((index, unit.part or unit.block) for index, unit in enumerate(self.pane.galley.units))
+        return Finder(blocks, self.sources.targets.reads if self.sources.targets is not None else words)
+
+    def is_hidden(self, find: Find, known: dict[tuple[int, int], bool]) -> bool:
+        return self.pane.folds.hides(find.path, known)
+
+    def unfold(self, find: Find) -> bool:
+        changed = self.pane.folds.reveal(find.path)
+        if changed:
+            self.pane.change(find.unit)
+        return changed
+
+
+def top_blocks(blocks: Sequence[Block], head: Head, *, whole: bool) -> list[Block]:
+    """The blocks of a page below its title; `whole`: whether these are all."""
+    title, description = head
+    if not blocks or not title:
+        return list(blocks)
+    rest = blocks[1:] if blocks[0] is left_out(blocks, head) else blocks
+    if not rest and not description and whole:
+        return []
+    return [Block("page-title", runs=(Run(title),), text=description), *rest]
+
+
+def left_out(blocks: Sequence[Block], head: Head) -> Block | None:
+    """The first heading, when it says no more than the title above it."""
+    first = blocks[0] if blocks else None
+    if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
+        return None
+    return first if same_title(words(first.runs), head[0]) else None
+
+
+def stops_apart(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
+    """First line, last line and block of all that lines are about. What stands beside one another comes in the order of the
+    page: one column, or one card, after the other."""
+    if not any(isinstance(line, SplitLine) for line in lines):
+        return stops(lines)
+    found = [
+        (first, 0, 0, last, block)
+        for first, last, block in stops([Line([]) if isinstance(line, SplitLine) else line for line in lines])
+    ]
+    known: dict[int, int] = {}
+    region = -1
+    for number, line in enumerate(lines):
+        if not isinstance(line, SplitLine):
+            region = -1
+            continue
+        region = number if region < 0 else region
+        for block in blocks_of(line):
+            at = known.setdefault(id(block), len(found))
+            if at == len(found):
+                found.append((region, 1 + block.lines[0], number, number, block))
+            else:
+                found[at] = (*found[at][:3], number, block)
+    found.sort(key=lambda stop: stop[:3])
+    return [(region if not order else first, last, block) for region, order, first, last, block in found]

@@ -1,0 +1,120 @@
+"""The links of a page and all else that opens: folds, tabs, files, pictures, notes, buttons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from octavo.documents.blocks import Block
+from octavo.tui.reader.hot_spots import HotSpots
+from octavo.tui.reader.page_contents import PageContents
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.reading_place import ReadingPlace
+from octavo.tui.render.layout_context import tab_slug, trail
+from octavo.tui.render.link_addresses import LinkDestination, leads
+from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
+from octavo.tui.render.styled_lines import HotSpot
+from octavo.tui.widgets.commands import Command, Commands
+
+if TYPE_CHECKING:
+    from octavo.documents import links
+
+_LEADING = ("link", "file", "image")
+"""Kinds of spots that have an address."""
+
+
+class PageLinks:
+    """What stands on a page and opens."""
+
+    def __init__(self, pane: Reader, contents: PageContents, spots: HotSpots, place: ReadingPlace) -> None:
+        self.pane, self.contents, self.spots, self.place = pane, contents, spots, place
+
+    def open(self, hot: HotSpot, *, outside: bool) -> None:
+        """Open a fold or a tab, go to an anchor, or say that a link was followed."""
+        target = hot.target
+        match hot.kind:
+            case "fold" | "tab":
+                self._toggle(hot)
+            case "select":
+                self._select(target)
+            case "link" if self._leads(target) is LinkDestination.ANCHOR and not outside:
+                if not self.place.go_to_anchor(target):
+                    self.place.miss(target)
+            case _:
+                outside = outside or self._leads(target) in (LinkDestination.OUTSIDE, LinkDestination.MAIL)
+                self.pane.post_message(LinkFollowed(target, outside, hot.kind, self.spots.words(hot)))
+
+    def _leads(self, address: str) -> LinkDestination:
+        return (
+            self.contents.sources.targets.leads(address)
+            if self.contents.sources.targets is not None
+            else leads(address)
+        )
+
+    def _toggle(self, hot: HotSpot) -> None:
+        here = self.spots.painter.rows_on_show[hot.line][0] if hot.line < len(self.spots.painter.rows_on_show) else 0
+        for unit in (here, *range(len(self.pane.galley))):
+            each = self.pane.galley.units[unit]
+            path = trail(each.part or each.block, hot.target)
+            if path:
+                if hot.kind == "tab":
+                    self._choose(path[-1].children[hot.spot.index])
+                else:
+                    self.pane.folds.toggle(path[-1])
+                self.pane.change(unit)
+                return
+
+    def _choose(self, tab: Block) -> None:
+        self.pane.folds.choose(tab)
+        for unit, each in enumerate(self.pane.galley.units):
+            if each.block.kind not in ("paragraph", "heading"):
+                self.pane.galley.forget(unit)
+
+    def _select(self, name: str) -> None:
+        """Show the tabs called `name` all over the page."""
+        wanted = name.strip().casefold()
+        tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
+        found = next((tab for tab in tabs if wanted in (tab_slug(tab), _title(tab))), None)
+        if found is None:
+            self.pane.explain(f"This page has no tab “{name}”.")
+            return
+        with self.pane.viewport.steady():
+            self._choose(found)
+        self.pane.reset()
+
+    def shared(self, target: links.Target) -> Block | None:
+        """What the page includes of a file of shared words."""
+        targets = self.contents.sources.targets
+        found = (block for block in self.contents.walk() if block.kind == "include" and block.children)
+        return next((each for each in found if targets and targets.target(str(each.attrs["target"])) == target), None)
+
+    def open_outside(self) -> None:
+        """Open the link of the block under the cursor in the browser, one of several by its letter, else the page."""
+        if hots := self._leading():
+            self.spots.open_one(hots, outside=True)
+        else:
+            self.pane.post_message(LinkFollowed("", True, "page"))
+
+    def copy_address(self) -> None:
+        """Copy where the only link of the block under the cursor leads, else the address of the page."""
+        hots = self._leading()
+        one = len({id(hot.spot) for hot in hots}) == 1
+        self.pane.post_message(AddressWanted(hots[0].target, hots[0].kind) if one else AddressWanted("", "page"))
+
+    def _leading(self) -> list[HotSpot]:
+        return [hot for hot in self.spots.at_cursor() if hot.kind in _LEADING]
+
+
+def _title(tab: Block) -> str:
+    return str(tab.attrs.get("title") or "").strip().casefold()
+
+
+LINK_ADDRESSES: Commands[PageLinks] = Commands(
+    "page",
+    (
+        Command("yank_url", "Y", "Copy address", "Copy the address of the link under the cursor, else of the page",
+                run=lambda _, links: links.copy_address(), shown=False),
+        Command("open_browser", "o", "In the browser", "Open the link under the cursor in the browser, else the page",
+                run=lambda _, links: links.open_outside(), shown=False),
+    ),
+    find=lambda view: view.links,
+)  # fmt: skip

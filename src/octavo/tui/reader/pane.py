@@ -1,0 +1,253 @@
+"""What the parts of a pane of lines know of it: the pane itself, and what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable
+from typing import Any, Literal, Protocol
+
+from rich.style import Style
+from textual.app import App
+from textual.content import Content
+from textual.geometry import Offset, Region, Size
+from textual.screen import Screen
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.style import Style as VisualStyle
+from textual.timer import Timer
+
+from octavo.documents.blocks import Block
+from octavo.tui.render.layout import stops
+from octavo.tui.render.layout_context import Folds
+from octavo.tui.render.styled_lines import HotSpot, Line
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.text_search import Find, Finder
+from octavo.tui.render.virtual_lines import ScrollAnchor, VirtualLines
+
+Stop = tuple[int, int, int, Block]
+"""Unit, first and last line in it, block."""
+Bring = Literal["near", "top", "third"]
+"""Where lines are brought: on show by as little as it takes; below the first row; a third down the pane, unless they
+are all in its upper two thirds already."""
+STILL = "The rest of this page is still being read."
+
+
+def no_lines() -> VirtualLines[Any]:
+    """Nothing, in no lines."""
+    return VirtualLines((), lambda unit: 0, lambda unit: [])
+
+
+class Contents:
+    """What a pane shows: how it is set, and what stands where on its lines. These are the answers for lines of blocks
+    one below the other."""
+
+    margin = 2
+    """The blank cells at the left."""
+    is_whole = True
+    """Whether all of it is there."""
+    has_any = True
+    """Whether something is on show, even if it is empty."""
+
+    def __init__(self, pane: Pane) -> None:
+        self.pane = pane
+
+    def set_for(self, width: int) -> VirtualLines[Any]:
+        """Its lines in a pane of `width` cells; also sets `margin`."""
+        return no_lines()
+
+    def empty_lines(self) -> list[Content]:
+        """What is shown when it is empty."""
+        return []
+
+    def written(self, block: Block) -> str:
+        """How a block stands in the source, as far as that is known."""
+        return ""
+
+    def unit_of(self, near: int, key: str) -> int:
+        """The unit that has the block called `key`, or else `near`."""
+        return near
+
+    def together(self, unit: int) -> range:
+        """The units that are slices of the block of this one."""
+        return range(unit, unit + 1)
+
+    def margin_of(self, unit: int) -> int:
+        """The blank cells at the left of a unit."""
+        return self.margin
+
+    def relaid(self) -> None:
+        """Lines are others than before."""
+
+    # The blocks on its lines
+
+    def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
+        """First line, last line and block of what lines are about."""
+        return stops(lines)
+
+    def block_at(self, line: Line, cell: int) -> Block | None:
+        """What a line is about at a cell."""
+        return line.block
+
+    def bar_at(self, line: Line, inside: Container[int]) -> int | None:
+        """Where the bar stands on a line, counted from its first cell, if the block it is about is `inside`."""
+        return -2 if id(line.block) in inside else None
+
+    def reachable(self, found: list[Stop]) -> list[Stop]:
+        """Those of the stops on show that the cursor comes to by scrolling."""
+        return found
+
+    def thread_at(self, stop: Stop) -> Block | None:
+        """The block an open thread hangs on that is shown at a stop."""
+        return None
+
+    def wide_at(self, stop: Stop) -> Iterable[Block]:
+        """The blocks at a stop that may be too wide."""
+        return (stop[3],)
+
+    # What lies over its lines
+
+    def covered(self, top: int) -> int:
+        """How many of the first rows are covered when the line `top` is the first."""
+        return 0
+
+    def before_painting(self) -> None:
+        """A frame is about to be painted."""
+
+    def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
+        """The strip of a line with what is marked at it."""
+        return strip
+
+    def veiled(self, strip: Strip, row: int) -> Strip:
+        """The strip of a row with what covers it."""
+        return strip
+
+    # Finding words in it
+
+    def finder(self) -> Finder:
+        """What is searched: the words of all lines."""
+
+        def shown(unit: int) -> Block:
+            rows = [
+                "".join(each.text for each in line.pieces if not each.furniture)
+                for line in self.pane.galley.lines(unit)
+            ]
+            return Block("paragraph", text="\n".join(rows))
+
+        units = range(len(self.pane.galley))
+        return Finder(((unit, shown(unit)) for unit in units), letters=1)  # to set one takes long
+
+    def unfold(self, find: Find) -> bool:
+        """Open what hides a find. True when anything was closed."""
+        return False
+
+    def is_hidden(self, find: Find, known: dict[tuple[int, int], bool]) -> bool:
+        """Whether a find stands in something closed; `known` is kept while many are asked of."""
+        return False
+
+
+class Pane(Protocol):
+    """A pane of lines that are set only where one looks."""
+
+    galley: VirtualLines[Any]
+    """Its lines."""
+    set_width: int
+    """The width they were set in."""
+    changes: int
+    """How often what it shows has changed."""
+    moved_at: float
+    """When one last moved in it, by `time.perf_counter`."""
+    folds: Folds
+    virtual_size: Size
+
+    @property
+    def contents(self) -> Contents:
+        """What it shows."""
+
+    @property
+    def look(self) -> Styles:
+        """The look that the theme gives."""
+
+    @property
+    def ground(self) -> Style:
+        """The style of what has no style of its own."""
+
+    @property
+    def pane_width(self) -> int:
+        """The cells of a row."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows are on show."""
+
+    @property
+    def foot_rows(self) -> int:
+        """How many rows at the bottom are kept for the foot."""
+
+    @property
+    def visual_style(self) -> VisualStyle: ...
+    @property
+    def size(self) -> Size: ...
+    @property
+    def region(self) -> Region: ...
+    @property
+    def scroll_offset(self) -> Offset: ...
+    @property
+    def has_focus(self) -> bool: ...
+    @property
+    def is_running(self) -> bool: ...
+    @property
+    def text_selection(self) -> Selection | None: ...
+    @property
+    def screen(self) -> Screen[Any]: ...
+    @property
+    def app(self) -> App[Any]: ...
+
+    def scroll_to(
+        self, *, y: float | None = None, animate: bool = True, immediate: bool = False, force: bool = False
+    ) -> None: ...
+
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer: ...
+
+    def focus(self) -> object: ...
+
+    def refresh_bindings(self) -> None: ...
+
+    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
+        """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show."""
+
+    def change(self, unit: int) -> None:
+        """One unit looks different now, with the other slices of its block."""
+
+    def repaint(self) -> None:
+        """What lies over the lines is different now."""
+
+    def tell(self) -> None:
+        """Say, once the frame is drawn, that something moved, or how much there is."""
+
+    def work_soon(self) -> None:
+        """Do, while nothing else happens, what can be done before it is looked at."""
+
+    def explain(self, sentence: str) -> None:
+        """Say why something cannot be done."""
+
+    def filtered(self, strips: list[Strip]) -> list[Strip]:
+        """Rows in the colours the terminal has. A strip keeps what was made of it."""
+
+    # What lies over its lines
+
+    def before_painting(self) -> None:
+        """A frame is about to be painted."""
+
+    def decorated(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
+        """The strip of a line with what is marked at it."""
+
+    def veiled(self, strip: Strip, row: int) -> Strip:
+        """The strip of a row with what lies over all else."""
+
+    def foot(self) -> tuple[int, Strip] | None:
+        """A row that is covered, and what covers it."""
+
+    def state_lines(self) -> list[Content]:
+        """What is shown while there is nothing to show."""
+
+    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
+        """Something on the page was opened; `outside`: in the browser."""

@@ -1,0 +1,376 @@
+"""Where one is on a page, where one was and where one wants to be: coming back there, also while the page still arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from itertools import chain
+from typing import NamedTuple
+
+from octavo.documents.blocks import Block, Document
+from octavo.tui.reader.block_cursor import BlockCursor
+from octavo.tui.reader.find_line import FindLine
+from octavo.tui.reader.page_contents import PageContents, left_out
+from octavo.tui.reader.pane import STILL, Bring, Pane
+from octavo.tui.reader.viewport import Viewport
+from octavo.tui.render.layout_context import Folds, trail
+from octavo.tui.render.page_parts import anchors_above
+from octavo.tui.render.reading_position import ReadingPosition
+from octavo.tui.render.virtual_lines import ScrollAnchor
+from octavo.tui.widgets.commands import Command, Commands
+
+_SLICES_WITH_IT = 4
+"""Slices of a block that are looked at for something to stand on: all of them together may take seconds to be set."""
+
+
+class PageState(NamedTuple):
+    """How a page was left: the line at the top, the block under the cursor, and what was opened."""
+
+    line: int
+    width: int
+    top: ScrollAnchor | None
+    key: str
+    folds: Folds
+
+
+class ReadingPoint(NamedTuple):
+    """Where one is, to tell later whether one has moved since. No anchor at the top of the page."""
+
+    top: ScrollAnchor | None = None
+    cursor: Block | None = None
+    is_source: bool = False
+
+
+UNSEEN = PageState(0, 0, None, "", Folds())
+"""How a page was left that was never on show."""
+
+
+class PendingJump(NamedTuple):
+    """A heading or a block that was asked for and is not read yet, and where one was then."""
+
+    anchor: str
+    """What it is called; of a note its label."""
+    asked_at: ReadingPoint
+    by_link: bool = False
+    """Whether a link asks for it: when there is none, that is said."""
+    show: Callable[[Block | None], None] | None = None
+    """What is done with a note once it is there, or known to be nowhere."""
+
+
+class ReadingPlace:
+    """Where one is on the page of a pane."""
+
+    def __init__(
+        self, pane: Pane, contents: PageContents, viewport: Viewport, cursor: BlockCursor, finder: FindLine
+    ) -> None:
+        self.pane, self.contents, self.viewport, self.cursor, self.finder = pane, contents, viewport, cursor, finder
+        self.coming_back: tuple[str, ReadingPosition] | None = None
+        """The page one comes back to, and where one was on it, until one is there."""
+        self.is_read = False
+        """Whether the place one comes back to is read."""
+        self._asked_at = ReadingPoint()
+        """Where one was when one asked to come back."""
+        self._left_standing: tuple[PageState, ReadingPoint] | None = None
+        """How the page on show was left, while it is not all read, and where one was put meanwhile."""
+        self.is_latest = True
+        """Whether the page on show is the latest: while it is not, what is nowhere on it may be on the one that comes."""
+        self.wanted: PendingJump | None = None
+        self._anchors: tuple[Document, dict[str, str]] | None = None
+
+    def left(self) -> None:
+        """The page on show is not shown any more."""
+        self._left_standing = self._anchors = None
+
+    # Headings and blocks
+
+    @property
+    def current_anchor(self) -> str:
+        """The anchor of the last heading at or above the block under the cursor; empty where there is none.
+
+        At the end of a page one scrolled to, it is that of the last block: nothing more can come to the top.
+        """
+        document, here = self.contents.document, self.cursor.stop()
+        if document is None or here is None:
+            return ""
+        if 0 < self.pane.scroll_offset.y >= self.pane.galley.total - self.pane.rows:
+            on_show = self.cursor.visible_stops()
+            here = on_show[-1] if on_show and on_show[0][3] is here[3] else here
+        if self._anchors is None or self._anchors[0] is not document:
+            self._anchors = (document, anchors_above(document))
+        return self._anchors[1].get(here[3].key, "")
+
+    def go_to_heading(self, step: int) -> None:
+        """Go to the next heading, or the one before."""
+
+        def may_have(unit: int) -> bool:
+            block = units[unit].part or units[unit].block
+            return block.kind == "heading" or (
+                bool(block.children) and any(each.kind == "heading" for each in block.walk())
+            )
+
+        units = self.pane.galley.units
+        if (found := self.cursor.next(step, lambda stop: stop[3].kind == "heading", may_have)) is not None:
+            self.cursor.put(found, bring="top")
+
+    def go_to_anchor(self, anchor: str) -> bool:
+        """Go to a heading by its anchor, or to a block by its key. False when there is none (yet)."""
+        wanted = anchor.lstrip("#")
+        document = self.contents.document
+        if document is None:
+            self.wanted = PendingJump(wanted, ReadingPoint())
+            return False
+        if self.contents.shows_source:
+            self.turn_source()
+        self.coming_back = self._left_standing = None
+        here = self.here()
+        block = next((heading.block for heading in document.headings if heading.anchor == wanted), None)
+        if block is not None and block is left_out(document.blocks, self.contents.head):
+            self._go_to_top()
+            found = True
+        elif block is not None and self.contents.arriving is not None:
+            self.come_back(
+                self.contents.key, ReadingPosition(block.key, 1)
+            )  # it can stand at the top once there is more below it
+            self._asked_at = here
+            self.go_back()
+            found = True
+        else:
+            found = self.go_to_block(block.key if block is not None else wanted)
+        self.wanted = None if found or (self.contents.is_whole and self.is_latest) else PendingJump(wanted, here)
+        return found
+
+    def _go_to_top(self) -> None:
+        if self.contents.shows_source:
+            self.turn_source()
+        self.cursor.at = None
+        self.viewport.go(0)
+        self.pane.repaint()
+        self.pane.tell()
+
+    def go_to_block(self, key: str, bring: Bring | None = "top") -> bool:
+        """Put the cursor on a block and bring that on show, opening what hides it."""
+        if self.contents.shows_source:
+            self.turn_source()
+        tries = _SLICES_WITH_IT
+        for unit, each in enumerate(self.pane.galley.units):
+            top = each.part or each.block
+            path = trail(top, key)
+            if not path:
+                continue
+            if self.pane.folds.reveal(path):
+                self.pane.change(unit)
+            # Some blocks are nothing one stands on: then it is what is in them, or around them.
+            around = {block.key for block in path if block.key}
+            inside = {block.key for block in path[-1].walk() if block.key}
+            stops = self.cursor.stops_of(unit)
+            within = (stop for stop in stops if stop[3].key in inside)
+            outside = (stop for stop in reversed(stops) if stop[3].key in around)
+            exact = (stop for stop in stops if stop[3].key == key)
+            if (stop := next(chain(exact, outside, within), None)) is not None:
+                self.cursor.put(stop, bring=bring)
+                return True
+            if (tries := tries - 1) == 0:
+                return False
+        return False
+
+    # How the page was left
+
+    @property
+    def standing(self) -> PageState:
+        """How the page is left now."""
+        if self._left_standing is not None and not self.has_moved(self._left_standing[1]):
+            return self._left_standing[0]
+        stop = self.cursor.stop() if self.cursor.at is not None else None
+        key = stop[3].key if stop is not None else ""
+        return PageState(
+            self.pane.scroll_offset.y, self.pane.pane_width, self.viewport.anchor(), key, deepcopy(self.pane.folds)
+        )
+
+    def stand(self, as_before: PageState) -> None:
+        """Be as the page was left, once that part of it is read."""
+        self.pane.folds = deepcopy(as_before.folds)
+        key = as_before.top.key if as_before.top is not None else ""
+        if (
+            self.contents.is_whole
+            or not key
+            or any(trail(each.part or each.block, key) for each in self.pane.galley.units)
+        ):
+            self._stand(as_before)
+        else:
+            self.pane.reset()
+        self._left_standing = None if self.contents.is_whole else (as_before, self.here())
+
+    def _stand(self, as_before: PageState) -> None:
+        self.pane.reset(anchor=as_before.top)
+        if as_before.width == self.pane.pane_width:
+            self.viewport.show_line(as_before.line)
+        if as_before.key:
+            found = (stop for stop in self.cursor.visible_stops() if stop[3].key == as_before.key)
+            if (stop := next(found, None)) is not None:
+                self.cursor.put(stop, bring=None)
+
+    def stand_again(self) -> None:
+        """Be as the page was left, now that all of it is read, if nobody has moved meanwhile."""
+        left, self._left_standing = self._left_standing, None
+        if left is not None and not self.has_moved(left[1]):
+            self._stand(left[0])
+
+    def here(self) -> ReadingPoint:
+        """Where one is now."""
+        top = self.viewport.anchor() if self.pane.scroll_offset.y else None
+        return ReadingPoint(top, self.cursor.at[1] if self.cursor.at is not None else None, self.contents.shows_source)
+
+    def has_moved(self, since: ReadingPoint) -> bool:
+        """Whether one is elsewhere than before. A page that is set in another width has not moved."""
+        now = self.here()
+        if now.cursor is not since.cursor or now.is_source != since.is_source:
+            return True
+        if now.top is None or since.top is None:
+            return now.top is not since.top
+        if now.top.key != since.top.key or not now.top.key:
+            return now.top != since.top
+        return now.top.width == since.top.width and now.top.offset != since.top.offset
+
+    # Coming back where one was
+
+    @property
+    def whereabouts(self) -> ReadingPosition | None:
+        """Where one is on the page. None at its top."""
+        if self.coming_back is not None and self.coming_back[0] == self.contents.key:
+            return self.coming_back[1]
+        if self._left_standing is not None and not self.has_moved(self._left_standing[1]):
+            top = self._left_standing[0].top
+            return ReadingPosition(top.key, -top.offset) if top is not None and top.key else None
+        stop = self.cursor.stop() if self.cursor.at is not None or self.pane.scroll_offset.y else None
+        if stop is None or not stop[3].key:
+            return None
+        if self.pane.scroll_offset.y == 0 and self.cursor.visible_stops()[:1] == [stop]:
+            return None
+        return ReadingPosition(stop[3].key, self.pane.galley.top(stop[0]) + stop[1] - self.pane.scroll_offset.y)
+
+    def come_back(self, key: str, place: ReadingPosition | None) -> None:
+        """Go to where one was on the page called `key` when it is shown, as soon as that part of it is read."""
+        self.coming_back, self.is_read = (key, place) if place is not None else None, False
+        self._asked_at = ReadingPoint()
+
+    def go_back(self) -> None:
+        """Go to where one was, if that is read by now, and nobody has moved meanwhile."""
+        if self.coming_back is None or self.coming_back[0] != self.contents.key or not len(self.pane.galley):
+            return
+        wanted, place = self.coming_back
+        self.coming_back = None
+        if self.has_moved(self._asked_at):
+            return
+        cursor = self.cursor.at
+        if not self.go_to_block(place.block, bring=None):
+            self.coming_back = None if self.contents.is_whole else (wanted, place)
+        elif (stop := self.cursor.stop()) is not None:
+            unit, first, last, _ = stop
+            self.viewport.settle_around(unit)
+            if (
+                not self.contents.is_whole
+                and self.pane.galley.top(unit) + last + self.pane.rows > self.pane.galley.total
+            ):
+                self.coming_back, self.is_read, self.cursor.at = (wanted, place), True, cursor
+                return  # it cannot stand where it stood before there is more below it
+            self.viewport.go_to(unit, first, below=min(max(place.below, first - last), self.pane.rows - 1))
+
+    # What is asked for before it is read
+
+    def with_note(self, label: str, show: Callable[[Block | None], None]) -> None:
+        """Do something with a note of the page, or with none, once that is known, if nobody has moved meanwhile."""
+        if (note := self.contents.note(label)) is not None or self.contents.is_whole:
+            show(note)
+        else:  # notes stand at the end of a page
+            self.wanted = PendingJump(label, self.here(), show=show)
+            self.pane.explain(STILL)
+
+    def miss(self, anchor: str) -> None:
+        """Say that a link leads to a heading that is not on this page, unless it may be still to come."""
+        if self.wanted is not None and self.wanted.anchor == anchor.lstrip("#"):
+            self.wanted = self.wanted._replace(by_link=True)
+        else:
+            self.pane.explain(f"This page has no heading “{anchor.lstrip('#')}”: it may have got another name.")
+
+    def look_for_wanted(self) -> None:
+        """Go to what was asked for before it was there, if it is now, and nobody has moved meanwhile."""
+        wanted, self.wanted = self.wanted, None
+        if wanted is None or self.has_moved(wanted.asked_at):
+            return
+        if wanted.show is not None:
+            wanted.show(self.contents.note(wanted.anchor))
+        elif not self.go_to_anchor(wanted.anchor) and wanted.by_link:
+            self.miss(wanted.anchor)
+
+    # The source, at the same place
+
+    def turn_source(self) -> None:
+        """Show the source of the page, or the page again."""
+        if self.contents.document is None:
+            return
+        self.coming_back = self._left_standing = self.wanted = None
+        line, at_top = self._line_of_source(), self.pane.scroll_offset.y == 0
+        on_show = next((stop[3] for stop in self.cursor.visible_stops() if self.cursor.stop() == stop), None)
+        self.contents.shows_source = not self.contents.shows_source
+        self.contents.source_of = on_show if self.contents.shows_source else None
+        self.contents.forget_source()
+        self.cursor.at = None
+        at, _ = self._unit_with(line)
+        self.pane.reset(anchor=ScrollAnchor(at))
+        self.finder.content_changed()
+        if at_top:
+            self.viewport.go(0)
+        if on_show is not None:
+            self._stand_on(on_show.key)
+        self.pane.tell()
+
+    def _line_of_source(self) -> int:
+        """The line of the source that stands at the top, or begins the block there."""
+        if not len(self.pane.galley):
+            return 0
+        unit, place = self.pane.galley.at(self.pane.scroll_offset.y)
+        block: Block = self.pane.galley.units[unit].part or self.pane.galley.units[unit].block
+        return block.lines[0] + (place if self.contents.shows_source else 0)
+
+    def _unit_with(self, line: int) -> tuple[int, int]:
+        """Which unit will have a line of the source, and the first line of that unit."""
+        spans = [(unit.part or unit.block).lines for unit in self.contents.units()]
+        return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
+
+    def source_known(self) -> None:
+        """All of the page is read of which the source is on show."""
+        self.contents.forget_source()
+        line = self._line_of_source()
+        at, first = self._unit_with(line)
+        self.pane.reset(anchor=ScrollAnchor(at, place=line - first, width=self.pane.set_width))
+
+    def _stand_on(self, key: str) -> None:
+        """Put the cursor on the block called `key`, from the page in its source or back."""
+        if not self.contents.shows_source:
+            self.go_to_block(key, bring="third")
+            return
+        for unit, each in enumerate(self.pane.galley.units):
+            if each.block.key == key:
+                self.cursor.put(self.cursor.stops_of(unit)[0], bring="third")
+                return
+
+
+def _step(step: int) -> Callable[[object, ReadingPlace], None]:
+    return lambda _, place: place.go_to_heading(step)
+
+
+HEADINGS: Commands[ReadingPlace] = Commands(
+    "page",
+    (
+        Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading", run=_step(1), shown=False),
+        Command("prev_heading", "left_curly_bracket", "Heading before", "Go to the heading before", run=_step(-1), shown=False),
+    ),
+    find=lambda view: view.place,
+)  # fmt: skip
+SOURCE: Commands[ReadingPlace] = Commands(
+    "page",
+    (
+        Command("source", "backslash", "Source", "The page as it is set, or its Markdown source", run=lambda _, place: place.turn_source(), shown=False),
+    ),
+    find=lambda view: view.place,
+)  # fmt: skip
