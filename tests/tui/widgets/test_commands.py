@@ -292,6 +292,37 @@ async def test_a_command_with_nothing_to_be_about_says_so() -> None:
         assert reasons["thread.resolve"] == "No thread is under the cursor."
 
 
+class BusyList(ThreadList):
+    COMMAND_GROUPS = (
+        THREAD.only("resolve").about(
+            lambda view: None if view.is_busy else view.thread,
+            context="threads of a page",
+            nothing=lambda view: "The page is loading." if view.is_busy else "No thread hangs here.",
+        ),
+    )
+    is_busy = True
+
+
+async def test_a_place_says_itself_why_there_is_nothing_to_be_about() -> None:
+    view = BusyList(Thread())
+
+    def why(app: Scratch) -> str | None:
+        return next(each.reason for each in active_commands(app.screen) if each.id == "thread.resolve")
+
+    async with Scratch(view).run_test() as pilot:
+        view.focus()
+        await pilot.press("d")
+        assert isinstance(pilot.app, Scratch)
+        assert pilot.app.explained == ["The page is loading."]
+        assert view.thread is not None
+        assert view.thread.done == []
+        view.is_busy = False
+        assert why(pilot.app) is None
+        view.thread = None
+        assert why(pilot.app) == "No thread hangs here."
+    assert markdown_table([BusyList]).startswith("### Threads of a page\n")
+
+
 async def test_a_command_says_why_it_cannot_be_done_and_what_it_is_called_now() -> None:
     view = ThreadList(Thread(may_edit=False))
     async with Scratch(view).run_test() as pilot:
