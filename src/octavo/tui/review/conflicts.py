@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
@@ -30,14 +29,56 @@ from octavo.tui.review.conflict_rows import row_of, words_of
 from octavo.tui.review.tree_conflicts import Shape
 from octavo.tui.shell.outside import open_outside
 from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.wording import plural
 
 _OTHERS = Heading("ALSO", "")
 _PAGES = Heading("PAGES", "")
+
+
+def _taking(name: str, keys: str, title: str, help: str, side: Side) -> Command[ConflictsScreen]:
+    return Command(
+        name,
+        keys,
+        title,
+        help,
+        run=lambda _, view: view.take(side),
+        why_not=lambda _, view: view.why_not_take(side),
+    )
+
+
+def _open_outside(app: Shell, view: ConflictsScreen) -> None:
+    open_outside(app, view.change_request.urls.app or "", words=view.change_request.title)
+
+
+def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
+    return None if view.change_request.urls.app else "The server gives no address for it in the browser."
+
+
+CONFLICT: Commands[ConflictsScreen] = Commands(
+    "conflict",
+    (
+        _taking("main", "m", "Main's", "Take what the primary content says; again: leave it open", "main"),
+        _taking("this", "t", "This one's", "Take what this change request says; again: leave it open", "this"),
+        _taking("both", "b", "Both", "Take what both say, main first; again: leave it open", "both"),
+        Command("edit", "e", "Edit", "Write what becomes of it in your editor",
+                run=lambda _, view: view.edit(), why_not=lambda _, view: view.why_not_take("edit")),
+        Command("preview", "p", "Preview", "The whole page as it will be, against main",
+                run=lambda _, view: view.preview(), why_not=lambda _, view: view.why_no_preview()),
+        Command("send", "ctrl+s", "Send", "Send what is decided as content of the change request",
+                run=lambda _, view: view.send_decided(), why_not=lambda _, view: view.why_not_send()),
+        Command("next_page", "J", "Next page", "Next page with conflicts", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous_page", "K", "Page before", "Page with conflicts before", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("browser", "o", "In the browser", "Open the change request in the browser", run=_open_outside, why_not=_why_not_outside, shown=False),
+        Command("up", "escape", "Back", "To the pages, then back; choices are kept", run=lambda _, view: view.go_up_or_leave(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
 
 
 @runtime_checkable
@@ -76,23 +117,12 @@ class ConflictsScreen(View):
         "conflict.preview",
         "conflict.send",
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "take('main')", "Main's", tooltip="Take what the primary content says; again: leave it open", id="conflict.main"),
-        Binding("t", "take('this')", "This one's", tooltip="Take what this change request says; again: leave it open", id="conflict.this"),
-        Binding("b", "take('both')", "Both", tooltip="Take what both say, main first; again: leave it open", id="conflict.both"),
-        Binding("e", "edit", "Edit", tooltip="Write what becomes of it in your editor", id="conflict.edit"),
-        Binding("p", "preview", "Preview", tooltip="The whole page as it will be, against main", id="conflict.preview"),
-        Binding("ctrl+s", "send", "Send", tooltip="Send what is decided as content of the change request", id="conflict.send"),
-        Binding("J", "read_on(1)", "Next page", show=False, tooltip="Next page with conflicts", id="conflict.next_page"),
-        Binding("K", "read_on(-1)", "Page before", show=False, tooltip="Page with conflicts before", id="conflict.previous_page"),
-        Binding("o", "open_outside", "In the browser", show=False, tooltip="Open the change request in the browser", id="conflict.browser"),
-        Binding("escape", "up", "Back", show=False, tooltip="To the pages, then back; choices are kept", id="conflict.up"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFLICT,)
 
     def __init__(self, change_request: ChangeRequest, space: SpaceRef, *, of: ChangeRequest | None = None) -> None:
         """`of`: the merged change request whose conflicts are decided in this one."""
         super().__init__()
-        self._change_request = change_request
+        self.change_request = change_request
         self._space = space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._of = of
@@ -160,18 +190,18 @@ class ConflictsScreen(View):
 
     def choices_made(self) -> Choices:
         """What was chosen before."""
-        return Choices(self.shell, self._change_request.id)
+        return Choices(self.shell, self.change_request.id)
 
     async def found(self) -> OpenConflicts:
         """What is in conflict. Raises ApiError."""
         live, space = self.live, self.at.space_id
-        self._change_request = await live.fetch(change_requests.Get(at=self.at))
+        self.change_request = await live.fetch(change_requests.Get(at=self.at))
         state = self.shell.session.state
-        resolves = state.recall(f"resolves {self._change_request.id}")
+        resolves = state.recall(f"resolves {self.change_request.id}")
         if self._of is None and isinstance(resolves, str):
             of = ChangeRequestRef(space_id=space, change_request_id=resolves)
             self._of = await live.fetch(change_requests.Get(at=of))
-        source = self._of or self._change_request
+        source = self._of or self.change_request
         merged = self._of.revision_merged if self._of is not None else None
         place = RevisionRef(space_id=space, revision_id=merged) if merged is not None else self.at
         changed = await live.fetch(content.ListChanges(at=place, limit=1000))
@@ -180,7 +210,7 @@ class ConflictsScreen(View):
         told = remembered(kept) if self._answered_conflicts and self._of is None else None
         settled = kept.get("settled", ()) if isinstance(kept, dict) else ()
         return await look(
-            live, self.at, self._change_request.revision, changed, met, told=told, settled=frozenset(map(str, settled))
+            live, self.at, self.change_request.revision, changed, met, told=told, settled=frozenset(map(str, settled))
         )
 
     # What is on show
@@ -221,7 +251,7 @@ class ConflictsScreen(View):
     @property
     def sides(self) -> tuple[str, str]:
         """What the two sides are called."""
-        number = self._of.number if self._of is not None else self._change_request.number
+        number = self._of.number if self._of is not None else self.change_request.number
         return "main", f"#{number}" if number else "this"
 
     @property
@@ -229,7 +259,7 @@ class ConflictsScreen(View):
         """What a page is compared with before it is sent."""
         if self._of is not None:
             return f"main as it was before #{self._of.number} was merged"
-        return "main" + (", which moved on since: U brings that in" if self._change_request.outdated else "")
+        return "main" + (", which moved on since: U brings that in" if self.change_request.outdated else "")
 
     def _say_shape(self, shape: Shape) -> None:
         self.query_one("#said", Static).update(words_of(shape, self._choices.all.get(shape.name)))
@@ -238,7 +268,7 @@ class ConflictsScreen(View):
         return row_of(item, self._choices.all)
 
     def _draw_head(self) -> None:
-        about, found = self._change_request, self._unsettled
+        about, found = self.change_request, self._unsettled
         space = self.shell.workspace.space(self._space.space_id)
         title = Content.assemble((f" #{about.number} ", "bold"), (about.title, "bold"))
         if space is not None:
@@ -265,12 +295,12 @@ class ConflictsScreen(View):
     @property
     def _answered_conflicts(self) -> bool:
         """Whether the update that made what is there now was answered with conflicts."""
-        kept = self.shell.session.state.recall(f"update {self._change_request.id}")
+        kept = self.shell.session.state.recall(f"update {self.change_request.id}")
         made = kept.get("conflicts") if isinstance(kept, dict) else None
-        return made is not None and made == self._change_request.revision
+        return made is not None and made == self.change_request.revision
 
     def _say_where(self) -> None:
-        about, space = self._change_request, self.shell.workspace.space(self._space.space_id)
+        about, space = self.change_request, self.shell.workspace.space(self._space.space_id)
         where = f"{space.title} › " if space is not None else ""
         facts = self.view.facts if not self.has_class("-words") else ""
         self.status(f"Changes › {where}#{about.number} {about.title} › Conflicts", facts)
@@ -281,7 +311,7 @@ class ConflictsScreen(View):
 
     @on(Reader.ReadOn)
     def _read_on(self) -> None:
-        self.action_read_on(1)
+        self.rows.move(1)
 
     # Choosing
 
@@ -294,24 +324,15 @@ class ConflictsScreen(View):
         shown = self.view.conflict if item is not None and self.view.key == item.page else None
         return shown.name if shown is not None else None
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if not self.is_mounted or action not in ("take", "edit", "send", "open_outside", "preview"):
-            return super().why_not(action, parameters)
-        if action == "open_outside":
-            return None if self._change_request.urls.app else "The server gives no address for it in the browser."
+    def _why_not_decided(self) -> str | None:
         if self._unsettled is None:
             return "What is in conflict is still loading."
-        if action == "preview":
-            return (
-                None if isinstance(self._item, ConflictedPage) else "There is no page here: it is said beside the list."
-            )
-        if self.live.edits_content is False:
-            return NO_OPERATION
-        if action == "send":
-            return self._why_not_send(self._unsettled)
-        return self._why_not_take(action, parameters)
+        return NO_OPERATION if self.live.edits_content is False else None
 
-    def _why_not_send(self, found: OpenConflicts) -> str | None:
+    def why_not_send(self) -> str | None:
+        """Why what is decided cannot be sent, in a sentence."""
+        if (why := self._why_not_decided()) is not None or (found := self._unsettled) is None:
+            return why
         if self._is_sending:
             return "It is being sent."
         if not found.names:
@@ -320,20 +341,24 @@ class ConflictsScreen(View):
             return "Decide all conflicts of a page first: m, t, b or e."
         return None
 
-    def _why_not_take(self, action: str, parameters: tuple[object, ...]) -> str | None:
+    def why_not_take(self, how: Side | Literal["edit"]) -> str | None:
+        """Why a conflict cannot be decided so, in a sentence."""
+        if (why := self._why_not_decided()) is not None:
+            return why
         item, name = self._item, self._conflict
         if self.has_class("-tiny") and self.rows.has_focus:
             return "What it is about is not on show: enter goes there."
         if name is None:
             return "Nothing can be chosen here." if isinstance(item, Shape) else "There is no conflict here."
         only_sides = isinstance(item, Shape) or (item is not None and item.is_of_fields(name))
-        if only_sides and (action == "edit" or parameters == ("both",)):
+        if only_sides and how in ("edit", "both"):
             return "Here only one of the sides can be taken: m or t."
-        if isinstance(item, ConflictedPage) and parameters == ("both",) and item.is_moved(name):
+        if isinstance(item, ConflictedPage) and how == "both" and item.is_moved(name):
             return "It stands in one place: m leaves it where main has it, t puts it where this change request has it."
         return None
 
-    def action_take(self, side: Side) -> None:
+    def take(self, side: Side) -> None:
+        """Take what one side says, or both; where that is taken, leave it open."""
         if (name := self._conflict) is None:
             return
         before = self._choices.all.get(name)
@@ -350,7 +375,8 @@ class ConflictsScreen(View):
         self._draw_head()
         self.refresh_bindings()
 
-    def action_edit(self) -> None:
+    def edit(self) -> None:
+        """Write what becomes of a conflict in the editor."""
         name, item = self._conflict, self._item
         if name is None or not isinstance(item, ConflictedPage):
             return
@@ -360,9 +386,16 @@ class ConflictsScreen(View):
 
     def text_of(self, page: ConflictedPage) -> str:
         """What a page will say."""
-        return page.text(self._choices.all, f"#{self._change_request.number}")
+        return page.text(self._choices.all, f"#{self.change_request.number}")
 
-    def action_preview(self) -> None:
+    def why_no_preview(self) -> str | None:
+        """Why no page can be shown as it will be, in a sentence."""
+        if self._unsettled is None:
+            return "What is in conflict is still loading."
+        return None if isinstance(self._item, ConflictedPage) else "There is no page here: it is said beside the list."
+
+    def preview(self) -> None:
+        """Show the page as it will be."""
         from octavo.tui.review.merge_outcome import OutcomeScreen  # few look at it
 
         page = self._item
@@ -373,9 +406,9 @@ class ConflictsScreen(View):
             found = self._unsettled
             if found is None or page not in found.decided(self._choices.all):
                 return "Decide all conflicts of this page first: esc goes back to them."
-            return self.why_not("send", ())
+            return self.why_not_send()
 
-        about, text = self._change_request, self.text_of(page)
+        about, text = self.change_request, self.text_of(page)
         where = f"Changes › #{about.number} {about.title} › Conflicts › {page.title} as it will be"
         self.app.push_screen(
             OutcomeScreen(
@@ -384,20 +417,15 @@ class ConflictsScreen(View):
                 page.main,
                 where,
                 against=self.against,
-                send=self.action_send,
+                send=self.send_decided,
                 why_not_send=why_not_send,
             )
         )
 
-    def action_read_on(self, step: int) -> None:
-        self.rows.move(step)
-
-    def action_open_outside(self) -> None:
-        open_outside(self.shell, self._change_request.urls.app or "", words=self._change_request.title)
-
     # Sending
 
-    def action_send(self) -> None:
+    def send_decided(self) -> None:
+        """Send what is decided."""
         found = self._unsettled
         if found is not None and not self._is_sending:
             self._is_sending = True
@@ -407,7 +435,7 @@ class ConflictsScreen(View):
     async def send(self, found: OpenConflicts) -> None:
         """Send what is decided of what was found."""
         try:
-            await conflict_choices.send(self.shell, self.at, self._change_request, found, self._choices, self._written)
+            await conflict_choices.send(self.shell, self.at, self.change_request, found, self._choices, self._written)
         finally:
             self._is_sending = False
         if self.is_mounted and self in self.app.screen_stack:
@@ -428,7 +456,7 @@ class ConflictsScreen(View):
             if pages and below.go_to_change_of(pages[0]):
                 below.keys_go_on_to.focus()
         else:
-            self.shell.go(ToChangeRequest(self._change_request.ref(self._space), self._change_request))
+            self.shell.go(ToChangeRequest(self.change_request.ref(self._space), self.change_request))
 
     def go_up(self) -> bool:
         return self.climb(self.rows, when=self._beside.has_focus)

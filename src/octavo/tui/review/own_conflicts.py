@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar
-
-from textual.binding import Binding, BindingType
+from typing import Any, ClassVar
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
@@ -17,8 +15,9 @@ from octavo.documents.merging.resolution import Choice, names, parts_of_marked, 
 from octavo.documents.merging.three_way import parts
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
-from octavo.tui.review.conflicts import ConflictsScreen
+from octavo.tui.review.conflicts import CONFLICT, ConflictsScreen
 from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.widgets.commands import Commands
 from octavo.tui.writing.page_drafts import PagePlace, base_of
 from octavo.tui.writing.routes import PageSender
 from octavo.tui.writing.target_request import TargetRequest
@@ -33,11 +32,12 @@ class OwnConflictsScreen(ConflictsScreen):
         "your editor; the same key again leaves it open. Choices are kept until ctrl+s sends the page."
     )
     CSS_PATH = "conflicts.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "take('main')", "Theirs", tooltip="Take what others wrote; again: leave it open", id="conflict.main"),
-        Binding("t", "take('this')", "Yours", tooltip="Take what you wrote; again: leave it open", id="conflict.this"),
-        Binding("b", "take('both')", "Both", tooltip="Take what both say, theirs first; again: leave it open", id="conflict.both"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        CONFLICT.only("main", "this", "both")
+        .but("main", title="Theirs", help="Take what others wrote; again: leave it open")
+        .but("this", title="Yours", help="Take what you wrote; again: leave it open")
+        .but("both", help="Take what both say, theirs first; again: leave it open"),
+    )
 
     def __init__(self, edit: PageSender, place: PagePlace, into: TargetRequest, change_request: ChangeRequest) -> None:
         super().__init__(change_request, edit.space)
