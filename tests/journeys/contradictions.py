@@ -17,9 +17,9 @@ from octavo.tui.content.search import SearchScreen
 from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.shell.frame import StatusBar
 from octavo.tui.shell.view import View
+from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Rows
 from octavo.tui.widgets.section_tabs import Sections
-from octavo.tui.widgets.virtual_list import VirtualList
 from tests.journeys.random_server import Answered, RandomServer
 from tests.journeys.stage import Run
 
@@ -47,7 +47,7 @@ def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
     for (view, selector), slots in LISTS.items():
         if type(screen).__name__ != view:
             continue
-        for surface in screen.query(selector).results(VirtualList):
+        for surface in screen.query(selector).results(Lines):
             if not surface.is_on_screen or surface.keys or surface.query_text:
                 continue
             ops = [op for slot in slots if (op := screen.following.op(slot)) is not None]
@@ -176,7 +176,7 @@ def failed(server: RandomServer, op: Operation[Any]) -> bool:
     return bool(answers) and all(each.status >= 400 or not isinstance(each.value, dict) for each in answers)
 
 
-def shown(run: Run, surface: VirtualList) -> str:
+def shown(run: Run, surface: Lines) -> str:
     """What a list shows."""
     strips = run.app.screen._compositor.render_strips()
     x, y, width, height = surface.region

@@ -14,7 +14,6 @@ from octavo.tui.content.content import ContentScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.home import HomeScreen
 from octavo.tui.content.links import LinksScreen
-from octavo.tui.content.navigation import PagesTree, SpacesTree
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.reader.diff_view import DiffView
@@ -39,8 +38,6 @@ PLACES: tuple[type[DOMNode], ...] = (
     Lines,
     Rows,
     Tree,
-    SpacesTree,
-    PagesTree,
     HomeScreen,
     ContentScreen,
     PageView,

@@ -19,7 +19,7 @@ from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
 from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
-from octavo.tui.content.cursor_target import PAGE, SPACE, CursorTarget
+from octavo.tui.content.cursor_target import PAGE, ROW, SPACE, CursorTarget
 from octavo.tui.content.history import ReadingHistory
 from octavo.tui.content.navigation import Navigation, Which
 from octavo.tui.content.side_panel import Aside
@@ -105,6 +105,7 @@ class ContentScreen(View, CopiesLater):
     )
     CSS_PATH = "content.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        ROW,
         SPACE.about(lambda view: view.target),
         PAGE.about(lambda view: view.target),
         WRITING.about(lambda view: view.authoring),

@@ -234,16 +234,24 @@ def _open_row(app: Shell, target: CursorTarget) -> None:
         open_address(app, address, "page")
 
 
+def _is_in_a_tree(app: Shell, target: CursorTarget) -> bool:
+    return target.is_in_a_tree
+
+
 ROW: Commands[CursorTarget] = Commands(
     "row",
     (
-        Command("yank", "y", "Copy path", "Copy the path of the page under the cursor; of a space its title", run=_copy_row, why_not=_why_no_row, shown=False),
-        Command("yank_url", "Y", "Copy address", "Copy the address of the page or space under the cursor", run=_copy_row_address, why_not=_why_no_row, shown=False),
-        Command("open_browser", "o", "In the browser", "Open the page or space under the cursor in the browser", run=_open_row, why_not=_why_no_row, shown=False),
+        Command("yank", "y", "Copy path", "Copy the path of the page under the cursor; of a space its title",
+                run=_copy_row, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
+        Command("yank_url", "Y", "Copy address", "Copy the address of the page or space under the cursor",
+                run=_copy_row_address, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
+        Command("open_browser", "o", "In the browser", "Open the page or space under the cursor in the browser",
+                run=_open_row, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
     ),
-    find=lambda tree: tree.screen.target,
+    context="tree of pages",
+    find=lambda view: view.target,
 )  # fmt: skip
-"""What can be done in a tree with the row under its cursor, with keys that elsewhere are about the page on show."""
+"""What can be done in a tree of a view with the row under its cursor, with keys that elsewhere are about the page on show."""
 
 
 def _why_no_space(app: Shell, target: CursorTarget) -> str | None:

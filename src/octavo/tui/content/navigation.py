@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -14,36 +14,20 @@ from octavo.api.collections import Collection
 from octavo.api.content import PageTree
 from octavo.api.spaces import Space
 from octavo.documents.emoji import emoji
-from octavo.tui.content.cursor_target import ROW
 from octavo.tui.shell.tree_rows import page_nodes, space_nodes
 from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.commands import Commands
 from octavo.tui.widgets.tree import Tree
 
 Which = Literal["spaces", "pages"]
 
 
-class SpacesTree(Tree):
-    """The spaces, in their collections."""
-
-    CONTEXT: ClassVar[str] = "tree of pages"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ROW,)
-    HELP: ClassVar[str] = (
-        "The spaces. Enter opens the one under the cursor; F, L, ctrl+e, y, Y and o are about that one too, open or not."
-    )
-    KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "list.filter", "space.files", "space.links", "page.export")
-
-
-class PagesTree(Tree):
-    """The pages of a space."""
-
-    CONTEXT: ClassVar[str] = "tree of pages"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ROW,)
-    HELP: ClassVar[str] = (
-        "The pages. Enter reads the one under the cursor; e, C, H, B, L, ctrl+e, M, X, y, Y and o are about that one too, "
-        "whatever page is on show. All other keys go on to the page on show; c, d, D and + only while the cursor is on it."
-    )
-    KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "page.edit", "comment.page", "page.history", "content.up")
+_OF_SPACES = (
+    "The spaces. Enter opens the one under the cursor; F, L, ctrl+e, y, Y and o are about that one too, open or not."
+)
+_OF_PAGES = (
+    "The pages. Enter reads the one under the cursor; e, C, H, B, L, ctrl+e, M, X, y, Y and o are about that one too, "
+    "whatever page is on show. All other keys go on to the page on show; c, d, D and + only while the cursor is on it."
+)
 
 
 class Navigation(Vertical):
@@ -52,8 +36,16 @@ class Navigation(Vertical):
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")
         # Each with the line of its own filter, which is mounted above it.
-        yield Vertical(SpacesTree(id="spaces", empty="There is no space here that you may see.", hint="1 home"))
-        yield Vertical(PagesTree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces"))
+        spaces = Tree(id="spaces", empty="There is no space here that you may see.", hint="1 home")
+        spaces.is_here(
+            "tree of pages", _OF_SPACES, "list.open", "list.filter", "space.files", "space.links", "page.export"
+        )
+        yield Vertical(spaces)
+        pages = Tree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces")
+        pages.is_here(
+            "tree of pages", _OF_PAGES, "list.open", "page.edit", "comment.page", "page.history", "content.up"
+        )
+        yield Vertical(pages)
 
     @property
     def spaces(self) -> Tree:

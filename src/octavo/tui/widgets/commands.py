@@ -311,7 +311,7 @@ def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCom
         keys=tuple(keys),
         title=_called(node, binding) or binding.description,
         help=tooltip or binding.description,
-        context=context_of(type(node)),
+        context=getattr(node, "CONTEXT", "") or context_of(type(node)),
         action=binding.action,
         enabled=enabled and (not isinstance(node, Explained) or _refused(node, binding) is None),
         shown=binding.show,

@@ -72,6 +72,11 @@ class Tree(Lines):
         self._hits: tuple[tuple[str, ...], list[int]] | None = None
         """The words of the filter, and the places of the nodes that hold them."""
 
+    def is_here(self, context: str, help: str, *keybar: str) -> None:
+        """Say what this tree is called, what one does in it, and what its key bar begins with: in others that is else."""
+        for name, value in (("CONTEXT", context), ("HELP", help), ("KEYBAR", keybar)):
+            setattr(self, name, value)
+
     @property
     def node(self) -> Node | None:
         """The node the cursor is on."""
