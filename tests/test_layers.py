@@ -33,6 +33,15 @@ MAY_IMPORT = {
 }
 ROOMS = ("terminal", "widgets", "shell", "render", "reader", "comments", "writing", "review", "content", "app")
 """Those of the terminal app, from the ground up: each may use those before it."""
+KNOWN_IN = {
+    "terminal": {"octavo.settings", "octavo.redaction", "octavo.first_picture", "octavo.api.safety"},
+    "widgets": {"octavo.api.safety"},
+}
+"""All that these know of Octavo, beside themselves and the rooms of the terminal app below them."""
+BOUNDED_READS = {"octavo.documents.specifications"}
+"""What the programs that read the files of strangers run: no more than that is in their process."""
+DRAWN_ELSEWHERE = ("textual.app", "textual.screen", "textual.widget", "textual.widgets")
+"""What blocks are made lines without."""
 KNOW_MANY_SCREENS = {"octavo.tui.app.routes", "octavo.tui.app.key_places", "octavo.tui.app.preloading"}
 """Who names screens of several rooms: the table of where to go, that of all keys, and what is imported ahead."""
 PARTS = ("bounded",)
@@ -99,6 +108,18 @@ def test_rooms_of_the_terminal_app_use_those_below_them() -> None:
                 assert not (found := {each for each in imports(module) if _room_of(each) in above}), (
                     f"{module}: {found}"
                 )
+
+
+def test_low_rooms_know_little() -> None:
+    for module in FILES:
+        here = _room_of(module)
+        found = {each for each in imports(module) if each.partition(".")[0] == "octavo" and not _room_of(each)}
+        if here in KNOWN_IN:
+            known = KNOWN_IN[here] | (BOUNDED_READS if f".{PARTS[0]}." in module else set())
+            assert found - known == set(), f"{module} stands in {here}"
+        if here == "render":
+            drawing = {each for each in imports(module) if each.startswith(DRAWN_ELSEWHERE)}
+            assert drawing == set(), f"{module} makes lines of blocks, and no widgets"
 
 
 def test_one_table_knows_the_screens_of_several_rooms() -> None:

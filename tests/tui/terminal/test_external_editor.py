@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from octavo.data.state import NotSaved
 from octavo.tui.terminal.external_editor import LARGEST, Edited, NotEdited, run_editor
 from octavo.tui.writing.page_drafts import with_own_end
 
@@ -37,17 +36,20 @@ def test_what_is_to_be_kept_is_kept_before_the_file_goes_and_is_exactly_what_the
 ) -> None:
     env = editor(tmp_path, "path.write_text('a\\r\\nb\\u00ad\\ufeff\\n', newline='')")
     seen: list[tuple[str, int]] = []
-    result = run_editor(
-        "", private, env, name="page", keep=lambda text: seen.append((text, len(list(private.iterdir()))))
-    )
+
+    def keep(text: str) -> str:
+        seen.append((text, len(list(private.iterdir()))))
+        return ""
+
+    result = run_editor("", private, env, name="page", keep=keep)
     assert result == Edited("a\r\nb\u00ad\ufeff\n")
     assert seen == [("a\r\nb\u00ad\ufeff\n", 1)]
     assert list(private.iterdir()) == []
 
 
 def test_a_text_that_cannot_be_kept_stays_in_its_file(tmp_path: Path, private: Path) -> None:
-    def full(text: str) -> None:
-        raise NotSaved("Nothing is being saved: the disk is full.")
+    def full(text: str) -> str:
+        return "Nothing is being saved: the disk is full."
 
     result = run_editor("old", private, editor(tmp_path, "path.write_text('new')"), keep=full)
     assert isinstance(result, NotEdited)

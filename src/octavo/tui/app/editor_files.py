@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo.data.state import NotSaved
-from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.terminal.external_editor import About, Edited, NotEdited, about_of, edit_again, forget, read_back
 
@@ -63,9 +64,8 @@ def open_again(app: Shell, file: KeptFile) -> None:
     """Let the person go on in it. Once it can be read it is the draft of what it was written for."""
     place = file.about.place
 
-    def keep(text: str) -> None:
-        if place:
-            _keep(app, file.about, text)
+    def keep(text: str) -> str:
+        return why_not_saved(partial(_keep, app, file.about), text) if place else ""
 
     result = edit_again(app, file.path, keep)
     if isinstance(result, NotEdited):

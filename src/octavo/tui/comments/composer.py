@@ -18,6 +18,7 @@ from textual.widgets import Static, TextArea
 
 from octavo.data.state import NotSaved
 from octavo.tui.comments.people import Named, mention, named
+from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.terminal.external_editor import About, Edited, edit_text
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
@@ -345,9 +346,9 @@ class Composer(Dialog[str | None]):
         else:
             self._say(result.said, "$warning")
 
-    def _keep_edited(self, text: str) -> None:
+    def _keep_edited(self, text: str) -> str:
         # Before its file goes: whatever ends us next finds it in one place or the other.
-        self._save_draft_now(_as_typed(text))
+        return why_not_saved(self._save_draft_now, _as_typed(text))
 
     def name_somebody(self) -> None:
         """Write the `@`, and where it begins a word ask whom it is to name."""

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
-from octavo.data.state import NotSaved
 from octavo.data.writing_content import EditOutcome, edit, texts
 from octavo.documents.conflicts import markers
 from octavo.documents.merging.conflict import Conflict
 from octavo.documents.merging.resolution import Choice, Side, chosen
 from octavo.tui.review.conflict_finder import OpenConflicts
-from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.terminal.external_editor import About, NotEdited, edit_text, forget, read_back
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import target_request
@@ -86,9 +85,9 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
     # The blank lines around it come with the place it stands in, and editors put a line end at the end.
     begin = (kept.text or chosen(conflict, before or Choice("both"))).strip("\n")
 
-    def keep(written: str) -> None:
-        if (mine := written.strip("\r\n")) != begin:
-            kept.save_now(mine)
+    def keep(written: str) -> str:
+        mine = written.strip("\r\n")
+        return why_not_saved(kept.save_now, mine) if mine != begin else ""
 
     about = About("what becomes of a conflict", kept.place, app.session.state.namespace)
     result = edit_text(app, f"{begin}\n", folder(app), name="conflict", keep=keep, about=about)
@@ -106,15 +105,11 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
     return True
 
 
-def _goes_on(result: NotEdited, keep: Callable[[str], None]) -> str:
+def _goes_on(result: NotEdited, keep: Callable[[str], str]) -> str:
     """Keep what an editor that failed left in its file, as far as it can be read, and say so."""
     left = read_back(result.kept) if result.kept is not None else result
-    if isinstance(left, NotEdited):
-        return ""
-    try:
-        keep(left.text)
-    except NotSaved:
-        return ""  # it is in the file
+    if isinstance(left, NotEdited) or keep(left.text):
+        return ""  # what there is is in the file
     if result.kept is not None:
         forget(result.kept)
     return " e goes on with it."

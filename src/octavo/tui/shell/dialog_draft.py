@@ -76,3 +76,12 @@ class DialogDraft:
             await saving
         except NotSaved as error:
             self._app.say(str(error), tone="failed")
+
+
+def why_not_saved(save: Callable[[str], None], text: str) -> str:
+    """Save `text` before this returns, and answer why that failed, in a sentence: empty when it did not."""
+    try:
+        save(text)
+    except NotSaved as error:
+        return str(error)
+    return ""

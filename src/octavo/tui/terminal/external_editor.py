@@ -19,7 +19,6 @@ from typing import Protocol, runtime_checkable
 
 from textual.app import SuspendNotSupported
 
-from octavo.data.state import NotSaved
 from octavo.settings import Settings
 from octavo.tui.terminal.child_programs import for_children
 from octavo.tui.terminal.editor_commands import at_line
@@ -89,7 +88,7 @@ def edit_text(
     folder: Path,
     *,
     name: str = "comment",
-    keep: Callable[[str], None] | None = None,
+    keep: Callable[[str], str] | None = None,
     about: About | None = None,
     line: int = 1,
 ) -> Edited | NotEdited:
@@ -102,7 +101,7 @@ def edit_text(
     return _standing_still(app, run)
 
 
-def edit_again(app: SuspendableApp, path: Path, keep: Callable[[str], None]) -> Edited | NotEdited:
+def edit_again(app: SuspendableApp, path: Path, keep: Callable[[str], str]) -> Edited | NotEdited:
     """Let the person go on in a file that an editor left, while `app` stands still. `keep` is as for `run_editor`."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
@@ -144,16 +143,16 @@ def run_editor(
     *,
     command: Sequence[str] = (),
     name: str = "comment",
-    keep: Callable[[str], None] | None = None,
+    keep: Callable[[str], str] | None = None,
     about: About | None = None,
     line: int = 1,
 ) -> Edited | NotEdited:
     """Run an editor on a private file with `text`, and read it back: `command`, or else what `environment` names.
 
     The file is removed when its text was read, and kept with what it is `about` when anything failed. What `name` begins
-    with is what the name of the file begins with. `keep` is called with the text before the file is removed, and may raise
-    NotSaved. With it the text is exactly that of the file; without it, it has no line end at its end, and lines end as
-    they do here.
+    with is what the name of the file begins with. `keep` is called with the text before the file is removed, and answers
+    why it could not keep it, in a sentence: empty when it did. With it the text is exactly that of the file; without it,
+    it has no line end at its end, and lines end as they do here.
     """
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
@@ -177,7 +176,7 @@ def _run(
     path: Path,
     environment: Mapping[str, str],
     before: str | None,
-    keep: Callable[[str], None] | None,
+    keep: Callable[[str], str] | None,
 ) -> Edited | NotEdited:
     """Run a command on a file. `before` is what the file says; None: nobody else has that text."""
     try:
@@ -193,11 +192,8 @@ def _run(
             forget(path)
             return NotEdited(f"{said}, and nothing was changed.")
         read = NotEdited(f"{said}.", path if _is_there(path) else None)
-    elif isinstance(read, Edited) and keep is not None:
-        try:
-            keep(read.text)
-        except NotSaved as error:
-            read = NotEdited(str(error), path)
+    elif isinstance(read, Edited) and keep is not None and (why := keep(read.text)):
+        read = NotEdited(why, path)
     if isinstance(read, Edited):
         forget(path)
         return read

@@ -16,7 +16,7 @@ from octavo.api.text import Raw
 from octavo.data.state import NotSaved
 from octavo.data.writing_content import texts
 from octavo.documents.conflicts import markers
-from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.terminal.external_editor import About, NotEdited, edit_text
@@ -200,10 +200,9 @@ class PageEdit:
         line = await asyncio.to_thread(line_of, text.text, self.block) if self.block is not None else 1
         kept = DialogDraft(self.app, place.name)
 
-        def keep(written: str) -> None:
+        def keep(written: str) -> str:
             written = with_own_end(text.text, written)
-            if written.strip() and written != text.text:
-                kept.save_now(written)
+            return why_not_saved(kept.save_now, written) if written.strip() and written != text.text else ""
 
         name = place.file_name(self.app.session)
         about = About(self.title, place.name, self.app.session.state.namespace)
