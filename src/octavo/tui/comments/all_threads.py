@@ -84,6 +84,8 @@ class CommentsScreen(ListView[Thread]):
         THREADS,
     )
 
+    thread: ThreadView
+
     def __init__(self) -> None:
         super().__init__()
         self.threads = AllThreads(self, self.draw_list, self._say_where)
@@ -106,11 +108,8 @@ class CommentsScreen(ListView[Thread]):
         )
         names = {"open": "Open", "mine": "Mine", "resolved": "Resolved", "all": "All"}
         sections = tuple(Section(key, name) for key, name in names.items())
-        yield from self.list_beside(rows, ThreadView(id="thread"), sections=sections)
-
-    @property
-    def thread(self) -> ThreadView:
-        return self.query_one(ThreadView)
+        self.thread = ThreadView(id="thread")
+        yield from self.list_beside(rows, self.thread, sections=sections)
 
     @property
     def meant(self) -> Meant | None:
