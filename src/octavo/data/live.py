@@ -356,7 +356,7 @@ class Live:
         return basis_of(
             op,
             (
-                (answer.op, self._snapshot(answer).value)
+                (answer.op, (answer.shown if answer.watchers else self._snapshot(answer)).value)
                 for answer in tuple(self._answers.values())
                 if answer.value is not None and getattr(answer.op, "at", None) == op.at
             ),

@@ -106,7 +106,7 @@ def basis_of(op: CommentWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> O
             continue
         items: tuple[Comment | Reply, ...] = value.items if isinstance(value, ListPage) else (value,)
         for item in items:
-            if item.object == kind and item.id == wanted:
+            if item.id == wanted and item.object == kind:
                 return OriginalComment(item.body.markdown, item.is_open if isinstance(item, Comment) else None)
     return OriginalComment()
 
