@@ -128,7 +128,7 @@ async def measure(folder: Path, name: str, times: int) -> None:
             "comments.all_threads",
         ):
             __import__(f"octavo.tui.{module}")
-        run.app.garbage.begin()
+        run.app.teardown.garbage.begin()
         found = await rounds(run, name, times, IDLE)
     print(found, flush=True)  # as long as it runs the app takes what is printed
 

@@ -181,7 +181,7 @@ class Opened:
         # The loop keeps timers that were cancelled until they are due, with who set them: these tests set some for 45 s.
         timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
         timers[:] = sorted(each for each in timers if not each.cancelled())
-        self._run.app.garbage.wake()
+        self._run.app.teardown.garbage.wake()
         gc.collect()  # the app looks twice, some time apart: what is asked here is whether anything holds it
         return {type(node).__name__ for node in self._nodes - set(self._shown())}
 

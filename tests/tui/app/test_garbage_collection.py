@@ -9,9 +9,11 @@ from weakref import WeakSet
 
 import pytest
 from rich.segment import Segment
+from textual.app import App as TextualApp
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.dom import DOMNode
+from textual.events import Event, InputEvent
 from textual.geometry import Region
 from textual.screen import ModalScreen
 from textual.signal import Signal
@@ -19,7 +21,7 @@ from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
 from octavo.tui.app import garbage_collection
-from octavo.tui.app.teardown import TakingDown
+from octavo.tui.app.teardown import Teardown
 
 
 class Sheet(ModalScreen[None]):
@@ -34,11 +36,17 @@ class Sheet(ModalScreen[None]):
         app.app_suspend_signal.subscribe(self, lambda _: None)
 
 
-class App(TakingDown[None]):
+class App(TextualApp[None]):
     def __init__(self) -> None:
         super().__init__()
+        self.teardown = Teardown(self)
         self.news: Signal[None] = Signal(self, "news")
-        self.signals.append(self.news)
+        self.teardown.signals.append(self.news)
+
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, InputEvent):
+            self.teardown.garbage.key_pressed()
+        await super().on_event(event)
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +75,7 @@ async def until(holds: Callable[[], bool]) -> None:
 async def test_what_is_closed_is_gone_after_a_pause() -> None:
     app = App()
     async with app.run_test() as pilot:
-        app.garbage.begin()
+        app.teardown.garbage.begin()
         sheet = await opened(app)
         await pilot.press("a")
         await app.pop_screen()
@@ -78,9 +86,9 @@ async def test_what_is_closed_is_gone_after_a_pause() -> None:
 async def test_what_was_open_through_a_look_is_gone_too() -> None:
     app = App()
     async with app.run_test():
-        app.garbage.begin()
+        app.teardown.garbage.begin()
         sheet = await opened(app)
-        app.garbage.look()
+        app.teardown.garbage.look()
         await app.pop_screen()
         gc.collect(1)
         assert sheet
@@ -92,7 +100,7 @@ async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(garbage_collection, "MOST", 500)
     app = App()
     async with app.run_test() as pilot:
-        app.garbage.begin()
+        app.teardown.garbage.begin()
         sheet = await opened(app)
         gc.collect(1)  # one of the looks that Python takes
         await app.pop_screen()
@@ -105,7 +113,7 @@ async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeyp
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
     app = App()
     async with app.run_test():
-        app.garbage.begin()
+        app.teardown.garbage.begin()
         looks: list[int] = []
         gc.callbacks.append(seen := lambda phase, info: looks.append(info["generation"]))
         try:

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual.events import Event, InputEvent
 from textual.screen import Screen
 from textual.signal import Signal
 
@@ -17,7 +18,7 @@ from octavo.settings import Settings
 from octavo.tui.app import routes
 from octavo.tui.app.first_screen import HeldBack
 from octavo.tui.app.preloading import AFTER, warm_up
-from octavo.tui.app.teardown import TakingDown
+from octavo.tui.app.teardown import Teardown
 from octavo.tui.app.typed_ahead import TypedAhead
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.routes import Route, ToSearch
@@ -106,7 +107,7 @@ ANYWHERE: Commands[Octavo] = Commands(
 """The keys that work everywhere but in dialogs."""
 
 
-class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Explaining[int]):
+class Octavo(Explained, HeldBack[int], TypedAhead[int], Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"
@@ -134,6 +135,7 @@ class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Explain
         """`picture` is what the terminal may show already, and what the next start of this session shows."""
         self.DEFAULT_MODE = start if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__()
+        self.teardown = Teardown(self)
         self.settings = settings
         self.doors = doors
         self.trail = NavigationHistory(self)
@@ -221,6 +223,11 @@ class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Explain
         for problem in self.settings.problems:
             self.say(problem, tone="care")
 
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, InputEvent):
+            self.teardown.garbage.key_pressed()
+        await super().on_event(event)
+
     def on_load(self) -> None:
         # What is known is asked for before the first screen is made, which then shows it in the first picture.
         self.hold_back()
@@ -239,7 +246,7 @@ class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Explain
 
             self.picturing = KeptPicture(self, self.picture)
         if not self.is_headless:
-            self.set_timer(AFTER, lambda: warm_up(self.garbage))
+            self.set_timer(AFTER, lambda: warm_up(self.teardown.garbage))
 
     def _first_painted(self) -> None:
         gc.enable()
@@ -267,7 +274,7 @@ class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Explain
 
     def signal(self, name: str) -> Signal[Any]:
         made: Signal[Any] = Signal(self, name)
-        self.signals.append(made)
+        self.teardown.signals.append(made)
         return made
 
     def go(self, route: Route) -> None:

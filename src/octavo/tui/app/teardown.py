@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakSet
 
-from textual.app import App, ReturnType
+from textual.app import App
 from textual.dom import DOMNode
-from textual.events import Event, InputEvent
 from textual.signal import Signal
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
@@ -31,35 +30,29 @@ class _Workers(WorkerManager):
             super().add_worker(worker, start, exclusive)
 
 
-class TakingDown(App[ReturnType]):
-    """Put before an app: what works for a screen ends when the screen begins to go.
+class Teardown:
+    """What works for a screen of an app ends when the screen begins to go.
 
     Textual stops it when all that was in the screen is gone: what came just then was to be shown in nothing. And it holds
     who listens to a signal, or watches a field of the app, until that changes, which may be never.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._working = _Workers(self)
-        use_workers(self, self._working)
-        before_removal(self, self._taken_down)
-        self.garbage = Garbage(lambda: message_pumps(self))
-        self.signals: list[Signal[Any]] = [self.app_suspend_signal]
+    def __init__(self, app: App[Any]) -> None:
+        self._app, self._working = app, _Workers(app)
+        use_workers(app, self._working)
+        before_removal(app, self._taken_down)
+        self.garbage = Garbage(lambda: message_pumps(app))
+        self.signals: list[Signal[Any]] = [app.app_suspend_signal]
         """Those that outlive who listens."""
-
-    async def on_event(self, event: Event) -> None:
-        if isinstance(event, InputEvent):
-            self.garbage.key_pressed()
-        await super().on_event(event)
 
     def _taken_down(self, gone: set[DOMNode]) -> None:
         self._working.gone.update(gone)
-        for worker in tuple(self.workers):
+        for worker in tuple(self._app.workers):
             if worker.node in gone:
                 end_worker(worker)
         for signal in self.signals:
             for each in gone:
                 signal.unsubscribe(each)
-        for watchers in self.__dict__.get("__watchers", {}).values():
+        for watchers in self._app.__dict__.get("__watchers", {}).values():
             watchers[:] = [(node, watcher) for node, watcher in watchers if node not in gone]
         self.garbage.taken_down(gone)
