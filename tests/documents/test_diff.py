@@ -15,6 +15,7 @@ from octavo.documents.changes import (
     Inside,
     Lines,
     Moved,
+    Removed,
     Restructured,
     Same,
     Setting,
@@ -25,6 +26,7 @@ from octavo.documents.diff import diff
 from octavo.documents.line_diff import compare_lines
 from octavo.documents.parse import parse
 from octavo.documents.sequences import stretches
+from octavo.documents.setting_diff import changed_settings
 from octavo.documents.source_diff import source_diff
 from octavo.documents.word_diff import compare
 from tests.documents.diff_lines import lines, marked
@@ -406,3 +408,34 @@ def test_a_container_that_moved_and_changed_is_told_by_what_is_in_it() -> None:
         f"      {TIDE.replace('six', '[-six][+ten]')}",
         "  = 1",
     ]
+
+
+_CARDS = '<table data-view="cards"><thead><tr><th></th><th></th></tr></thead><tbody>{}</tbody></table>\n'
+_CARD = "<tr><td>{}</td><td>{}</td></tr>"
+_TOLD = (
+    ("Gates open", "The gates of the lock open an hour before high water."),
+    ("Gates close", "They close as soon as the tide turns in the harbour."),
+)
+
+
+@pytest.mark.parametrize("form", ["{}\n\n{}\n\n", "### {}\n\n{}\n\n", "* {}\n* {}\n"])
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_cards_that_became_texts_again_are_told_as_one_change(form: str, is_edited: bool) -> None:
+    cards = _CARDS.format("".join(_CARD.format(*each) for each in _TOLD))
+    texts = "".join(form.format(*each) for each in _TOLD)
+    if is_edited:
+        texts = texts.replace("an hour", "two hours")
+    (back,) = [entry for entry in changes(cards, texts).entries if isinstance(entry, Restructured)]
+    assert back.note.startswith("cards → ")
+    assert not any(isinstance(entry, (Added, Removed)) for entry in back.entries)
+    assert [block.kind for block in back.old] == ["cards"]
+    assert len(back.new) == (1 if form.startswith("*") else 4)
+    (into,) = [entry for entry in changes(texts, cards).entries if isinstance(entry, Restructured)]
+    assert into.note.endswith(" → cards")
+
+
+def test_a_share_of_the_width_is_said_in_percent() -> None:
+    column = '{{% columns %}}\n{{% column width="{}" %}}\nOne\n{{% endcolumn %}}\n{{% endcolumns %}}\n'
+    old, thirds, near = (parse(column.format(width)).blocks[0].children[0] for width in ("50", "66.6667", "66.67"))
+    assert [str(each) for each in changed_settings(old, thirds)] == ["width: 50 % → 67 %"]
+    assert [str(each) for each in changed_settings(thirds, near)] == ["width: 66.6667 % → 66.67 %"]

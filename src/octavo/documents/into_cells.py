@@ -1,5 +1,5 @@
-"""Blocks of which cards or a table were made, with nearly the same words: told as one, the words of each cell compared with
-those it had been."""
+"""Blocks of which cards or a table were made, or that were made of them, with nearly the same words: told as one, the words
+of each cell compared with those it had been, or became."""
 
 from __future__ import annotations
 
@@ -21,35 +21,65 @@ _MOST_PAIRS = 20_000
 
 def made_into_cells(run: list[Step], change: Change) -> list[Step]:
     """The steps, all of them of blocks that came or went. `change` compares two nodes."""
-    grids = [step for step in run if step.new is not None and step.new.kind in _GRIDS]
-    old = [step.old for step in run if step.old is not None]
-    if len(grids) != 1 or any(node.kind in _GRIDS for node in old):
+    grids = [step for step in run for node in (step.old, step.new) if node is not None and node.kind in _GRIDS]
+    if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
         return run
-    grid = grids[0].new
-    assert grid is not None, "It is one that came"
     if any(words(column.title).strip() for column in grid.block.attrs.get("columns", ())):
-        return run  # its head came too
-    texts = {id(text): node for node in old for text in _texts_of(node)}
-    ours = [text for node in old for text in _texts_of(node)]
-    cells = [cell for row in grid.children for cell in row.children if cell.block.runs]
-    if len(ours) * len(cells) > _MOST_PAIRS:
+        return run  # its head came too, or went
+    is_made = grids[0].new is grid
+    others = [node for step in run if (node := step.old if is_made else step.new) is not None]
+    pairs = _paired(others, grid)
+    if not pairs:
         return run
+    taken = [node for node in others if any(id(text) in pairs for text in _texts_of(node))]
+    if is_made:
+        told = Step("restructured", old_nodes=tuple(taken), new_nodes=(grid,))
+        told.note = f"{_kinds(taken)} → {grid.kind}"
+        left = [text for node in taken for text in _texts_of(node) if id(text) not in pairs]
+        was = {id(pairs[id(text)]): text for node in taken for text in _texts_of(node) if id(text) in pairs}
+        told.inside = [*(Step("removed", old=text) for text in left), change(_before(grid, was), grid)]
+    else:
+        told = Step("restructured", old_nodes=(grid,), new_nodes=tuple(taken))
+        told.note = f"{grid.kind} → {_kinds(taken)}"
+        kept = set(map(id, pairs.values()))
+        gone = [_as("paragraph", cell) for cell in _cells_of(grid) if id(cell) not in kept]
+        told.inside = [*(Step("removed", old=text) for text in gone), *(_become(node, pairs, change) for node in taken)]
+    names = set(map(id, taken))
+    return [told if step is grids[0] else step for step in run if id(step.old if is_made else step.new) not in names]
+
+
+def _paired(others: Sequence[Node], grid: Node) -> dict[int, Node]:
+    """For each text among blocks, by its identity, the cell that has its words; none when they are not nearly the same."""
+    texts, cells = [text for node in others for text in _texts_of(node)], _cells_of(grid)
+    if len(texts) * len(cells) > _MOST_PAIRS:
+        return {}
     # A cell is compared as the paragraph that it could have been.
     stood = [_as("paragraph", cell) for cell in cells]
-    theirs = {id(each): cell for each, cell in zip(stood, cells, strict=True)}
-    pairs = [(one, theirs[id(other)]) for one, other in align(ours, stood) if one is not None and other is not None]
+    named = {id(each): cell for each, cell in zip(stood, cells, strict=True)}
+    pairs = [(one, named[id(other)]) for one, other in align(texts, stood) if one is not None and other is not None]
     kept = sum(min(one.size, cell.size) * text_similarity(one.text, cell.text) for one, cell in pairs)
-    if kept < max(_LONG_ENOUGH, _SHARE_KEPT * min(sum(cell.size for cell in cells), sum(text.size for text in ours))):
-        return run
-    taken = {id(texts[id(one)]) for one, _ in pairs}
-    was = {id(cell): one for one, cell in pairs}
-    paired = {id(one) for one, _ in pairs}
-    gone = [node for node in old if id(node) in taken]
-    told = Step("restructured", old_nodes=tuple(gone), new_nodes=(grid,))
-    told.note = f"{_kinds(gone)} → {grid.kind}"
-    left = [Step("removed", old=text) for node in gone for text in _texts_of(node) if id(text) not in paired]
-    told.inside = [*left, change(_before(grid, was), grid)]
-    return [told if step is grids[0] else step for step in run if step.old is None or id(step.old) not in taken]
+    whole = min(sum(cell.size for cell in cells), sum(text.size for text in texts))
+    return {} if kept < max(_LONG_ENOUGH, _SHARE_KEPT * whole) else {id(one): cell for one, cell in pairs}
+
+
+def _cells_of(grid: Node) -> list[Node]:
+    return [cell for row in grid.children for cell in row.children if cell.block.runs]
+
+
+def _become(node: Node, pairs: dict[int, Node], change: Change) -> Step:
+    """What became of the cells that a block was made of."""
+    if node.kind in _TEXTS and pairs[id(node)].block.runs == node.block.runs:
+        return Step("same", _worded(node, pairs), node)
+    return change(_worded(node, pairs), node)
+
+
+def _worded(node: Node, pairs: dict[int, Node]) -> Node:
+    """A block as it would have been with the words of the cells it was made of."""
+    if id(node) not in pairs and node.kind not in _TEXTS:
+        return _of(node.block, [_worded(child, pairs) for child in node.children])
+    cell = pairs.get(id(node)) or _empty(node.kind)
+    block = node.block._replace(runs=cell.block.runs, lines=cell.block.lines, key=cell.block.key)
+    return Node(block, [], -id(block), cell.text)
 
 
 def _texts_of(node: Node) -> list[Node]:

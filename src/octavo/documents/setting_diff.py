@@ -148,7 +148,10 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Se
             # What can be yes or no is no where it is not said, unless that is all that differs.
             if isinstance(old or new, bool):
                 old, new = old or False, new or False
-            found.append(_said_of(name, _said(old), _said(new)))
+            said = [_said(side) for side in (old, new)]
+            if said[0] == said[1] and isinstance(old, float) and isinstance(new, float):
+                said = [f"{side:g} %" for side in (old, new)]
+            found.append(_said_of(name, *said))
     return tuple(found)
 
 
@@ -172,4 +175,4 @@ def _said(value: Any) -> str | None:
         return ", ".join(filter(None, map(_said, value)))
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_said(each)}" for name, each in value.items())
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.0f} %" if isinstance(value, float) else str(value)  # only shares of a width are no whole numbers
