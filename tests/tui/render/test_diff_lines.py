@@ -244,3 +244,18 @@ def test_paragraphs_that_became_cards_are_the_words_of_their_cells_edited() -> N
     assert row("keeps all that", found).lstrip().startswith("+")
     headed = rows(before, CARDS.replace("<th></th>", "<th>Name</th>", 1))
     assert not any("→ cards" in each for each in headed)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_what_an_exchanged_image_shows_is_not_said_as_well(split: bool) -> None:
+    figure = '<figure><img src="{}" alt="{}"><figcaption></figcaption></figure>\n'
+    long = " ".join(["The gate that opens in the early morning, long before high water"] * 3)
+    for before, after in (("The lock", "The new lock"), ("The lock", long), ("The lock", "")):
+        found = rows(
+            figure.format("a.png", before), figure.format("b.png", after), width=150 if split else 90, split=split
+        )
+        assert "▣ a.png" in row("a.png", found)
+        assert "▣ b.png" in row("b.png", found)
+        assert not [each for each in found if "alternative text:" in each]
+    hidden = rows(figure.format("a/lock.png", "The lock"), figure.format("b/lock.png", "The lock"))
+    assert "address: a/lock.png → b/lock.png" in row("address", hidden)

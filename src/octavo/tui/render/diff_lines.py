@@ -20,7 +20,7 @@ from octavo.tui.render.diff_words import about, gutter, hanging, note, notes, se
 from octavo.tui.render.failed_block import guarded, unset
 from octavo.tui.render.layout_context import NARROWEST, LayoutContext
 from octavo.tui.render.prose import mark_of
-from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, fit, squeezed, width_of
+from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, cut, fit, squeezed, width_of
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_lines import thread_lines
 from octavo.tui.render.wrap import wrap
@@ -240,14 +240,38 @@ def _entry(setting: LayoutContext, unit: DiffUnit, entry: model.Entry, room: Sid
                 return [*above, Part(new=_sided(setting, unit, entry.new, " ", room))]
             return [*above, *_parts(setting, unit, entry.old, entry.new, entry.parts, room)]
         case model.Changed():
+            sides = _parts(setting, unit, entry.old, entry.new, entry.parts, room)
+            unseen = [each for each in entry.settings if not _is_on_show(each, entry.new, sides)]
             return [
                 *notes(
                     [f"{entry.old.kind} → {entry.new.kind}"] * (entry.old.kind != entry.new.kind), look, room, entry.new
                 ),
-                *settings(entry.settings, entry.new.kind, look, room, entry.new),
-                *_parts(setting, unit, entry.old, entry.new, entry.parts, room),
+                *settings(unseen, entry.new.kind, look, room, entry.new),
+                *sides,
             ]
     return []
+
+
+def _is_on_show(change: model.Setting, block: Block, sides: Sequence[Part]) -> bool:
+    """Whether an image as it was and as it is show what would be said of it."""
+    if (
+        block.kind not in ("image", "figure")
+        or change.name not in ("src", "alt")
+        or any(part.is_same for part in sides)
+    ):
+        return False
+
+    def shows(value: str | None, lines: Sequence[Line]) -> bool:
+        rows = [
+            "".join(
+                each.text for each in cut(line.pieces, GUTTER, line.width) if change.name == "src" or not each.furniture
+            )
+            for line in lines
+        ]
+        return " ".join((value or "").split()) in " ".join(" ".join(rows).split())
+
+    before, after = [line for part in sides for line in part.old], [line for part in sides for line in part.new]
+    return shows(change.old, before) and shows(change.new, after)
 
 
 def _moved(way: str, blocks: Sequence[Block]) -> str:
