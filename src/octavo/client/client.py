@@ -33,7 +33,7 @@ from octavo.client.activity import Activity, Limits
 from octavo.client.body import PAGE_CAP
 from octavo.client.carrier import Carrier, Outgoing, Transport
 from octavo.client.exchange import Exchange, ExchangeContext
-from octavo.client.in_flight import Flights
+from octavo.client.in_flight import RequestsInFlight
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
 from octavo.client.paging import walk
@@ -88,7 +88,7 @@ class Client:
         self._closed = False
         self._building = asyncio.Lock()
         self._slots = asyncio.Semaphore(AT_ONCE)
-        self._flights = Flights()
+        self._flights = RequestsInFlight()
         if key is not None:
             redaction.remember(key.get_secret_value())
 

@@ -16,7 +16,7 @@ class _Flight:
         self.aboard = 0
 
 
-class Flights:
+class RequestsInFlight:
     """Each goes on while anyone still waits for it, and is cancelled when the last one leaves."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api.users import User
-from octavo.tui.comments.people import Named, mention, named
+from octavo.tui.comments.people import MentionText, mention, named
 
 ADA, LONG, HARD = (
     User(id="u1", display_name="Ada"),
@@ -18,7 +18,7 @@ PIECES += ["@Ada", "@Ada Lo", " ", "a", "[", "]", "\\n", "\\", "@", "(/users/u1)
 
 
 def test_a_mention_is_shown_as_a_name() -> None:
-    writing = Named()
+    writing = MentionText()
     text = f"{mention(ADA)}, {mention(LONG)} and {mention(HARD)}: look"
     assert writing.shown(text) == named(text) == "@Ada, @Ada Lo and @Ö_*[x]: look"
     assert writing.sent("@Ada, @Ada Lo and @Ö_*[x]: look") == text
@@ -27,16 +27,16 @@ def test_a_mention_is_shown_as_a_name() -> None:
 
 def test_two_of_one_name_are_told_apart() -> None:
     other = mention(User(id="u9", display_name="Ada"))
-    writing = Named()
+    writing = MentionText()
     assert writing.shown(f"{mention(ADA)} {other}") == f"@Ada {other}"
     assert writing.sent(f"@Ada {other}") == f"{mention(ADA)} {other}"
 
 
 def test_a_name_that_was_typed_stays_what_it_was() -> None:
-    writing = Named()
+    writing = MentionText()
     text = f"@Ada and {mention(ADA)}"
     assert writing.sent(writing.shown(text)) == text
-    writing = Named()
+    writing = MentionText()
     assert writing.add(mention(ADA), "") == "@Ada"
     assert writing.add(mention(ADA), "@Ada and ") == "@Ada"
     assert writing.add(mention(LONG), "@Ada Lo and ") == mention(LONG)
@@ -45,5 +45,5 @@ def test_a_name_that_was_typed_stays_what_it_was() -> None:
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_what_is_shown_and_not_written_on_is_sent_as_it_was(text: str) -> None:
-    writing = Named()
+    writing = MentionText()
     assert writing.sent(writing.shown(text)) == text

@@ -17,7 +17,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.conflict_page import prepare
-from octavo.tui.render.diff_context import Placed, Stretch, folded
+from octavo.tui.render.diff_context import PlacedUnit, Stretch, folded
 from octavo.tui.render.diff_sequence import changes
 from octavo.tui.render.diff_units import DiffUnit, Unfolding
 from octavo.tui.render.layout import set_block, set_unit, units
@@ -164,7 +164,7 @@ def _stretch(count: int) -> Stretch:
 
 
 def test_of_what_did_not_change_only_what_may_be_shown_is_made_into_units() -> None:
-    stretch, change = _stretch(20_000), Placed(DiffUnit("note", Block("note", key="n"), change=0))
+    stretch, change = _stretch(20_000), PlacedUnit(DiffUnit("note", Block("note", key="n"), change=0))
     unfolding = Unfolding()
     assert len(list(stretch.shown(unfolding))) < 10
     for step in range(len(Unfolding.STEPS)):
@@ -179,7 +179,7 @@ def test_of_what_did_not_change_only_what_may_be_shown_is_made_into_units() -> N
                 assert _folded([stretch, change], unfolding) == _folded([*one_by_one, change], unfolding)
 
 
-def _folded(given: list[Placed | Stretch], unfolding: Unfolding) -> list[DiffUnit]:
+def _folded(given: list[PlacedUnit | Stretch], unfolding: Unfolding) -> list[DiffUnit]:
     return [unit for unit in folded(given, unfolding) if unit is not None]
 
 

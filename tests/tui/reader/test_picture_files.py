@@ -13,7 +13,7 @@ from PIL import Image
 from octavo.documents.parse import parse
 from octavo.tui.reader.picture_files import read_answer, small
 from octavo.tui.render.half_block_pictures import half_blocks, pictured
-from octavo.tui.terminal.scaled_picture import Small
+from octavo.tui.terminal.scaled_picture import ScaledPicture
 
 GROUND = (20, 22, 27)
 needs_resvg = pytest.mark.skipif(find_spec("resvg_py") is None, reason="drawings need the extra `images`")
@@ -110,7 +110,7 @@ def test_whatever_the_program_that_decodes_says_is_a_picture_or_none(answer: byt
 
 def test_two_pixels_are_a_cell_and_equal_cells_one_piece() -> None:
     red, blue = b"\xff\x00\x00", b"\x00\x00\xff"
-    (row,) = half_blocks(Small(3, 2, red * 2 + blue + blue * 3))
+    (row,) = half_blocks(ScaledPicture(3, 2, red * 2 + blue + blue * 3))
     assert [piece.text for piece in row] == ["▀▀", "▀"]
     assert [(str(piece.style.color.name), str(piece.style.bgcolor.name)) for piece in row if piece.style.color and piece.style.bgcolor] == [
         ("#ff0000", "#0000ff"),

@@ -13,7 +13,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review.bulk_merge import Ended, QueuedMerge, look, merge_in_order
+from octavo.tui.review.bulk_merge import MergeTotals, QueuedMerge, look, merge_in_order
 from octavo.tui.review.merge_checks import Checks
 from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask
@@ -42,7 +42,7 @@ class Merging:
         self.several = [QueuedMerge(at, await self.desk.get(at), "Docs") for at in self.at]
         self.seen = [(await look(self.live, one)).checks for one in self.several]
 
-    async def __call__(self) -> Ended:
+    async def __call__(self) -> MergeTotals:
         return await merge_in_order(
             self.live,
             self.several,
@@ -69,7 +69,7 @@ async def three(live: Live, desk: Desk) -> Merging:
 
 async def test_they_are_merged_in_order(three: Merging, desk: Desk) -> None:
     ended = await three()
-    assert ended == Ended(("#2 in Docs", "#3 in Docs", "#4 in Docs"))
+    assert ended == MergeTotals(("#2 in Docs", "#3 in Docs", "#4 in Docs"))
     assert await three.statuses == ["merged"] * 3
     revisions = [(await desk.get(at)).revision_merged for at in three.at]
     assert sorted(revisions, key=lambda name: int(str(name)[1:])) == revisions
@@ -99,19 +99,19 @@ async def test_one_that_conflicts_with_what_went_before_ends_it(live: Live, desk
 
 async def test_one_that_was_edited_since_ends_it(three: Merging, desk: Desk) -> None:
     await desk.edit(three.at[1], insert("# New\n\nNew.\n"))
-    assert await three() == Ended(("#2 in Docs",), "stopped at #3 in Docs: it was edited since you looked")
+    assert await three() == MergeTotals(("#2 in Docs",), "stopped at #3 in Docs: it was edited since you looked")
     assert await three.statuses == ["merged", "draft", "draft"]
 
 
 async def test_who_asks_to_stop_is_heard_before_the_next(three: Merging) -> None:
     three.stop_after = 1
-    assert await three() == Ended(("#2 in Docs",), "stopped before #3 in Docs, as you asked")
+    assert await three() == MergeTotals(("#2 in Docs",), "stopped before #3 in Docs, as you asked")
     assert await three.statuses == ["merged", "draft", "draft"]
 
 
 async def test_a_refusal_ends_it(three: Merging, platform: Platform) -> None:
     platform.refuse_next(change_requests.Merge, 409, "It is being edited.")
-    assert await three() == Ended((), "stopped at #2 in Docs: Not merged: It is being edited")
+    assert await three() == MergeTotals((), "stopped at #2 in Docs: Not merged: It is being edited")
     assert await three.statuses == ["draft"] * 3
 
 

@@ -23,7 +23,7 @@ from octavo.data.state import State
 from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
 from octavo.tui.review.diff_cache import AT_ONCE, Comparisons, Sides
-from octavo.tui.review.viewed_pages import Viewed
+from octavo.tui.review.viewed_pages import ViewedMarks
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
@@ -151,13 +151,13 @@ async def test_long_pages_are_not_all_kept(review: Review, monkeypatch: pytest.M
 
 def test_marks_hold_until_what_they_are_on_changes() -> None:
     state = State(None, "ada@test")
-    marks = Viewed(state, "cr")
+    marks = ViewedMarks(state, "cr")
     assert marks.at("one") is None
     assert marks.toggle("a")
     assert marks.toggle("b")
     assert not marks.toggle("b")
     assert marks.toggle("c")
-    later = Viewed(state, "cr")
+    later = ViewedMarks(state, "cr")
     assert later.at("one") is None
     assert later.keys == {"a", "c"}
     assert later.at("two") == "one", "what changed since is asked for"
@@ -168,7 +168,7 @@ def test_marks_hold_until_what_they_are_on_changes() -> None:
     assert later.changed == {"a"}
     assert later.toggle("a")
     assert later.changed == frozenset()
-    last = Viewed(state, "cr")
+    last = ViewedMarks(state, "cr")
     assert last.at("two") is None
     assert last.keys == {"a", "c", "d"}
     assert last.at("three") == "two"

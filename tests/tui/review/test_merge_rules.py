@@ -12,7 +12,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef
 from octavo.server.app import Platform
-from octavo.tui.review.merge_rules import Case, Rules, facts, inherits, rules_for
+from octavo.tui.review.merge_rules import MergeCandidate, MergeRules, facts, inherits, rules_for
 from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask, Clock, Refusal, small_world
 from tests.server.writing import ACME, Desk, insert, update
@@ -132,7 +132,7 @@ async def foreseen(desk: Desk, at: ChangeRequestRef, me: str | None = "ada") -> 
     acme: Organization = await desk.ask(organizations.Get(at=ACME))
     given = await desk.ask(reviews.List(at=at, outdated=False))
     names = {name: f"{name.title()} Lund" for name in ("ada", "mia", "tom", "jun")}
-    case = Case(await desk.get(at), given.items, me, names)
+    case = MergeCandidate(await desk.get(at), given.items, me, names)
     return list(facts(rules_for(space, acme if inherits(space) else None), case))
 
 
@@ -220,6 +220,6 @@ async def test_what_cannot_be_told_here_is_left_to_the_server(
 
 @pytest.mark.parametrize("kind", [["a moon"], {"a": "moon"}, 7, None])
 def test_a_rule_of_no_known_form_is_left_to_the_server(kind: Any) -> None:
-    head, line = facts(Rules(({"rule": kind},)), Case(ChangeRequest(id="k1"), (), "ada", {}))
+    head, line = facts(MergeRules(({"rule": kind},)), MergeCandidate(ChangeRequest(id="k1"), (), "ada", {}))
     assert (head.mark, line.mark) == ("care", "care")
     assert "the server decides" in str(line.text)

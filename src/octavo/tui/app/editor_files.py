@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from octavo.data.state import NotSaved
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.routes import ToChangeRequest
-from octavo.tui.terminal.external_editor import About, Edited, NotEdited, about_of, edit_again, forget, read_back
+from octavo.tui.terminal.external_editor import Edited, FileNote, NotEdited, about_of, edit_again, forget, read_back
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -29,7 +29,7 @@ class KeptFile:
     """A file of an editor that nobody waits for any more."""
 
     path: Path
-    about: About
+    about: FileNote
     saved_at: datetime
 
     @property
@@ -54,7 +54,7 @@ def kept_files(app: Shell) -> tuple[KeptFile, ...]:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
                 continue  # whose it is says its name, and the page it is of takes it over
-            about = About(_NAMES.get(kind, "A text"), "", app.session.state.namespace)
+            about = FileNote(_NAMES.get(kind, "A text"), "", app.session.state.namespace)
         if about.of == app.session.state.namespace and not _is_open(about.process) and path.is_file():
             found.append(KeptFile(path, about, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
     return tuple(sorted(found, key=lambda each: each.saved_at, reverse=True))
@@ -118,7 +118,7 @@ async def tell(app: Shell) -> None:
         app.say(f"{len(left)} texts from your editor are kept: ! opens them again.", tone="care", seconds=SECONDS)
 
 
-def _keep(app: Shell, about: About, text: str) -> None:
+def _keep(app: Shell, about: FileNote, text: str) -> None:
     """Let it be the draft of its place, beside what else may be there by now. Raises NotSaved."""
     if about.place.startswith("page "):
         from octavo.tui.writing.page_drafts import free_place, page_place
@@ -131,7 +131,7 @@ def _keep(app: Shell, about: About, text: str) -> None:
     kept.save_now(text if before in text else f"{before}\n\n{text}")
 
 
-def _say_where(app: Shell, about: About) -> None:
+def _say_where(app: Shell, about: FileNote) -> None:
     if not about.place.startswith("page "):
         app.say(f"“{about.title}” is a draft again: it is there when you open that.", seconds=SECONDS)
         return

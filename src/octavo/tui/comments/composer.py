@@ -17,9 +17,9 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from octavo.data.state import NotSaved
-from octavo.tui.comments.people import Named, mention, named
+from octavo.tui.comments.people import MentionText, mention, named
 from octavo.tui.shell.dialog_draft import why_not_saved
-from octavo.tui.terminal.external_editor import About, Edited, edit_text
+from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
@@ -88,7 +88,7 @@ class Composer(Dialog[str | None]):
         placeholder: str = "Write a comment",
         preview: Callable[[str], Widget] | None = None,
         editing_folder: Path | None = None,
-        about: About | None = None,
+        about: FileNote | None = None,
         limit: int | None = None,
         people: MentionCandidates | None = None,
         can_hold: bool = False,
@@ -105,7 +105,7 @@ class Composer(Dialog[str | None]):
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
         self._begun = self._saved = self._typed_last = draft
-        self._named = Named()
+        self._named = MentionText()
         self._save_draft, self._save_draft_now, self._trouble = save_draft, save_draft_now, trouble
         self._preview, self._limit, self._people = preview, limit, people
         self._folder, self._about = editing_folder, about

@@ -64,7 +64,7 @@ def mention_of(person: str) -> str:
     return f"](/users/{quote(person, safe=':@.+')})"
 
 
-class Named:
+class MentionText:
     """Mentions as names while one writes: in the text one sees stands `@Ada`, in what is sent the link to her."""
 
     def __init__(self) -> None:

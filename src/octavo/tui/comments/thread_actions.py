@@ -272,7 +272,7 @@ def compose(
     from octavo.tui.comments.composer import Composer
     from octavo.tui.comments.people import People
     from octavo.tui.reader.markdown_preview import preview
-    from octavo.tui.terminal.external_editor import About
+    from octavo.tui.terminal.external_editor import FileNote
 
     kept, state = DialogDraft(app, place, start), app.session.state
 
@@ -291,7 +291,7 @@ def compose(
         trouble=lambda: state.trouble,
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",
-        about=About(title, place, state.namespace),
+        about=FileNote(title, place, state.namespace),
         people=People(app, at),
         can_hold=hold is not None,
         suggestion=fenced(source) if source else "",

@@ -40,7 +40,7 @@ _LOW = 14
 
 
 @dataclass(frozen=True)
-class Seat:
+class OrganizationSummary:
     """The caller in an organization: their role, and what waits there."""
 
     organization: Organization
@@ -101,10 +101,10 @@ class HomeScreen(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self._seats: dict[str, Seat] = {}
+        self._seats: dict[str, OrganizationSummary] = {}
 
     def body(self) -> Iterable[Widget]:
-        organizations: Rows[Seat] = Rows(
+        organizations: Rows[OrganizationSummary] = Rows(
             self._draw_seat,
             key=lambda seat: seat.organization.id,
             search=lambda seat: seat.organization.title,
@@ -148,7 +148,7 @@ class HomeScreen(View):
                     yield changes
 
     @property
-    def organizations(self) -> Rows[Seat]:
+    def organizations(self) -> Rows[OrganizationSummary]:
         return self.query_one("#organizations", Rows)
 
     @property
@@ -185,7 +185,10 @@ class HomeScreen(View):
             for left in self._seats.keys() - {each.id for each in known}:
                 self.follow(f"spaces {left}", None)
                 self.follow(f"member {left}", None)
-            self._seats = {each.id: replace(self._seats.get(each.id, Seat(each)), organization=each) for each in known}
+            self._seats = {
+                each.id: replace(self._seats.get(each.id, OrganizationSummary(each)), organization=each)
+                for each in known
+            }
             for organization in known[:MOST_SEATS]:
                 at = OrganizationRef(organization_id=organization.id)
                 spaces = ListSpaces(at=at, limit=1000)
@@ -255,7 +258,7 @@ class HomeScreen(View):
             self.follow("changes", still_open, self._show_changes)
         self.status(f"Home · {seat.organization.title}", self.organizations.counted("organization"))
 
-    def _draw_seat(self, seat: Seat) -> Row:
+    def _draw_seat(self, seat: OrganizationSummary) -> Row:
         here = (
             self.shell.workspace.organization is not None
             and self.shell.workspace.organization.id == seat.organization.id

@@ -21,7 +21,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents import links
 from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE
-from octavo.tui.content.page_revisions import Version, Walk
+from octavo.tui.content.page_revisions import RevisionWalk, Version
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
@@ -94,7 +94,7 @@ class PageHistoryScreen(View):
     def __init__(self, space: Space, page_id: str, title: str) -> None:
         super().__init__()
         self.space, self.page_id, self.title_now = space, page_id, title
-        self._walk: Walk | None = None
+        self._walk: RevisionWalk | None = None
         self._walking = False
         self._tree: PageTree | None = None
         self._side: Side = ""
@@ -128,7 +128,7 @@ class PageHistoryScreen(View):
         return self.query_one("#diff", DiffView) if self._side else self.query_one("#page", PageView)
 
     def on_mount(self) -> None:
-        self._walk = Walk(self.live, self.space, self.page_id)
+        self._walk = RevisionWalk(self.live, self.space, self.page_id)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.rows.focus()
         self.look_further()
@@ -141,7 +141,7 @@ class PageHistoryScreen(View):
 
     # The revisions
 
-    async def _look(self, walk: Walk) -> None:
+    async def _look(self, walk: RevisionWalk) -> None:
         """Look through some revisions, showing each that changed the page when it is found."""
         self._walking = True
         self.rows.wait_for(f"the history of {self.title_now}")
@@ -333,7 +333,7 @@ class PageHistoryScreen(View):
     def ask_again(self) -> None:
         super().ask_again()
         if not self._walking:
-            self._walk = Walk(self.live, self.space, self.page_id)
+            self._walk = RevisionWalk(self.live, self.space, self.page_id)
             self.look_further()
 
     def go_up(self) -> bool:

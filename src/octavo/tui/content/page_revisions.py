@@ -65,7 +65,7 @@ class Version:
         return self.at.revision_id
 
 
-class Walk:
+class RevisionWalk:
     """Goes back from the revision a space stands at. `found` is what changed the page, the newest first."""
 
     def __init__(self, live: Live, space: Space, page_id: str) -> None:

@@ -19,13 +19,13 @@ from textual.widgets import Static
 from octavo.api.errors import ApiError
 from octavo.tui.reader.picture_files import NotShown, Place, bring, kept, place_of, small
 from octavo.tui.render.embeds import file_name
-from octavo.tui.render.half_block_pictures import Pictured, half_blocks, pictured
+from octavo.tui.render.half_block_pictures import PictureReference, half_blocks, pictured
 from octavo.tui.render.link_targets import Targets
 from octavo.tui.shell.exporting import Export, ask_where
 from octavo.tui.shell.file_facts import format_of, size_in_words
 from octavo.tui.shell.outside import open_outside
 from octavo.tui.terminal import graphics
-from octavo.tui.terminal.scaled_picture import Small
+from octavo.tui.terminal.scaled_picture import ScaledPicture
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
@@ -57,7 +57,7 @@ class Canvas(Widget):
         self._rows, self._said = [], words
         self.refresh()
 
-    async def show(self, picture: Small) -> None:
+    async def show(self, picture: ScaledPicture) -> None:
         """Show a picture."""
         self._rows, self._said = await asyncio.to_thread(_strips, picture), Content("")
         self.refresh()
@@ -76,7 +76,7 @@ class Canvas(Widget):
         return Strip([*before, *strip]).adjust_cell_length(width, self.rich_style)
 
 
-def _strips(picture: Small) -> list[Strip]:
+def _strips(picture: ScaledPicture) -> list[Strip]:
     return [Strip([Segment(piece.text, piece.style) for piece in row]) for row in half_blocks(picture)]
 
 
@@ -127,7 +127,7 @@ class PictureScreen(Dialog[None]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PICTURE,)
 
-    def __init__(self, pictures: Sequence[Pictured], targets: Targets, index: int = 0) -> None:
+    def __init__(self, pictures: Sequence[PictureReference], targets: Targets, index: int = 0) -> None:
         super().__init__()
         self.pictures, self.targets, self.index = pictures, targets, index
         self.place: Place | None = None
@@ -141,7 +141,7 @@ class PictureScreen(Dialog[None]):
         return cast("Shell", self.app)
 
     @property
-    def picture(self) -> Pictured:
+    def picture(self) -> PictureReference:
         """The picture on show."""
         return self.pictures[self.index]
 
@@ -186,7 +186,7 @@ class PictureScreen(Dialog[None]):
         caption = self.query_one("#caption", Static)
         caption.update(safe_lines(picture.caption))
         caption.display = bool(picture.caption)
-        self._say_facts(Small())
+        self._say_facts(ScaledPicture())
         self.canvas.say(_LOOKING)
         self.refresh_bindings()
         self.run_worker(self._load(allowed=allowed), group="picture", exclusive=True)
@@ -195,7 +195,7 @@ class PictureScreen(Dialog[None]):
         session = self.shell.session
         try:
             place = self.place = await place_of(session, self.targets.ground.at, self.targets.target(self.src))
-            self._say_facts(Small())
+            self._say_facts(ScaledPicture())
             data = await kept(session, place)
             if data is None and place.host and not allowed:
                 self._ask(place)
@@ -257,7 +257,7 @@ class PictureScreen(Dialog[None]):
         self.canvas.display = True
         self.canvas.say(safe(sentence))
 
-    def _say_facts(self, made: Small) -> None:
+    def _say_facts(self, made: ScaledPicture) -> None:
         file = self.place.file if self.place is not None else None
         width, height = made.width, made.height
         if not width and file is not None and file.dimensions is not None:
@@ -317,5 +317,5 @@ def look_at(app: Shell, view: PageView, src: str) -> None:
     pictures = pictured(document.blocks)
     index = next((index for index, each in enumerate(pictures) if src in (each.src, each.dark)), None)
     if index is None:
-        pictures, index = (Pictured(src),), 0
+        pictures, index = (PictureReference(src),), 0
     app.push_screen(PictureScreen(pictures, targets, index))

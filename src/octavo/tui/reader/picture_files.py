@@ -18,10 +18,10 @@ from octavo.documents import links
 from octavo.tui.reader.linked_files import file_of
 from octavo.tui.render.async_cache import AsyncCache
 from octavo.tui.render.embeds import file_name
-from octavo.tui.render.half_block_pictures import Thumb
+from octavo.tui.render.half_block_pictures import Thumbnail
 from octavo.tui.shell.session import Session
 from octavo.tui.terminal import child_programs
-from octavo.tui.terminal.scaled_picture import Small
+from octavo.tui.terminal.scaled_picture import ScaledPicture
 
 MOST = 15 << 20
 """Bytes of a picture that is shown."""
@@ -97,7 +97,7 @@ async def bring(session: Session, place: Place) -> bytes:
     return whole
 
 
-async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, int], *, finer: int = 1) -> Small:
+async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, int], *, finer: int = 1) -> ScaledPicture:
     """A picture as it fits into cells of a terminal, two pixels to each, or `finer` times as many in each direction."""
     width, height = max(1, columns) * finer, max(1, rows) * 2 * finer
     while width * height > 2 * MOST_CELLS * finer * finer:
@@ -108,9 +108,9 @@ async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, in
             "decode_picture", asked + b"\n" + data, seconds=DECODING, memory=MEMORY, most=_HEAD + 3 * width * height
         )
     except OSError as error:
-        return Small(trouble=f"The program that decodes it could not be started ({error.strerror}).")
+        return ScaledPicture(trouble=f"The program that decodes it could not be started ({error.strerror}).")
     if told.late:
-        return Small(trouble=f"Decoding it took longer than {DECODING:g} s, and was given up.")
+        return ScaledPicture(trouble=f"Decoding it took longer than {DECODING:g} s, and was given up.")
     return read_answer(told.output)
 
 
@@ -125,7 +125,7 @@ class _About(BaseModel):
     size: tuple[NonNegativeInt, NonNegativeInt] = (0, 0)
 
 
-def read_answer(output: bytes) -> Small:
+def read_answer(output: bytes) -> ScaledPicture:
     """What the program that decodes says, as a picture; or why there is none."""
     head, found, pixels = output.partition(b"\n")
     try:
@@ -136,7 +136,7 @@ def read_answer(output: bytes) -> Small:
     trouble = about.trouble
     if not trouble and (not pixels or len(pixels) != columns * rows * 3):
         trouble = _NOT_ALL
-    read = Small(
+    read = ScaledPicture(
         format=about.format,
         width=about.width,
         height=about.height,
@@ -146,10 +146,10 @@ def read_answer(output: bytes) -> Small:
     return read if trouble else replace(read, columns=columns, rows=rows, pixels=pixels)
 
 
-def thumbnails(session: Session, ground: tuple[int, int, int]) -> AsyncCache[Thumb, Small]:
+def thumbnails(session: Session, ground: tuple[int, int, int]) -> AsyncCache[Thumbnail, ScaledPicture]:
     """Pictures small enough to stand within their page. Other sites are not asked for theirs."""
 
-    async def find(thumb: Thumb) -> Small | None:
+    async def find(thumb: Thumbnail) -> ScaledPicture | None:
         try:
             place = await place_of(session, thumb.at, thumb.target)
             data = await kept(session, place)

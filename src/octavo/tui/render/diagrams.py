@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.render import code
 from octavo.tui.render.block_slices import DRAWN, cut_of, whole_of
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.source_values import Diagram, Drawn
+from octavo.tui.render.source_values import Diagram, DrawnDiagram
 from octavo.tui.render.styled_lines import Line, Piece, box, cells, cut, off_side
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import headed, wrap
@@ -44,7 +44,7 @@ def diagram(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     text = whole_of(block).text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
     title, source = read(text)
     problem = undrawable(source)
-    drawn = Drawn(problem=problem) if problem else _found(setting, source)
+    drawn = DrawnDiagram(problem=problem) if problem else _found(setting, source)
     title = str(block.attrs.get("title") or "").strip() or title
     if drawn is not None and drawn.drawings:
         return _drawing(setting, block, drawn.drawings, title, width, _SIDEWAYS.match(source) is not None)
@@ -81,17 +81,17 @@ def undrawable(source: str) -> str:
     return ""
 
 
-async def find(diagram: Diagram) -> Drawn:
+async def find(diagram: Diagram) -> DrawnDiagram:
     """The drawings of a diagram, or why there are none."""
     given = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
         told = await child_programs.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=MOST)
     except OSError as error:
-        return Drawn(problem=f"the program that draws could not be started ({error.strerror}).")
+        return DrawnDiagram(problem=f"the program that draws could not be started ({error.strerror}).")
     drawings = tuple(parse_drawings(told.output))
     if drawings:
-        return Drawn(drawings)
-    return Drawn(
+        return DrawnDiagram(drawings)
+    return DrawnDiagram(
         problem=f"drawing it took longer than {SECONDS:g} s." if told.late else "something in it is not understood."
     )
 
@@ -112,7 +112,7 @@ def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
             yield tuple(lines)
 
 
-def _found(setting: LayoutContext, source: str) -> Drawn | None:
+def _found(setting: LayoutContext, source: str) -> DrawnDiagram | None:
     late = setting.sources.diagrams if setting.sources is not None else None
     return late.get(Diagram(source, setting.look.ascii)) if late is not None else None
 

@@ -22,7 +22,7 @@ _NAMES = {"expandable": "expandable section", "openapi": "interface", "quote": "
 _PARTS = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab", "updates": "update"}
 
 
-class Placed(NamedTuple):
+class PlacedUnit(NamedTuple):
     """A unit, and the names of where it lies, outermost first. What is the same on both sides may be folded."""
 
     unit: DiffUnit
@@ -47,12 +47,12 @@ class Stretch(NamedTuple):
     """The first blocks that have another place than those before, and below which names."""
     places: Sequence[tuple[str, ...]]
 
-    def placed(self, at: int) -> Placed:
+    def placed(self, at: int) -> PlacedUnit:
         """One of them as a unit."""
         unit = DiffUnit("block", self.news[at], self.olds[at], None, self.within, self.was_within)
-        return Placed(unit, self.places[bisect_right(self.firsts, at) - 1], self.container, True)
+        return PlacedUnit(unit, self.places[bisect_right(self.firsts, at) - 1], self.container, True)
 
-    def shown(self, unfolding: Unfolding) -> Iterator[Placed | Hidden]:
+    def shown(self, unfolding: Unfolding) -> Iterator[PlacedUnit | FoldedBlocks]:
         """Those that may be shown, and those that are folded whatever stands around them."""
         count, edge = len(self.news), unfolding.around + 2  # what stands at a fold says whether it is worth one
         wanted: Iterable[int] = range(count)
@@ -62,14 +62,14 @@ class Stretch(NamedTuple):
         at = 0
         for each in wanted:
             if each - at > 2:
-                yield Hidden(self.news[at:each], self.within)
+                yield FoldedBlocks(self.news[at:each], self.within)
                 at = each
             while at <= each:
                 yield self.placed(at)
                 at += 1
 
 
-class Hidden(NamedTuple):
+class FoldedBlocks(NamedTuple):
     """Blocks that are folded."""
 
     blocks: Sequence[Block]
@@ -93,22 +93,22 @@ def naming(block: Block) -> Block | None:
     return block.children[0] if block.children and block.children[0].kind == "heading" else None
 
 
-def folded(given: Iterable[Placed | Stretch], unfolding: Unfolding, title: str = "") -> Iterator[DiffUnit | None]:
+def folded(given: Iterable[PlacedUnit | Stretch], unfolding: Unfolding, title: str = "") -> Iterator[DiffUnit | None]:
     """The units that are shown of a page called `title`, and None wherever one may stop for a while. What is folded is in
     one line, which says where one is below it; where nothing is, a line says when one gets into something or out of it."""
-    placed: list[Placed | Hidden] = []
+    placed: list[PlacedUnit | FoldedBlocks] = []
     for some in given:
-        if isinstance(some, Placed):
+        if isinstance(some, PlacedUnit):
             placed.append(some)
             continue
         for shown in some.shown(unfolding):
             placed.append(shown)
             yield None
     kept = yield from _kept(placed, unfolding)
-    hidden: list[Placed | Hidden] = []
+    hidden: list[PlacedUnit | FoldedBlocks] = []
     container: Block | None = None
     for each, clip in zip(placed, kept, strict=True):
-        if clip is None or isinstance(each, Hidden):
+        if clip is None or isinstance(each, FoldedBlocks):
             hidden.append(each)
             yield None
             continue
@@ -130,7 +130,7 @@ def folded(given: Iterable[Placed | Stretch], unfolding: Unfolding, title: str =
         yield _fold(hidden, ())
 
 
-def _kept(placed: Sequence[Placed | Hidden], unfolding: Unfolding) -> Generator[None, None, list[int | None]]:
+def _kept(placed: Sequence[PlacedUnit | FoldedBlocks], unfolding: Unfolding) -> Generator[None, None, list[int | None]]:
     """For each unit how it is clipped; None for what is folded."""
     around, is_brief = unfolding.around, unfolding.is_brief
     after = yield from _distances(placed)
@@ -138,7 +138,7 @@ def _kept(placed: Sequence[Placed | Hidden], unfolding: Unfolding) -> Generator[
     out: list[int | None] = []
     for each, since, until in zip(placed, after, before[::-1], strict=True):
         yield
-        if isinstance(each, Hidden):
+        if isinstance(each, FoldedBlocks):
             out.append(None)
             continue
         block = each.unit.block
@@ -153,13 +153,13 @@ def _kept(placed: Sequence[Placed | Hidden], unfolding: Unfolding) -> Generator[
     return (yield from _without_short_folds(placed, out)) if around else out
 
 
-def _distances(placed: Iterable[Placed | Hidden]) -> Generator[None, None, list[int]]:
+def _distances(placed: Iterable[PlacedUnit | FoldedBlocks]) -> Generator[None, None, list[int]]:
     """How many blocks after the last change each is; a very great number before the first."""
     out: list[int] = []
     since = 1 << 30
     for each in placed:
         yield
-        if isinstance(each, Hidden):
+        if isinstance(each, FoldedBlocks):
             since += len(each.blocks)
         elif each.is_same:
             since += 1
@@ -170,14 +170,14 @@ def _distances(placed: Iterable[Placed | Hidden]) -> Generator[None, None, list[
 
 
 def _without_short_folds(
-    placed: Sequence[Placed | Hidden], kept: list[int | None]
+    placed: Sequence[PlacedUnit | FoldedBlocks], kept: list[int | None]
 ) -> Generator[None, None, list[int | None]]:
     """No fold hides only one block that takes no more room than the fold."""
     out = list(kept)
     for at, each in enumerate(placed):
         yield
         alone = kept[at] is None and None not in (kept[at - 1] if at else 0, kept[at + 1] if at + 1 < len(kept) else 0)
-        if alone and isinstance(each, Placed) and _is_read(each.unit.block):
+        if alone and isinstance(each, PlacedUnit) and _is_read(each.unit.block):
             out[at] = _CLIP
     return out
 
@@ -186,14 +186,14 @@ def _is_read(block: Block | None) -> bool:
     return block is not None and block.kind in _READ
 
 
-def _fold(hidden: Sequence[Placed | Hidden], place: tuple[str, ...]) -> DiffUnit:
+def _fold(hidden: Sequence[PlacedUnit | FoldedBlocks], place: tuple[str, ...]) -> DiffUnit:
     """The line that hides something, and says where what is below it lies."""
     blocks: list[Block] = []
     parts: set[str] = set()
     for each in hidden:
-        within = each.within if isinstance(each, Hidden) else each.unit.within
+        within = each.within if isinstance(each, FoldedBlocks) else each.unit.within
         parts.add(_PARTS.get(within[-1].kind, "block") if within else "block")
-        if isinstance(each, Hidden):
+        if isinstance(each, FoldedBlocks):
             blocks += each.blocks
         elif each.unit.block is not None:
             blocks.append(each.unit.block)

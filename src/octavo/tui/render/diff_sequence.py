@@ -12,7 +12,7 @@ from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved,
 from octavo.documents.source_diff import Hunk
 from octavo.tui.render.block_slices import is_long
 from octavo.tui.render.comparison import Compared
-from octavo.tui.render.diff_context import PLAIN_FRAMES, Placed, Stretch, folded, name_of, naming
+from octavo.tui.render.diff_context import PLAIN_FRAMES, PlacedUnit, Stretch, folded, name_of, naming
 from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding, cut, source_units
 from octavo.tui.render.thread_lines import ThreadLine
 
@@ -176,7 +176,7 @@ class _Writer:
         self._threads = threads
         self._total = sum(map(len, threads.values()))
         self._given: set[str] = set()
-        self._placed: list[Placed | Stretch] = []
+        self._placed: list[PlacedUnit | Stretch] = []
         self._levels = [_Level()]
         self.out = Changes()
         self.out.thread_count = self._total
@@ -249,7 +249,7 @@ class _Writer:
         says_itself = unit.block is not None and unit.block.kind == "heading"
         place = inner.above if says_itself else inner.place
         for each in [unit] if is_same else cut(unit):
-            self._placed.append(Placed(each, place, inner.named, is_same, is_held))
+            self._placed.append(PlacedUnit(each, place, inner.named, is_same, is_held))
 
     def _put_note(self, text: str, change: int = -1) -> None:
         self._put(DiffUnit("note", Block("note", key=f"note {len(self._placed)}"), text=text, change=change))

@@ -12,7 +12,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, Run, words
 from octavo.tui.render.styled_lines import Piece
-from octavo.tui.terminal.scaled_picture import Small
+from octavo.tui.terminal.scaled_picture import ScaledPicture
 
 if TYPE_CHECKING:
     from octavo.api.places import ContentRef
@@ -22,7 +22,7 @@ HALF = "▀"
 
 
 @dataclass(frozen=True)
-class Pictured:
+class PictureReference:
     """A picture as a page speaks of it."""
 
     src: str
@@ -36,7 +36,7 @@ class Pictured:
         return self.dark if dark and self.dark else self.src
 
 
-class Thumb(NamedTuple):
+class Thumbnail(NamedTuple):
     """A picture to be shown within its page: where the page at `at` says it is, and the cells it has to fit."""
 
     at: ContentRef
@@ -45,9 +45,9 @@ class Thumb(NamedTuple):
     rows: int
 
 
-def pictured(blocks: Iterable[Block]) -> tuple[Pictured, ...]:
+def pictured(blocks: Iterable[Block]) -> tuple[PictureReference, ...]:
     """The pictures of a page in reading order, each once."""
-    found: dict[str, Pictured] = {}
+    found: dict[str, PictureReference] = {}
     for block in blocks:
         for each in block.walk():
             for picture in _in(each):
@@ -56,26 +56,26 @@ def pictured(blocks: Iterable[Block]) -> tuple[Pictured, ...]:
     return tuple(found.values())
 
 
-def _in(block: Block) -> Iterator[Pictured]:
+def _in(block: Block) -> Iterator[PictureReference]:
     attrs = block.attrs
     if block.kind == "image":
-        yield Pictured(
+        yield PictureReference(
             _line(attrs.get("src")), _line(attrs.get("alt")), _line(words(block.runs)), _line(attrs.get("dark"))
         )
     elif block.kind == "card" and attrs.get("cover"):
-        yield Pictured(_line(attrs.get("cover")), dark=_line(attrs.get("cover_dark")))
+        yield PictureReference(_line(attrs.get("cover")), dark=_line(attrs.get("cover_dark")))
     yield from (_run(run) for run in block.runs if run.kind == "image")
 
 
-def _run(run: Run) -> Pictured:
-    return Pictured(_line(run.attrs.get("src")), _line(run.text), dark=_line(run.attrs.get("dark")))
+def _run(run: Run) -> PictureReference:
+    return PictureReference(_line(run.attrs.get("src")), _line(run.text), dark=_line(run.attrs.get("dark")))
 
 
 def _line(value: object) -> str:
     return " ".join(str(value or "").split())
 
 
-def half_blocks(small: Small) -> list[list[Piece]]:
+def half_blocks(small: ScaledPicture) -> list[list[Piece]]:
     """The rows of a picture: the upper pixel of each cell is its sign, the lower one its ground."""
     out: list[list[Piece]] = []
     wide, data = small.columns * 3, small.pixels

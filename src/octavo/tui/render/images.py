@@ -146,9 +146,9 @@ def _small(setting: LayoutContext, src: str, columns: int) -> list[Line]:
         or leads(src) is LinkDestination.BROKEN
     ):
         return []
-    from octavo.tui.render.half_block_pictures import Thumb, half_blocks  # only where somebody wants them
+    from octavo.tui.render.half_block_pictures import Thumbnail, half_blocks  # only where somebody wants them
 
-    small = late.get(Thumb(targets.ground.at, targets.target(src), columns, TALLEST))
+    small = late.get(Thumbnail(targets.ground.at, targets.target(src), columns, TALLEST))
     if small is None or not small.pixels:
         return []
     left = (columns - small.columns) // 2

@@ -8,7 +8,7 @@ from octavo.tui.render.async_cache import AsyncCache
 from octavo.tui.render.sources import Sources
 
 if TYPE_CHECKING:
-    from octavo.tui.render.source_values import Diagram, Drawn, FoundOperation, OperationLayout, OperationQuery
+    from octavo.tui.render.source_values import Diagram, DrawnDiagram, FoundOperation, OperationLayout, OperationQuery
     from octavo.tui.render.styled_lines import Line
 
 
@@ -21,7 +21,7 @@ def sources(*, diagrams: bool = True) -> Sources:
     )
 
 
-async def _drawn(diagram: Diagram) -> Drawn:
+async def _drawn(diagram: Diagram) -> DrawnDiagram:
     from octavo.tui.render import diagrams  # few pages have any
 
     return await diagrams.find(diagram)

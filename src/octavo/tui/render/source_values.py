@@ -19,7 +19,7 @@ class Diagram(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnDiagram:
     """Drawings of one diagram, each as its lines, the roomiest first. Without any, `problem` says why."""
 
     drawings: tuple[tuple[str, ...], ...] = ()

@@ -12,11 +12,11 @@ from octavo.tui.render.async_cache import AsyncCache
 if TYPE_CHECKING:
     from octavo.documents import links
     from octavo.documents.openapi import Specification
-    from octavo.tui.render.half_block_pictures import Thumb
+    from octavo.tui.render.half_block_pictures import Thumbnail
     from octavo.tui.render.link_targets import LinkTitle, Targets, TitleQuery
-    from octavo.tui.render.source_values import Diagram, Drawn, FoundOperation, OperationLayout, OperationQuery
+    from octavo.tui.render.source_values import Diagram, DrawnDiagram, FoundOperation, OperationLayout, OperationQuery
     from octavo.tui.render.styled_lines import Line
-    from octavo.tui.terminal.scaled_picture import Small
+    from octavo.tui.terminal.scaled_picture import ScaledPicture
 
 
 @dataclass
@@ -27,10 +27,10 @@ class Sources:
         default_factory=lambda: AsyncCache(highlight.find)
     )
     """Code in the colours of its language."""
-    diagrams: AsyncCache[Diagram, Drawn] | None = None
+    diagrams: AsyncCache[Diagram, DrawnDiagram] | None = None
     """Diagrams as text."""
 
-    thumbnails: AsyncCache[Thumb, Small] | None = None
+    thumbnails: AsyncCache[Thumbnail, ScaledPicture] | None = None
     """Pictures of the page, small, where they are wanted within it."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
     """Descriptions of interfaces, by the name they are filed under or what their address leads to."""

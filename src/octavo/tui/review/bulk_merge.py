@@ -115,7 +115,7 @@ def _touched(checks: Checks) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Ended:
+class MergeTotals:
     """What became of several merges."""
 
     merged: tuple[str, ...]
@@ -131,7 +131,7 @@ async def merge_in_order(
     wanted: Callable[[], bool],
     *,
     sleep: Sleep = asyncio.sleep,
-) -> Ended:
+) -> MergeTotals:
     """Merge one after the other what was `seen`, for as long as it is `wanted` and each is fine when its turn comes.
 
     What came before makes the next outdated, and may conflict with it: that is what it is checked for.
@@ -139,18 +139,18 @@ async def merge_in_order(
     merged: list[str] = []
     for number, (one, before) in enumerate(zip(several, seen, strict=True)):
         if not wanted():
-            return Ended(tuple(merged), f"stopped before {one.name}, as you asked")
+            return MergeTotals(tuple(merged), f"stopped before {one.name}, as you asked")
         told(number, one.fact("asking", "checking again"))
         stand = await look(live, one)
         now = stand.checks
         told(number, stand.fact)
         if now is None or stand.why:
-            return Ended(tuple(merged), f"stopped at {one.name}: {stand.why}")
+            return MergeTotals(tuple(merged), f"stopped at {one.name}: {stand.why}")
         if before is None or now.change_request.revision != before.change_request.revision:
             told(number, one.fact("bad", "it was edited since you looked"))
-            return Ended(tuple(merged), f"stopped at {one.name}: it was edited since you looked")
+            return MergeTotals(tuple(merged), f"stopped at {one.name}: it was edited since you looked")
         if not wanted():
-            return Ended(tuple(merged), f"stopped before {one.name}, as you asked")
+            return MergeTotals(tuple(merged), f"stopped before {one.name}, as you asked")
         told(number, one.fact("asking", "merging"))
         sent = await merge(live, one.at, now.change_request.revision, sleep=sleep)
         clean = sent.kind == "done" and (sent.answer is None or sent.answer.result != "conflicts")
@@ -159,8 +159,8 @@ async def merge_in_order(
         if sent.kind == "done":
             merged.append(one.name)
         if not clean:
-            return Ended(tuple(merged), f"stopped at {one.name}: {said[1].rstrip('.')}")
-    return Ended(tuple(merged))
+            return MergeTotals(tuple(merged), f"stopped at {one.name}: {said[1].rstrip('.')}")
+    return MergeTotals(tuple(merged))
 
 
 _ASKING = "The checks are not done yet."

@@ -14,7 +14,7 @@ from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.review.changed_pages import ChangedPage, Marks, discussed, nodes, open_on, order, unchanged
 from octavo.tui.review.diff_base import Comparison, ShowsChanges
 from octavo.tui.review.diff_cache import AHEAD
-from octavo.tui.review.viewed_pages import Viewed
+from octavo.tui.review.viewed_pages import ViewedMarks
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
@@ -45,9 +45,9 @@ class ChangedTree:
         return self._view.query_one("#changes", Tree)
 
     @cached_property
-    def marks(self) -> Viewed:
+    def marks(self) -> ViewedMarks:
         """Which pages one looked at, and which last."""
-        return Viewed(self._view.shell.session.state, self._comparison.about.id)
+        return ViewedMarks(self._view.shell.session.state, self._comparison.about.id)
 
     @property
     def key(self) -> str:

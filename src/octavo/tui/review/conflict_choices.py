@@ -15,7 +15,7 @@ from octavo.documents.merging.conflict import Conflict
 from octavo.documents.merging.resolution import Choice, Side, chosen
 from octavo.tui.review.conflict_finder import OpenConflicts
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
-from octavo.tui.terminal.external_editor import About, NotEdited, edit_text, forget, read_back
+from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text, forget, read_back
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import target_request
 from octavo.tui.writing.page_drafts import folder
@@ -89,7 +89,7 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
         mine = written.strip("\r\n")
         return why_not_saved(kept.save_now, mine) if mine != begin else ""
 
-    about = About("what becomes of a conflict", kept.place, app.session.state.namespace)
+    about = FileNote("what becomes of a conflict", kept.place, app.session.state.namespace)
     result = edit_text(app, f"{begin}\n", folder(app), name="conflict", keep=keep, about=about)
     if isinstance(result, NotEdited):
         goes_on = _goes_on(result, keep)

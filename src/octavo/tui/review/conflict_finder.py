@@ -22,7 +22,7 @@ from octavo.documents.merging.resolution import Choice, names, parts_of_marked, 
 from octavo.documents.merging.three_way import parts
 from octavo.documents.trees import leading_heading
 from octavo.tui.render.conflict_page import FIELDS
-from octavo.tui.review.tree_conflicts import Shape, shapes
+from octavo.tui.review.tree_conflicts import TreeConflict, shapes
 
 MOST_PAGES = 300
 """More changed pages than this are not read; it is said how many were left out."""
@@ -92,7 +92,7 @@ class OpenConflicts:
 
     revision: str | None
     pages: tuple[ConflictedPage, ...] = ()
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[TreeConflict, ...] = ()
     unread: int = 0
     """How many changed pages were not looked at."""
 
@@ -220,7 +220,7 @@ async def look(
         apart = await _each(_apart(live, at, page, told, told.base) for page in left)
         contested = [page for page in apart if page is not None]
         met = met or told
-    others: list[Shape] = []
+    others: list[TreeConflict] = []
     if met is not None and met.base is not None:
         others, fields = await _shapes(live, at, met, met.base, tree)
         contested = [_with_fields(page, fields.get(page.page, {})) for page in contested]
@@ -286,7 +286,7 @@ def _parts(now: str, base: str, main: str, mine: str) -> tuple[Part, ...]:
 
 async def _shapes(
     live: Live, at: ChangeRequestRef | SpaceRef, met: MergeRevisions, base: str, now: PageTree
-) -> tuple[list[Shape], dict[str, dict[str, Any]]]:
+) -> tuple[list[TreeConflict], dict[str, dict[str, Any]]]:
     """What the sides disagree on besides texts; and by page, what the change request says of it where both differ."""
     revisions = await asyncio.gather(*(_revision(live, at, name) for name in (base, met.main, met.mine)))
     three = [each for each in revisions if each is not None]

@@ -8,16 +8,16 @@ from textual.content import Content
 
 from octavo.documents.merging.resolution import Choice
 from octavo.tui.review.conflict_finder import ConflictedPage
-from octavo.tui.review.tree_conflicts import Shape
+from octavo.tui.review.tree_conflicts import TreeConflict
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.safe_text import safe
 
 _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 
 
-def row_of(item: ConflictedPage | Shape, chosen: Mapping[str, Choice]) -> Row:
+def row_of(item: ConflictedPage | TreeConflict, chosen: Mapping[str, Choice]) -> Row:
     """A page with how many of its conflicts are decided, or what else the sides disagree on."""
-    if isinstance(item, Shape):
+    if isinstance(item, TreeConflict):
         decided = item.name in chosen or not item.can_choose
         text = Content.assemble((_SIGNS.get(item.kind, "~"), "$warning"), " ", safe(item.title))
         return Row(text=text, sign=_tick(decided), right=Content.styled(item.kind, "$octavo-muted"), dim=decided)
@@ -28,7 +28,7 @@ def row_of(item: ConflictedPage | Shape, chosen: Mapping[str, Choice]) -> Row:
     return Row(text=safe(item.title or "Untitled"), sign=_tick(decided), right=right, dim=decided)
 
 
-def words_of(shape: Shape, choice: Choice | None) -> Content:
+def words_of(shape: TreeConflict, choice: Choice | None) -> Content:
     """What happened, and what each side would make of it."""
     said = Content.assemble((shape.title, "bold"), "\n\n", safe(shape.said))
     for key, side, words in (("m", "main", shape.main_words), ("t", "this", shape.this_words)):

@@ -26,7 +26,7 @@ from octavo.tui.review import conflict_choices
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts, look, merge_revisions, remembered
 from octavo.tui.review.conflict_rows import row_of, words_of
-from octavo.tui.review.tree_conflicts import Shape
+from octavo.tui.review.tree_conflicts import TreeConflict
 from octavo.tui.shell.outside import open_outside
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.shell import Shell
@@ -130,7 +130,7 @@ class ConflictsScreen(View):
         self._is_sending = False
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[ConflictedPage | Shape] = Rows(
+        rows: Rows[ConflictedPage | TreeConflict] = Rows(
             self._draw_row,
             key=_key_of,
             groups=lambda each: (_PAGES,) if isinstance(each, ConflictedPage) else (_OTHERS,),
@@ -149,7 +149,7 @@ class ConflictsScreen(View):
                 yield ChangingText("", id="said")
 
     @property
-    def rows(self) -> Rows[ConflictedPage | Shape]:
+    def rows(self) -> Rows[ConflictedPage | TreeConflict]:
         return self.query_one("#conflicts", Rows)
 
     @property
@@ -216,7 +216,7 @@ class ConflictsScreen(View):
     # What is on show
 
     @property
-    def _item(self) -> ConflictedPage | Shape | None:
+    def _item(self) -> ConflictedPage | TreeConflict | None:
         return self.rows.item if self.is_mounted else None
 
     @on(Lines.Highlighted, "#conflicts")
@@ -229,10 +229,10 @@ class ConflictsScreen(View):
 
     def _show(self, *, again: bool = False) -> None:
         item, is_beside = self._item, self._beside.has_focus
-        self.set_class(isinstance(item, Shape), "-words")
+        self.set_class(isinstance(item, TreeConflict), "-words")
         if is_beside:
             self._beside.focus()
-        if isinstance(item, Shape):
+        if isinstance(item, TreeConflict):
             self._say_shape(item)
         elif item is None:
             self.view.clear()
@@ -261,10 +261,10 @@ class ConflictsScreen(View):
             return f"main as it was before #{self._of.number} was merged"
         return "main" + (", which moved on since: U brings that in" if self.change_request.outdated else "")
 
-    def _say_shape(self, shape: Shape) -> None:
+    def _say_shape(self, shape: TreeConflict) -> None:
         self.query_one("#said", Static).update(words_of(shape, self._choices.all.get(shape.name)))
 
-    def _draw_row(self, item: ConflictedPage | Shape) -> Row:
+    def _draw_row(self, item: ConflictedPage | TreeConflict) -> Row:
         return row_of(item, self._choices.all)
 
     def _draw_head(self) -> None:
@@ -319,7 +319,7 @@ class ConflictsScreen(View):
     def _conflict(self) -> str | None:
         """What is decided by a key now."""
         item = self._item
-        if isinstance(item, Shape):
+        if isinstance(item, TreeConflict):
             return item.name if item.can_choose else None
         shown = self.view.conflict if item is not None and self.view.key == item.page else None
         return shown.name if shown is not None else None
@@ -349,8 +349,8 @@ class ConflictsScreen(View):
         if self.has_class("-tiny") and self.rows.has_focus:
             return "What it is about is not on show: enter goes there."
         if name is None:
-            return "Nothing can be chosen here." if isinstance(item, Shape) else "There is no conflict here."
-        only_sides = isinstance(item, Shape) or (item is not None and item.is_of_fields(name))
+            return "Nothing can be chosen here." if isinstance(item, TreeConflict) else "There is no conflict here."
+        only_sides = isinstance(item, TreeConflict) or (item is not None and item.is_of_fields(name))
         if only_sides and how in ("edit", "both"):
             return "Here only one of the sides can be taken: m or t."
         if isinstance(item, ConflictedPage) and how == "both" and item.is_moved(name):
@@ -367,7 +367,7 @@ class ConflictsScreen(View):
 
     def _chose(self) -> None:
         item = self._item
-        if isinstance(item, Shape):
+        if isinstance(item, TreeConflict):
             self._say_shape(item)
         else:
             self.view.choose(self._choices.all)
@@ -462,5 +462,5 @@ class ConflictsScreen(View):
         return self.climb(self.rows, when=self._beside.has_focus)
 
 
-def _key_of(item: ConflictedPage | Shape) -> str:
+def _key_of(item: ConflictedPage | TreeConflict) -> str:
     return item.page if isinstance(item, ConflictedPage) else item.name

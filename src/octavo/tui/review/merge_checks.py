@@ -122,7 +122,7 @@ async def _rules(
         except (ApiError, ValueError):
             continue  # its id has to do
     me = live.outbox.me.id if live.outbox.me is not None else None
-    facts = merge_rules.facts(rules, merge_rules.Case(change_request, given, me, names))
+    facts = merge_rules.facts(rules, merge_rules.MergeCandidate(change_request, given, me, names))
     return list(facts), merge_rules.asks_currency(rules, me)
 
 

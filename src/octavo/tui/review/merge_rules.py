@@ -23,7 +23,7 @@ _UNDECIDED = {
 
 
 @dataclass(frozen=True)
-class Rules:
+class MergeRules:
     """The rules that hold for a space."""
 
     rules: tuple[Mapping[str, Any], ...] = ()
@@ -41,22 +41,22 @@ def inherits(space: Space) -> bool:
     return _kind(space.merge_rules) in ("", "inherit")
 
 
-def rules_for(space: Space, organization: Organization | None) -> Rules:
+def rules_for(space: Space, organization: Organization | None) -> MergeRules:
     """The rules that hold for a space. `organization` is only looked at where the space inherits them."""
     if not inherits(space):
         return _rules(space.merge_rules, "space")
     if organization is None:
-        return Rules(is_known=space.merge_rules is None)  # a server that has no rules says nothing of them
+        return MergeRules(is_known=space.merge_rules is None)  # a server that has no rules says nothing of them
     return _rules(organization.merge_rules, "organization")
 
 
-def _rules(said: Any, of: Literal["space", "organization"]) -> Rules:
+def _rules(said: Any, of: Literal["space", "organization"]) -> MergeRules:
     if _kind(said) != "rules":
-        return Rules((), of, is_known=_kind(said) in ("", "none"))
+        return MergeRules((), of, is_known=_kind(said) in ("", "none"))
     listed = said.get("rules")
     if not isinstance(listed, list):
-        return Rules((), of, is_known=False)
-    return Rules(tuple(rule for rule in listed if isinstance(rule, dict)), of)
+        return MergeRules((), of, is_known=False)
+    return MergeRules(tuple(rule for rule in listed if isinstance(rule, dict)), of)
 
 
 def _kind(said: Any) -> str:
@@ -69,7 +69,7 @@ def _users(rule: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Case:
+class MergeCandidate:
     """A change request that somebody wants to merge, with the reviews that count."""
 
     change_request: ChangeRequest
@@ -121,7 +121,7 @@ class Case:
         return _joined([self.names.get(user, line(user)) for user in users])
 
 
-def asks_currency(rules: Rules, me: str | None) -> bool:
+def asks_currency(rules: MergeRules, me: str | None) -> bool:
     """Whether what the primary content has moved on from may not be merged by `me`."""
     binds = not any(rule.get("rule") == "allow_bypass" and me in _users(rule) for rule in rules.rules)
     return binds and any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
@@ -143,7 +143,7 @@ _KNOWN = frozenset(
 )
 
 
-def facts(rules: Rules, case: Case) -> Iterator[Fact]:
+def facts(rules: MergeRules, case: MergeCandidate) -> Iterator[Fact]:
     """How the rules stand: in a line, then one for each that is not met or cannot be told."""
     if not rules.is_known:
         yield Fact("care", "merge rules", "not known: the server decides")

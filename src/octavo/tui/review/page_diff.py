@@ -23,7 +23,7 @@ from octavo.tui.comments.thread_anchoring import BothSides
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.render.comparison import Compared
-from octavo.tui.render.half_block_pictures import Pictured
+from octavo.tui.render.half_block_pictures import PictureReference
 from octavo.tui.render.link_targets import LinkContext, Targets, origins
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review import thread_walk
@@ -151,7 +151,7 @@ class PageDiff:
         if message.kind == "image" and not message.outside:
             from octavo.tui.reader.picture import PictureScreen  # few pictures are looked at so closely
 
-            self._view.app.push_screen(PictureScreen((Pictured(message.href),), targets))
+            self._view.app.push_screen(PictureScreen((PictureReference(message.href),), targets))
             return
         match targets.target(message.href):
             case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:

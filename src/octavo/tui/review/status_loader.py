@@ -144,7 +144,7 @@ class RequestStatuses:
 
     def _show_threads(self, name: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None and name in self._followed:
-            self._view.shell.workspace.heard(name, snapshot.value, self._followed[name].comments)
+            self._view.shell.workspace.count_open_comments(name, snapshot.value, self._followed[name].comments)
             self._changed(name)
 
     def _taken(

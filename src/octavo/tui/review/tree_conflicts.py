@@ -14,7 +14,7 @@ _FIELDS = {"title", "slug", "emoji", "icon", "description", "hidden", "no_index"
 
 
 @dataclass(frozen=True)
-class Shape:
+class TreeConflict:
     """Something besides a text that the sides disagree on. It stands as the server left it; where `main` or `this` has
     an edit, that edit makes it as that side wanted it."""
 
@@ -41,7 +41,7 @@ class Shape:
         return bool(self.main_words and self.this_words)
 
 
-def shapes(three: forecast.Three, now: PageTree) -> tuple[list[Shape], dict[str, dict[str, Any]]]:
+def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], dict[str, dict[str, Any]]]:
     """What the sides disagree on in a change request that has the pages `now`; and by page, what it says of it where
     both differ."""
     unsettled = forecast.unsettled(three, None)
@@ -59,12 +59,12 @@ def shapes(three: forecast.Three, now: PageTree) -> tuple[list[Shape], dict[str,
     return [*shown, *(_beside(each) for each in forecast.namesakes_in(three[1].pages, now.pages))], fields
 
 
-def _beside(page: forecast.Namesake) -> Shape:
+def _beside(page: forecast.Namesake) -> TreeConflict:
     first, second = page.titles
     called = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have one address"
     whose = "in main" if page.is_other_in_main else "another of this change request"
     said = f"{called}: the one {whose} is at {page.paths[0]}, this one is at {page.paths[1]}. Both stay. To call it"
-    return Shape("name", page.id, second, f"{said} otherwise, rename it in the tree of this change request.")
+    return TreeConflict("name", page.id, second, f"{said} otherwise, rename it in the tree of this change request.")
 
 
 def _fields(page_id: str, trees: list[PageTree]) -> dict[str, Any]:
@@ -77,11 +77,11 @@ def _fields(page_id: str, trees: list[PageTree]) -> dict[str, Any]:
 
 def _shape(
     kind: str, name: str, title: str, trees: list[PageTree], now: PageTree, fields: Mapping[str, Any]
-) -> Shape | None:
+) -> TreeConflict | None:
     base, main, mine = trees
     page, here = next((tree.find(name) for tree in (mine, main, base) if tree.find(name)), None), now.find(name)
     if page is None:
-        return Shape(kind, name, title, f"{_NO_PAGE.get(kind, 'Both sides changed this.')} {_BROWSER}")
+        return TreeConflict(kind, name, title, f"{_NO_PAGE.get(kind, 'Both sides changed this.')} {_BROWSER}")
     if kind == "deleted" and here is not None:
         gone_in_main, gone_here = main.find(name) is None, mine.find(name) is None
         if base.find(name) is not None and gone_in_main != gone_here:
@@ -89,7 +89,7 @@ def _shape(
             below = sum(1 for _ in here.walk()) - 1
             delete = "delete it" + (f", and the {below} below it" if below else "")
             edit = DeletePage(page=name)
-            return Shape(
+            return TreeConflict(
                 kind,
                 name,
                 title,
@@ -99,7 +99,9 @@ def _shape(
                 edit if gone_in_main else None,
                 None if gone_in_main else edit,
             )
-        return Shape(kind, name, title, "The page above it was deleted. It is still there, where that one stood.")
+        return TreeConflict(
+            kind, name, title, "The page above it was deleted. It is still there, where that one stood."
+        )
     if kind in ("moved", "order") and here is not None and mine.find(name) is not None:
         above, place = _place(mine, name)
         if (above.id if above is not None else None, place) == _where(now, name):
@@ -109,7 +111,7 @@ def _shape(
         where = f"below {above.title or 'Untitled'}" if above is not None else "at the top"
         edit_move = UpdatePage(page=name, into=above.id if above is not None else None, at=place)
         both = "moved this page, each elsewhere" if kind == "moved" else "put these pages in another order"
-        return Shape(
+        return TreeConflict(
             kind,
             name,
             title,
@@ -123,7 +125,7 @@ def _shape(
         if all(getattr(here, each) == value for each, value in fields.items()):
             return None
         said = ", ".join(each.replace("_", " ") for each in fields)
-        return Shape(
+        return TreeConflict(
             kind,
             name,
             title,
@@ -133,7 +135,7 @@ def _shape(
             None,
             UpdatePage(page=name, **fields),
         )
-    return None if here is None else Shape(kind, name, title, f"Both sides changed this. {_BROWSER}")
+    return None if here is None else TreeConflict(kind, name, title, f"Both sides changed this. {_BROWSER}")
 
 
 _BROWSER = "No operation of the interface changes it: o opens the change request in the browser."

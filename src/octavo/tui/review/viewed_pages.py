@@ -11,7 +11,7 @@ MOST_PLACES = 200
 """In how many pages of a change request one comes back to where one was."""
 
 
-class Viewed:
+class ViewedMarks:
     """Marks on pages. A mark holds for a page as it was in the revision it was made in: what changed since has lost it."""
 
     def __init__(self, state: State, change_request_id: str) -> None:

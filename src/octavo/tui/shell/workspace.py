@@ -133,7 +133,7 @@ class Workspace:
         say by themselves how they stand, are left out as soon as somebody looked at them."""
         return max(0, about.comments - self._verdicts.get(about.id, 0))
 
-    def heard(self, change_request: str, said: ListPage[Comment], counted: int | None = None) -> None:
+    def count_open_comments(self, change_request: str, said: ListPage[Comment], counted: int | None = None) -> None:
         """The open comments of a change request, called by its id, were looked at. Only where these are all they tell.
         `counted` says how many the server counts, where that is not known here."""
         if said.next is not None:

@@ -54,7 +54,7 @@ class NotEdited:
 
 
 @dataclass(frozen=True)
-class About:
+class FileNote:
     """What an editor is opened for. It is kept beside the file, so that the text is found however all ended."""
 
     title: str
@@ -89,7 +89,7 @@ def edit_text(
     *,
     name: str = "comment",
     keep: Callable[[str], str] | None = None,
-    about: About | None = None,
+    about: FileNote | None = None,
     line: int = 1,
 ) -> Edited | NotEdited:
     """Let the person change `text` in their editor while `app` stands still. `folder` becomes private (0700). `line` is
@@ -144,7 +144,7 @@ def run_editor(
     command: Sequence[str] = (),
     name: str = "comment",
     keep: Callable[[str], str] | None = None,
-    about: About | None = None,
+    about: FileNote | None = None,
     line: int = 1,
 ) -> Edited | NotEdited:
     """Run an editor on a private file with `text`, and read it back: `command`, or else what `environment` names.
@@ -242,7 +242,7 @@ def _about_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.json")
 
 
-def _note(path: Path, about: About) -> None:
+def _note(path: Path, about: FileNote) -> None:
     """Write down beside the file what it is. Raises OSError."""
     new = _about_of(path).with_suffix(".new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -251,7 +251,7 @@ def _note(path: Path, about: About) -> None:
     new.replace(_about_of(path))
 
 
-def about_of(path: Path) -> About | None:
+def about_of(path: Path) -> FileNote | None:
     """What the file of an editor is, if that was written down."""
     try:
         noted = json.loads(_about_of(path).read_text(encoding="utf-8"))
@@ -261,7 +261,7 @@ def about_of(path: Path) -> About | None:
         return None
     if not all(isinstance(each, str) for each in texts) or not isinstance(process, int):
         return None
-    return About(texts[0], texts[1], texts[2], texts[3], process)
+    return FileNote(texts[0], texts[1], texts[2], texts[3], process)
 
 
 def forget(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from octavo.tui.terminal.scaled_picture import Small
+    from octavo.tui.terminal.scaled_picture import ScaledPicture
 
 CELL = 10, 20
 """Pixels of a cell: what a picture is made small for."""
@@ -44,7 +44,7 @@ def can_paint() -> bool:
     return library is not None and library.AutoRenderable in (library.SixelRenderable, library.TGPRenderable)
 
 
-def painted(small: Small) -> Widget:
+def painted(small: ScaledPicture) -> Widget:
     """A picture as the terminal shows it itself, if it `can_paint`."""
     from PIL import Image
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Small:
+class ScaledPicture:
     """A picture made small, and what its file says of it. Without pixels `trouble` says why there are none."""
 
     columns: int = 0

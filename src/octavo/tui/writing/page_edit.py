@@ -19,7 +19,7 @@ from octavo.documents.conflicts import markers
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.progress import meanwhile
-from octavo.tui.terminal.external_editor import About, NotEdited, edit_text
+from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
 from octavo.tui.widgets.wording import long_age, plural
 from octavo.tui.writing import target_request
 from octavo.tui.writing.line_of_block import line_of
@@ -205,7 +205,7 @@ class PageEdit:
             return why_not_saved(kept.save_now, written) if written.strip() and written != text.text else ""
 
         name = place.file_name(self.app.session)
-        about = About(self.title, place.name, self.app.session.state.namespace)
+        about = FileNote(self.title, place.name, self.app.session.state.namespace)
         result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep, about=about, line=line)
         if isinstance(result, NotEdited):
             self.app.say(result.said, tone="care", seconds=10.0)
