@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -16,6 +15,17 @@ from octavo.api.safety import text as safe_text
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.render.comparison import Compared, compare
 from octavo.tui.shell.view import View
+from octavo.tui.widgets.commands import Command, Commands
+
+OUTCOME: Commands[OutcomeScreen] = Commands(
+    "outcome",
+    (
+        Command("close", "escape,p", "Back", "Back to the conflict", run=lambda app, _: app.pop_screen()),
+        Command("send", "ctrl+s", "Send", "Send what is decided, as it is shown here", run=lambda _, screen: screen.send(),
+                why_not=lambda _, screen: screen.why_not_send()),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
 
 
 class OutcomeScreen(View):
@@ -29,10 +39,7 @@ class OutcomeScreen(View):
     )
     CSS_PATH = "merge_outcome.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("outcome.close", "outcome.send")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,p", "close", "Back", tooltip="Back to the conflict", id="outcome.close"),
-        Binding("ctrl+s", "send", "Send", tooltip="Send what is decided, as it is shown here", id="outcome.send"),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (OUTCOME,)
 
     def __init__(
         self,
@@ -80,12 +87,11 @@ class OutcomeScreen(View):
     def _say_where(self) -> None:
         self.status(self._where, self.view.facts)
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        return self._why_not_send() if action == "send" else super().why_not(action, parameters)
+    def why_not_send(self) -> str | None:
+        """Why what is shown cannot be sent, if so."""
+        return self._why_not_send()
 
-    def action_send(self) -> None:
-        self.action_close()
-        self._send()
-
-    def action_close(self) -> None:
+    def send(self) -> None:
+        """Send what is decided, as it is shown here."""
         self.app.pop_screen()
+        self._send()
