@@ -178,6 +178,7 @@ async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Sta
         await run.type("Done.")
         await run.press("ctrl+s")
         await run.later(seconds=6)
+        await run.see("3 need you")  # they are refused one after the other
         await run.press("!", "*", "X")
         await run.see("Discard 3 writes?", "stays as a draft")
         await run.press("y")
