@@ -135,12 +135,18 @@ class Compared(Pressed):
 
 
 def edited(text: str) -> str:
-    """A page with every fiftieth or so of its lines, or of its words where it has few lines, another."""
+    """A page with every fiftieth or so of its lines, or of its words where it has few lines, another; at least one letter."""
     parts = text.split("\n") if text.count("\n") > 200 else text.split(" ")
     for at in range(20, len(parts), 49):
         if parts[at].strip().isalnum() or len(parts[at].split()) > 2:
             parts[at] += " x"
-    return ("\n" if text.count("\n") > 200 else " ").join(parts)
+    found = ("\n" if text.count("\n") > 200 else " ").join(parts)
+    if found != text:
+        return found
+    at = max(range(len(lines := text.split("\n"))), key=lambda line: len(lines[line]))
+    middle = len(lines[at]) // 2
+    lines[at] = f"{lines[at][:middle]}x{lines[at][middle:]}"  # a page of few words
+    return "\n".join(lines)
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.server.app import Platform
-from tests.benchmarks import block_app, blocks, change_requests, diffs, memory, pages, parse, start, trees
+from tests.benchmarks import block_app, blocks, change_requests, diffs, huge_blocks, memory, pages, parse, start, trees
 from tests.benchmarks.page_app import PageApp, Probed
 from tests.benchmarks.texts import TITLE, made_page
 from tests.benchmarks.tree_app import TreeApp
@@ -106,3 +106,9 @@ def test_trees_are_shown_by_programs(capsys: Out) -> None:
     trees.main(["--counts", "100", *QUICKLY])
     said = capsys.readouterr().out
     assert all(f"\n100 pages: {what} " in said for what in ("down", "fold", "filter"))
+
+
+@pytest.mark.parametrize("name", huge_blocks.HUGE)
+def test_the_diff_that_is_measured_has_a_change(name: str) -> None:
+    page = huge_blocks.HUGE[name](4)
+    assert block_app.edited(page) != page
