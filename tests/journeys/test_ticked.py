@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import comments
+from octavo.tui.widgets.commands import active_commands
 from tests.journeys.stage import Run, Stage
 
 
@@ -147,6 +148,12 @@ async def test_one_change_request_ticked_and_another_under_the_cursor_is_said(st
         await run.see("Changes ·")
         await run.press("x", "a")
         await run.hear("1 change request is ticked, and this is for the one under the cursor.")
+        reasons = {each.id: each.reason for each in active_commands(run.app.screen)}
+        for id in ("thing.yank", "change.archive", "change.merge"):
+            assert "this is for the one under the cursor" in (reasons[id] or ""), (
+                f"{id} is about one, and it is not clear which"
+            )
+        assert reasons["change.ready"] is None
         await run.press("k", "a")
         await run.see("Approve #")
 

@@ -20,7 +20,7 @@ from octavo.data.live import Snapshot
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
 from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE
-from octavo.tui.review.request_at_hand import RequestAtHand
+from octavo.tui.review.request_at_hand import RequestAtHand, others_ticked
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
 from octavo.tui.review.status_loader import RequestStatuses
 from octavo.tui.shell.addresses import ADDRESS
@@ -51,6 +51,19 @@ SIGNS = {
 _STATES = SECTIONS.but("previous_section", title="State before", help="Those in the state before").but(
     "next_section", title="Next state", help="Show those in the next state"
 )
+
+
+def _named_alone(view: ChangesScreen) -> ChangeRequest | None:
+    request = view.request_at_hand
+    return request.about if request is not None and others_ticked(request) is None else None
+
+
+def _why_none_named(view: ChangesScreen) -> str:
+    request = view.request_at_hand
+    return (request and others_ticked(request)) or "The cursor is on nothing that has a name."
+
+
+_ADDRESS = ADDRESS.about(_named_alone, nothing=_why_none_named)
 
 
 def _read_on(view: ChangesScreen, step: int) -> None:
@@ -108,7 +121,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         "F shows only some, S orders them, space reads on beside the list, p and P hide or move that."
     )
     CSS_PATH = "change_requests.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHANGE, NEW_CHANGE, ADDRESS, PANES, _STATES, CHANGES)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHANGE, NEW_CHANGE, _ADDRESS, PANES, _STATES, CHANGES)
 
     def __init__(self) -> None:
         super().__init__()

@@ -73,12 +73,13 @@ def takes(right: str, *states: str) -> WhyNot:
 
 def of_one(why_not: WhyNot) -> WhyNot:
     """That something is done with one change request: while others are ticked, none is."""
+    return lambda app, request: others_ticked(request) or why_not(app, request)
 
-    def why_not_of_one(app: Shell, request: RequestAtHand) -> str | None:
-        ticked = len(request.ticked)
-        if ticked > 1 or (ticked == 1 and request.ticked[0].id != request.about.id):
-            are = "change request is" if ticked == 1 else "change requests are"
-            return f"{ticked} {are} ticked, and this is for the one under the cursor. m and ~ are for several, esc unticks."
-        return why_not(app, request)
 
-    return why_not_of_one
+def others_ticked(request: RequestAtHand) -> str | None:
+    """Why what is done with one is not done: others are ticked than the one under the cursor. A sentence."""
+    ticked = len(request.ticked)
+    if ticked > 1 or (ticked == 1 and request.ticked[0].id != request.about.id):
+        are = "change request is" if ticked == 1 else "change requests are"
+        return f"{ticked} {are} ticked, and this is for the one under the cursor. m and ~ are for several, esc unticks."
+    return None
