@@ -95,6 +95,27 @@ async def test_what_was_open_through_a_look_is_gone_too() -> None:
         await until(lambda: not sheet)
 
 
+async def test_what_stays_when_nobody_is_there_is_looked_at_no_more_until_it_is_closed_and_nobody_is_there_again() -> (
+    None
+):
+    app = App()
+    async with app.run_test() as pilot:
+        app.teardown.garbage.begin()
+        sheet = await opened(app)
+        screen = app.screen
+        assert any(each is screen for each in gc.get_objects())
+        app.teardown.garbage.look(nobody_there=True)
+        assert not any(each is screen for each in gc.get_objects())
+        del screen
+        await app.pop_screen()
+        await pilot.press("a")
+        app.teardown.garbage.wake()
+        for _ in range(3):
+            app.teardown.garbage.look()
+        assert sheet, "what is looked at between keys is what came since"
+        await until(lambda: not sheet)
+
+
 async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
     monkeypatch.setattr(garbage_collection, "MOST", 500)

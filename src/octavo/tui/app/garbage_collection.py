@@ -19,7 +19,8 @@ from textual.message_pump import MessagePump
 PAUSE = 1.5
 """Seconds without a key after which nobody waits for the next."""
 LATER = 30.0
-"""Seconds after which what was still in use, by a question under way and its deadline, is looked for once more."""
+"""Seconds without a key after which nobody is there. What was still in use after a look, by a question under way and its
+deadline, is looked for once more then, and what stays is looked at no more until it is closed and as much time goes by."""
 BETWEEN_KEYS = 0.05
 """Seconds after a key, when what it led to is painted."""
 MOST = 15_000
@@ -42,7 +43,7 @@ class Garbage:
         self._woken = False
         self._closed: WeakSet[DOMNode] = WeakSet()
         self._late: WeakSet[DOMNode] = WeakSet()
-        """What was still there after a look."""
+        """What was still there after a look, until nobody is there."""
         self._begun = False
         self._next: asyncio.TimerHandle | None = None
         self._hurried = False
@@ -95,9 +96,10 @@ class Garbage:
 
     def _look(self) -> None:
         self._next = None
-        left = self._pressed + PAUSE - time.monotonic()
-        if left > 0 and not self._hurried:
-            self._look_in(left)
+        idle = time.monotonic() - self._pressed
+        wanted = PAUSE if self._closed else LATER
+        if idle < wanted and not self._hurried:
+            self._look_in(wanted - idle)
             return
         if not self._woken:
             self._woken = True
@@ -105,8 +107,8 @@ class Garbage:
             self._look_in(BETWEEN_KEYS)
             return
         self._woken = self._hurried = False
-        self.look()
-        if self._late:
+        self.look(nobody_there=idle >= LATER)
+        if self._late or self._stayed:
             self._look_in(LATER)
 
     def wake(self) -> None:
@@ -114,17 +116,28 @@ class Garbage:
         for each in tuple(self._pumps()):
             each.check_idle()
 
-    def look(self) -> None:
-        """Free what was closed. What is young is looked at first: that is all where it was open for a moment."""
+    def look(self, *, nobody_there: bool = False) -> None:
+        """Free what was closed. What is young is looked at first: that is all where it was open for a moment.
+
+        `nobody_there`: the look may take longer. What had stayed is looked at as well, if something of it may be closed,
+        and what stays now is not looked at again until then: looks between keys are at what came since.
+        """
         gc.collect(1)
-        if self._closed or self._late or self._has_grown():
+        if self._closed or nobody_there or self._has_grown():
             for cache in self._caches:
                 cache.cache_clear()
+            if nobody_there and (self._closed or self._late):
+                gc.unfreeze()
             gc.collect()
+            if nobody_there:
+                gc.freeze()
             if self._c_library is not None:
                 self._c_library.trim()
             self._stayed = len(gc.get_objects(generation=2))
-        self._closed, self._late = WeakSet(), self._closed
+        if nobody_there:
+            self._late.clear()
+        self._late |= self._closed
+        self._closed = WeakSet()
 
     def _has_grown(self) -> bool:
         return len(gc.get_objects(generation=2)) - self._stayed > MOST
