@@ -44,6 +44,9 @@ class PageApp(App[None]):
     def compose(self) -> ComposeResult:
         yield self.view
 
+    def explain(self, sentence: str) -> None:
+        """Nobody is there who would read why a key does nothing."""
+
     def on_mount(self) -> None:
         self.view.focus()
         if not self.is_headless:
