@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult, RenderResult
-from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
 from octavo.tui.terminal import textual_internals  # noqa: F401  # for what it puts in place
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.row_list import Row, Rows
 from tests.tui.widgets.scratch import Scratch, at_rest, shown, until
@@ -70,16 +70,22 @@ class Counting(KeyBar):
         return super().render()
 
 
+KEYS: Commands[Keys] = Commands(
+    "keys",
+    (
+        Command(
+            "act", "a", "Act", "Act", run=lambda _, app: None, why_not=lambda _, app: "Not now." if app.is_dim else None
+        ),
+    ),
+    find=lambda app: app,
+)
+
+
 class Keys(Scratch):
     """An app with one key, which may be dim."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "act", "Act", tooltip="Act", id="keys.act")]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (KEYS,)
     is_dim = False
-
-    def action_act(self) -> None: ...
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        return "Not now." if action == "act" and self.is_dim else None
 
 
 async def test_all_is_laid_out_only_when_something_takes_other_room_and_keys_are_drawn_when_they_are_others() -> None:

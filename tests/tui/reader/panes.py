@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.message import Message
 from textual.widget import Widget
 
@@ -12,13 +12,12 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.record import open_row
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.widgets.commands import Explaining
 from octavo.tui.widgets.themes import themes
 
 P = TypeVar("P", bound=Reader)
 
 
-class PaneApp(Explaining[None], Generic[P]):
+class PaneApp(App[None], Generic[P]):
     """Shows one pane, and keeps the messages it sent and the sentences it explained."""
 
     def __init__(self, pane: P, *beside: Widget) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.message import Message
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.tui.widgets.commands import Explained, Explaining
+from octavo.tui.widgets.commands import Explained
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.themes import themes
 
@@ -34,7 +34,7 @@ HOSTILE = (
 )
 
 
-class Scratch(Explained, Explaining[None]):
+class Scratch(Explained, App[None]):
     """Shows widgets one above the other, and keeps the messages it gets."""
 
     ENABLE_COMMAND_PALETTE = False

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from textual.binding import Binding, BindingType
@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.command_palette import PaletteScreen
-from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.commands import Command, Commands, Explained
 from octavo.tui.widgets.help import HelpScreen
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.row_list import Row, Rows
@@ -23,27 +23,26 @@ PEOPLE = [
 ]
 
 
+PAGE: Commands[Page] = Commands(
+    "page",
+    (
+        Command("comment", "c", "Comment", "Write a comment on this block", run=lambda _, page: page.done.append("comment")),
+        Command("merge", "m", "Merge", "Merge the change request", run=lambda _, page: page.done.append("merge"),
+                why_not=lambda _, page: "Merging needs the create role; you have review."),
+        Command("thread", "t,T", "Next thread", "Go to the next open thread", run=lambda _, page: page.done.append("thread")),
+    ),
+    find=lambda page: page,
+)  # fmt: skip
+
+
 class Page(Explained, Widget, can_focus=True):
     CONTEXT = "page view"
     HELP = "Reads one page. c writes a comment on the block at the bar."
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "comment", "Comment", tooltip="Write a comment on this block", id="page.comment"),
-        Binding("m", "merge", "Merge", tooltip="Merge the change request", id="page.merge"),
-        Binding("t,T", "thread", "Next thread", tooltip="Go to the next open thread", id="page.thread"),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PAGE,)
 
     def __init__(self) -> None:
         super().__init__()
         self.done: list[str] = []
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        return "Merging needs the create role; you have review." if action == "merge" else None
-
-    def action_comment(self) -> None:
-        self.done.append("comment")
-
-    def action_thread(self) -> None:
-        self.done.append("thread")
 
 
 class App(Scratch):

@@ -34,35 +34,33 @@ from tests.tui.widgets.scratch import Scratch, lines
 OURS = (Lines, Rows, Tree, FilterInput, TextButton, SecretInput, Confirm, Composer, Chooser)
 
 
+_CHANGE = Binding.Group("change")
+
+
+def _may_not_comment(app: Any, page: Page) -> str | None:
+    return None if page.may_comment else "Commenting needs the comment role; you read only."
+
+
+PAGE: Commands[Page] = Commands(
+    "page",
+    (
+        Command("comment", "c,|", "Comment", "Write a comment here", run=lambda _, page: page.done.append("comment"), why_not=_may_not_comment),
+        Command("next", "n", "Next", "Next change", run=lambda _, page: page.done.append("next"), together=_CHANGE),
+        Command("previous", "N", "Previous", "Change before", run=lambda _, page: page.done.append("previous"), together=_CHANGE),
+        Command("down", "j", "Down", "Down", run=lambda _, page: page.done.append("down"), shown=False),
+    ),
+    find=lambda page: page,
+)  # fmt: skip
+
+
 class Page(Explained, Widget, can_focus=True):
     CONTEXT = "page view"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c,|", "comment", "Comment", tooltip="Write a comment here", id="page.comment"),
-        Binding("n", "next", "Next", tooltip="Next change", id="page.next", group=Binding.Group("change")),
-        Binding(
-            "N", "previous", "Previous", tooltip="Change before", id="page.previous", group=Binding.Group("change")
-        ),
-        Binding("j", "down", "Down", show=False, tooltip="Down", id="page.down"),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PAGE,)
 
     def __init__(self, *, may_comment: bool = False) -> None:
         super().__init__()
         self.may_comment = may_comment
         self.done: list[str] = []
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "comment" and not self.may_comment:
-            return "Commenting needs the comment role; you read only."
-        return None
-
-    def action_comment(self) -> None:
-        self.done.append("comment")
-
-    def action_next(self) -> None:
-        self.done.append("next")
-
-    def action_previous(self) -> None:
-        self.done.append("previous")
 
 
 class App(Scratch):

@@ -30,7 +30,7 @@ from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.line_filters import filters
-from octavo.tui.widgets.commands import Command, Commands, Explained, Explaining
+from octavo.tui.widgets.commands import Command, Commands, Explained
 from octavo.tui.widgets.notices import NoticeBoard, Tone
 from octavo.tui.widgets.themes import adopted, palettes, themes
 from octavo.tui.widgets.wording import plural
@@ -107,7 +107,7 @@ ANYWHERE: Commands[Octavo] = Commands(
 """The keys that work everywhere but in dialogs."""
 
 
-class Octavo(Explained, HeldBack[int], TypedAhead[int], Explaining[int]):
+class Octavo(Explained, HeldBack[int], TypedAhead[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"

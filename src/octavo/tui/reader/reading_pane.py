@@ -27,7 +27,7 @@ from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import HotSpot, Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.table_records import as_text
-from octavo.tui.widgets.commands import Command, Commands, Explained, Explaining
+from octavo.tui.widgets.commands import Command, Commands, Explained, Explains
 from octavo.tui.widgets.scrolling import Scrolling, let_go
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class Reader(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def explain(self, sentence: str) -> None:
         """Say why something cannot be done."""
-        if isinstance(self.app, Explaining):
+        if isinstance(self.app, Explains):
             self.app.explain(sentence)
         else:
             self.notify(sentence, severity="warning", markup=False)

@@ -222,9 +222,6 @@ class View(Explained, Screen[None]):
             to.focus()
         return when
 
-    def action_up(self) -> None:
-        self.go_up_or_leave()
-
     def go_up_or_leave(self) -> None:
         """Go up one level; from the top to where this view was opened from."""
         if not self.go_up():

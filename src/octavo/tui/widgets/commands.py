@@ -23,8 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, runtime_checkable
 
-from textual import actions
-from textual.app import App, ReturnType
+from textual.app import App
 from textual.binding import ActiveBinding, Binding
 from textual.dom import DOMNode
 from textual.keys import format_key
@@ -52,10 +51,10 @@ _KEY_NAMES = {
 
 @runtime_checkable
 class Explains(Protocol):
-    """A place that can say why one of its actions cannot be done now."""
+    """An app that says why a key cannot act."""
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        """The sentence to show, or None when it can be done."""
+    def explain(self, sentence: str) -> None:
+        """Say why something cannot be done."""
 
 
 T = TypeVar("T")
@@ -180,35 +179,33 @@ class Explained:
         place = cast("DOMNode", self)
         return place.app, group, command, group.find(place)
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        """The sentence to show, or None when `action` can be done."""
-        if action != "command" or not _is_whole(self):
+    def why_not(self, id: str) -> str | None:
+        """Why the command of an id cannot be done now: the sentence to show."""
+        if not _is_whole(self):
             return None
-        app, group, command, about = self._command_now(*parameters)
+        app, group, command, about = self._command_now(id)
         if about is None:
             return group.nothing if isinstance(group.nothing, str) else group.nothing(self)
         return command.why_not(app, about)
 
-    def called(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        """What `action` is called now, where that depends on what is on show. None: what its binding says."""
-        if action != "command" or not _is_whole(self):
+    def called(self, id: str) -> str | None:
+        """What the command of an id is called now, where that depends on what is on show. None: its title."""
+        if not _is_whole(self):
             return None
-        app, _, command, about = self._command_now(*parameters)
+        app, _, command, about = self._command_now(id)
         return None if about is None else command.called(app, about)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """True: can be done. None: dim, with a reason. False: the key is not there at all."""
-        if action == "command":
-            if not _is_whole(self):
-                return True
-            app, _, command, about = self._command_now(*parameters)
-            return about is None or command.there(app, about)
-        return True if self.why_not(action, parameters) is None else None
+        """Whether a key is there. One that cannot act is: it says why."""
+        if action != "command" or not _is_whole(self):
+            return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # of what it is put before
+        app, _, command, about = self._command_now(*parameters)
+        return about is None or command.there(app, about)
 
     def action_command(self, id: str) -> object:
         """Do what a key is bound to, or say why that cannot be. What it gives back is waited for, where that is to be."""
         app, _, command, about = self._command_now(id)
-        if (reason := Explained.why_not(self, "command", (id,))) is not None:
+        if (reason := self.why_not(id)) is not None:
             app.explain(reason)
             return None
         return command.run(app, about)
@@ -223,35 +220,6 @@ def _is_whole(place: object) -> bool:
     return not isinstance(place, Widget) or place.is_mounted
 
 
-class Explaining(App[ReturnType]):
-    """Put before an app: a key that is dim says why when it is pressed, instead of doing nothing."""
-
-    def explain(self, sentence: str) -> None:
-        """Show why a key cannot act."""
-        self.notify(sentence, severity="warning", markup=False, timeout=4)
-
-    async def run_action(
-        self,
-        action: str | tuple[str, str, tuple[Any, ...]],
-        default_namespace: DOMNode | None = None,
-        namespaces: Mapping[str, DOMNode] | None = None,
-    ) -> bool:
-        if namespaces is None and (reason := why_not(self, action, default_namespace or self)) is not None:
-            self.explain(reason)
-            return True
-        return await super().run_action(action, default_namespace, namespaces)
-
-
-def why_not(app: App[Any], action: str | tuple[str, str, tuple[Any, ...]], node: DOMNode) -> str | None:
-    """Why `action` of a binding on `node` is dim now, if it is and its place says so."""
-    destination, name, parameters = actions.parse(action) if isinstance(action, str) else action
-    places: dict[str, DOMNode | None] = {"": node, "app": app, "screen": app.screen, "focused": app.focused}
-    place = places.get(destination)
-    if place is None or not isinstance(place, Explains) or place.check_action(name, parameters) is not None:
-        return None
-    return place.why_not(name, parameters) or "That is not possible now."
-
-
 @dataclass(frozen=True)
 class ActiveCommand:
     """One thing that can be done from where the focus is."""
@@ -263,11 +231,12 @@ class ActiveCommand:
     help: str
     context: str
     """What the place it belongs to is called."""
-    action: str
     enabled: bool
     shown: bool
     """Whether the key bar may show it."""
     group: Binding.Group | None
+    reason: str | None = field(compare=False)
+    """Why it is not enabled, if it is not."""
     node: DOMNode = field(repr=False)
     run: Callable[[], Awaitable[bool]] = field(repr=False, compare=False)
 
@@ -275,15 +244,6 @@ class ActiveCommand:
     def key(self) -> str:
         """The first of its keys."""
         return self.keys[0]
-
-    @property
-    def reason(self) -> str | None:
-        """Why it is not enabled, if it is not. Found out when it is asked: the key bar, made anew with every step, never does."""
-        if self.enabled:
-            return None
-        if isinstance(self.node, Explained) and self.id in self.node._commands_by_id:
-            return Explained.why_not(self.node, "command", (self.id,))
-        return why_not(self.node.app, self.action, self.node) or "That is not possible now."
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
@@ -306,28 +266,22 @@ def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
 
 def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCommand:
     node, binding, enabled, tooltip = active
+    id, title, reason = binding.id or "", None, None if enabled else "That is not possible now."
+    if isinstance(node, Explained) and id in node._commands_by_id:
+        title, reason = node.called(id), node.why_not(id)
     return ActiveCommand(
-        id=binding.id or "",
+        id=id,
         keys=tuple(keys),
-        title=_called(node, binding) or binding.description,
+        title=title or binding.description,
         help=tooltip or binding.description,
         context=getattr(node, "CONTEXT", "") or context_of(type(node)),
-        action=binding.action,
-        enabled=enabled and (not isinstance(node, Explained) or _refused(node, binding) is None),
+        enabled=reason is None,
         shown=binding.show,
         group=binding.group,
+        reason=reason,
         node=node,
         run=partial(app.run_action, binding.action, node),
     )
-
-
-def _called(node: DOMNode, binding: Binding) -> str | None:
-    destination, name, parameters = actions.parse(binding.action)
-    return node.called(name, parameters) if isinstance(node, Explained) and not destination else None
-
-
-def _refused(node: Explained, binding: Binding) -> str | None:
-    return Explained.why_not(node, "command", (binding.id,)) if binding.id in node._commands_by_id else None
 
 
 def _deed(node: DOMNode, binding: Binding) -> object:
