@@ -237,3 +237,17 @@ async def test_a_diff_stays_on_show_until_the_units_of_another_are_made() -> Non
             await pilot.pause(0.01)
         assert len(app.pane.galley) > 2000
         assert app.pane.contents.change_count == 30
+
+
+async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
+    page = f"Top.\n\n{HUGE['list'](30)}\nEnd words.\n"
+    made = parts(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
+    pieces = prepare(made, page.replace("End words", "Ending words"))
+    app = PaneApp(ThreeWay())
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
+        await pilot.pause()
+        await pilot.press("equals_sign")
+        assert len(app.pane.galley) > 20
+        assert all(len(app.pane.galley.lines(unit)) <= MOST_LINES for unit in range(len(app.pane.galley)))
+        assert "End words" not in screen(app.pane)

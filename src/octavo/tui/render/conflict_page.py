@@ -14,7 +14,7 @@ from octavo.documents.merging.conflict import Conflict, Part
 from octavo.documents.merging.resolution import Choice, Side, chosen, names, places
 from octavo.tui.render.comparison import Compared, compare
 from octavo.tui.render.diff_sequence import changes
-from octavo.tui.render.diff_units import DiffUnit, Unfolding
+from octavo.tui.render.diff_units import DiffUnit, Unfolding, cut
 
 FIELDS = "fields"
 """The kind of a conflict about what a page is called and the like."""
@@ -147,7 +147,8 @@ def _in_order(compared: Compared, found: Sequence[tuple[int, Shown]]) -> Iterato
     """The conflicts with what is between them: each stands behind the block it lies in."""
     every = Unfolding()
     every.step = len(Unfolding.STEPS) - 1
-    units = whole(compared.new) if compared.diff.is_empty else changes(compared.diff, every, {}).whole().units
+    same = (piece for unit in whole(compared.new) for piece in cut(unit))
+    units = same if compared.diff.is_empty else changes(compared.diff, every, {}).whole().units
     waiting = list(found)
     here: list[DiffUnit] = []
     for unit in units:
@@ -170,7 +171,9 @@ def _passage(units: Sequence[DiffUnit]) -> Iterator[Passage]:
 
 
 def _place(unit: DiffUnit) -> int | None:
-    """The line of the new text a unit begins at. None of what is only in the old one."""
+    """The line of the new text a unit begins at. None of what is only in the old one, or goes on with a long block."""
+    if unit.part > 1:
+        return None
     match unit.entry:
         case Added(block=block):
             return block.lines[0]
