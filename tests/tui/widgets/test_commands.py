@@ -267,7 +267,7 @@ class ThreadList(Explained, Widget, can_focus=True):
 
 class ThreadPage(ThreadList):
     COMMAND_GROUPS = (
-        THREAD.only("resolve").but("resolve", keys="x", id="page.resolve").about(lambda view: view.thread),
+        THREAD.only("resolve").changed("resolve", keys="x", id="page.resolve").about(lambda view: view.thread),
     )
 
 
@@ -351,6 +351,10 @@ def test_a_group_is_told_by_its_own_name() -> None:
     assert "| `d` | Resolve the thread | thread.resolve |" in table
 
 
-def test_only_a_command_there_is_can_be_changed() -> None:
+def test_only_a_command_there_is_can_be_changed_taken_or_left_out() -> None:
     with pytest.raises(KeyError, match="thread has no command merge"):
-        THREAD.but("merge", keys="m")
+        THREAD.changed("merge", keys="m")
+    with pytest.raises(KeyError, match="thread has no command merge"):
+        THREAD.only("resolve", "merge")
+    with pytest.raises(KeyError, match="thread has no command merge"):
+        THREAD.without("merge")

@@ -16,7 +16,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.tui.comments import bulk_actions, filters
 from octavo.tui.comments.filters import Thread, ThreadFilter
-from octavo.tui.comments.thread_commands import THREAD, Meant
+from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_places import AllThreads
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView
@@ -78,7 +78,7 @@ class CommentsScreen(ListView[Thread]):
     )
     CSS_PATH = "all_threads.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        THREAD.about(lambda view: view.meant),
+        THREAD.about(lambda view: view.thread_target),
         PANES,
         SECTIONS,
         THREADS,
@@ -112,9 +112,9 @@ class CommentsScreen(ListView[Thread]):
         yield from self.list_beside(rows, self.thread, sections=sections)
 
     @property
-    def meant(self) -> Meant | None:
+    def thread_target(self) -> ThreadTarget | None:
         """What the keys of threads are about: the one beside the list, or those that are ticked in it."""
-        one = self.thread.meant
+        one = self.thread.thread_target
         return replace(one, ticked=tuple(self.ticked), untick=self.rows.untick) if one is not None else None
 
     @property

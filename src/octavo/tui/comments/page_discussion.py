@@ -8,13 +8,13 @@ from octavo.api.comments import Comment
 from octavo.api.places import Discussion
 from octavo.documents.blocks import Block
 from octavo.tui.comments import thread_actions
-from octavo.tui.comments.thread_commands import THREAD, Meant
+from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 
 
-class Discussed(Protocol):
+class ShowsDiscussion(Protocol):
     """What shows pages that people talk about: where, which page, and which block of it the cursor is on."""
 
     @property
@@ -60,7 +60,7 @@ class Discussed(Protocol):
 class PageDiscussion:
     """Comments on what is on show in a view, and the threads on the block the cursor is on."""
 
-    def __init__(self, view: View, shown: Discussed) -> None:
+    def __init__(self, view: View, shown: ShowsDiscussion) -> None:
         self._view, self._shown = view, shown
 
     def thread_on(self, block: Block) -> Comment | None:
@@ -69,13 +69,13 @@ class PageDiscussion:
         return next((thread for thread in found if thread.is_open), found[0] if found else None)
 
     @property
-    def thread_here(self) -> Meant | None:
+    def thread_here(self) -> ThreadTarget | None:
         """The thread on the block the cursor is on."""
         at, block = self._shown.discussion, self._shown.block_on_show
         if at is None or block is None or self._shown.why_no_block() is not None:
             return None
         thread = self.thread_on(block)
-        return Meant(at, thread, thread) if thread is not None else None
+        return ThreadTarget(at, thread, thread) if thread is not None else None
 
     @property
     def why_no_thread_here(self) -> str:
@@ -152,11 +152,11 @@ COMMENTING: Commands[PageDiscussion] = Commands(
     find=lambda view: view.page_discussion,
 )  # fmt: skip
 """What one can say about the page on show. A view has it as its `page_discussion`."""
-THREAD_HERE: Commands[Meant] = (
+THREAD_HERE: Commands[ThreadTarget] = (
     THREAD.only("resolve", "reply_resolve", "react")
-    .but("resolve", id="comment.resolve_here", help="Resolve the thread on the block the cursor is on", shown=False)
-    .but("reply_resolve", id="comment.reply_resolve_here", help="Reply to the thread on this block, and resolve it")
-    .but("react", id="comment.react_here", help="React to the thread on this block")
+    .changed("resolve", id="comment.resolve_here", help="Resolve the thread on the block the cursor is on", shown=False)
+    .changed("reply_resolve", id="comment.reply_resolve_here", help="Reply to the thread on this block, and resolve it")
+    .changed("react", id="comment.react_here", help="React to the thread on this block")
     .about(
         lambda view: view.page_discussion.thread_here,
         context="pages and diffs",

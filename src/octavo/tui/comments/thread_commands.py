@@ -23,7 +23,7 @@ NOTHING = "There is no thread here."
 
 
 @dataclass(frozen=True)
-class Meant:
+class ThreadTarget:
     """What the keys of threads are about: a message of a thread, or the threads that are ticked."""
 
     at: Discussion
@@ -38,12 +38,12 @@ class Meant:
         return self.thread.urls.app or self.thread.urls.published or ""
 
 
-def _why_not_one_by_one(meant: Meant, done: str) -> str | None:
+def _why_not_one_by_one(target: ThreadTarget, done: str) -> str | None:
     """Why what is done to one thread after the other is not done while others are ticked, in a sentence."""
-    if not meant.ticked or [(each.at, each.comment.id) for each in meant.ticked] == [(meant.at, meant.thread.id)]:
+    if not target.ticked or [(each.at, each.comment.id) for each in target.ticked] == [(target.at, target.thread.id)]:
         return None
-    are = "thread is" if len(meant.ticked) == 1 else "threads are"
-    return f"{len(meant.ticked)} {are} ticked, and threads are {done} one by one. esc unticks."
+    are = "thread is" if len(target.ticked) == 1 else "threads are"
+    return f"{len(target.ticked)} {are} ticked, and threads are {done} one by one. esc unticks."
 
 
 def _of_all(
@@ -51,24 +51,24 @@ def _of_all(
     keys: str,
     title: str,
     help: str,
-    one: Callable[[Shell, Meant], None],
+    one: Callable[[Shell, ThreadTarget], None],
     several: Callable[[Shell, BulkSelection, Callable[[], None]], None],
     *,
     shown: bool = False,
     key_display: str | None = None,
-) -> Command[Meant]:
+) -> Command[ThreadTarget]:
     """What is done to all threads that are ticked at once, and to `one` where none is."""
 
-    def run(app: Shell, meant: Meant) -> None:
-        if meant.ticked:
-            several(app, bulk_actions.choose(app, name, meant.ticked), meant.untick)
+    def run(app: Shell, target: ThreadTarget) -> None:
+        if target.ticked:
+            several(app, bulk_actions.choose(app, name, target.ticked), target.untick)
         else:
-            one(app, meant)
+            one(app, target)
 
-    def why_not(app: Shell, meant: Meant) -> str | None:
-        if meant.ticked:
-            return bulk_actions.why_not(app, name, meant.ticked)
-        return None if name == "copy" else not_allowed_with(app, meant.at, name, meant.thread, meant.message)
+    def why_not(app: Shell, target: ThreadTarget) -> str | None:
+        if target.ticked:
+            return bulk_actions.why_not(app, name, target.ticked)
+        return None if name == "copy" else not_allowed_with(app, target.at, name, target.thread, target.message)
 
     return Command(name, keys, title, help, run, why_not, shown=shown, key_display=key_display)
 
@@ -78,70 +78,70 @@ def _of_one(
     keys: str,
     title: str,
     help: str,
-    run: Callable[[Shell, Meant], None],
-    why_not: Callable[[Shell, Meant], str | None],
+    run: Callable[[Shell, ThreadTarget], None],
+    why_not: Callable[[Shell, ThreadTarget], str | None],
     *,
     done: str,
-) -> Command[Meant]:
+) -> Command[ThreadTarget]:
     """What is `done` to one thread after the other."""
 
-    def why_not_now(app: Shell, meant: Meant) -> str | None:
-        return _why_not_one_by_one(meant, done) or why_not(app, meant)
+    def why_not_now(app: Shell, target: ThreadTarget) -> str | None:
+        return _why_not_one_by_one(target, done) or why_not(app, target)
 
     return Command(name, keys, title, help, run, why_not_now, shown=False)
 
 
-def _may_not(deed: str) -> Callable[[Shell, Meant], str | None]:
-    return lambda app, meant: not_allowed_with(app, meant.at, deed, meant.thread, meant.message)
+def _may_not(deed: str) -> Callable[[Shell, ThreadTarget], str | None]:
+    return lambda app, target: not_allowed_with(app, target.at, deed, target.thread, target.message)
 
 
-def _why_no_comment_on_page(app: Shell, meant: Meant) -> str | None:
-    if meant.thread.target.page is None:
+def _why_no_comment_on_page(app: Shell, target: ThreadTarget) -> str | None:
+    if target.thread.target.page is None:
         return "This thread is on no page: it is about the whole place."
-    return not_allowed_with(app, meant.at, "comment")
+    return not_allowed_with(app, target.at, "comment")
 
 
-def _comment_on_page(app: Shell, meant: Meant) -> None:
-    if (page := meant.thread.target.page) is not None:
+def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
+    if (page := target.thread.target.page) is not None:
         title = page.title or page.path or "this page"
-        thread_actions.start_thread(app, meant.at, page=page.id, node=None, title=f"the page {title}", excerpt=title)
+        thread_actions.start_thread(app, target.at, page=page.id, node=None, title=f"the page {title}", excerpt=title)
 
 
-def _why_no_address(app: Shell, meant: Meant) -> str | None:
-    if meant.address and not app.session.is_here:
+def _why_no_address(app: Shell, target: ThreadTarget) -> str | None:
+    if target.address and not app.session.is_here:
         return None
     from octavo.tui.shell.outside import said_without_address
 
     return said_without_address(app, "comment")
 
 
-def _open(app: Shell, meant: Meant) -> None:
+def _open(app: Shell, target: ThreadTarget) -> None:
     from octavo.tui.shell.outside import open_outside
 
-    open_outside(app, meant.address)
+    open_outside(app, target.address)
 
 
-THREAD: Commands[Meant] = Commands(
+THREAD: Commands[ThreadTarget] = Commands(
     "comments",
     (
         _of_all("resolve", "d", "Done", "Resolve the thread, or all that are ticked; reopen what is resolved", shown=True,
-                one=lambda app, meant: thread_actions.toggle_resolved(app, meant.at, meant.thread), several=bulk_actions.resolve),
+                one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), several=bulk_actions.resolve),
         _of_all("reply", "c", "Reply", "Reply to the thread, or to all that are ticked", shown=True,
-                one=lambda app, meant: thread_actions.reply(app, meant.at, meant.thread), several=bulk_actions.reply),
+                one=lambda app, target: thread_actions.reply(app, target.at, target.thread), several=bulk_actions.reply),
         _of_one("new", "C", "Comment on page", "Comment on the page the thread is on, as a whole",
                 _comment_on_page, _why_no_comment_on_page, done="commented on by their pages"),
         _of_all("reply_resolve", "D", "Reply, done", "Reply, also to all that are ticked, and resolve them",
-                one=lambda app, meant: thread_actions.reply(app, meant.at, meant.thread, resolve=True), several=bulk_actions.reply),
+                one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), several=bulk_actions.reply),
         _of_all("react", "plus", "React", "React with an emoji, also to all that are ticked", key_display="+",
-                one=lambda app, meant: thread_actions.choose_reaction(app, meant.at, meant.thread, meant.message), several=bulk_actions.react),
+                one=lambda app, target: thread_actions.choose_reaction(app, target.at, target.thread, target.message), several=bulk_actions.react),
         _of_one("edit", "e", "Edit", "Edit my comment",
-                lambda app, meant: thread_actions.edit(app, meant.at, meant.thread, meant.message), _may_not("edit"), done="edited"),
+                lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _may_not("edit"), done="edited"),
         _of_one("delete", "X", "Delete", "Delete my comment",
-                lambda app, meant: thread_actions.delete(app, meant.at, meant.thread, meant.message), _may_not("delete"), done="deleted"),
+                lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _may_not("delete"), done="deleted"),
         _of_all("copy", "y", "Copy", "Copy the text of the comment, or of all that are ticked",
-                one=lambda app, meant: clipboard.copy(app, meant.message.body.text, "Copied the text of this message."), several=bulk_actions.copy),
+                one=lambda app, target: clipboard.copy(app, target.message.body.text, "Copied the text of this message."), several=bulk_actions.copy),
         _of_one("copy_address", "Y", "Copy address", "Copy the address of the comment",
-                lambda app, meant: clipboard.copy(app, meant.address, "Copied the address of the comment."), _why_no_address, done="copied by their addresses"),
+                lambda app, target: clipboard.copy(app, target.address, "Copied the address of the comment."), _why_no_address, done="copied by their addresses"),
         _of_one("open_browser", "o", "In the browser", "Open the comment in the browser", _open, _why_no_address, done="opened in the browser"),
     ),
     context="comments",

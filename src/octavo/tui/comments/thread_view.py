@@ -22,7 +22,7 @@ from octavo.data.live import Snapshot
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import suggestions
 from octavo.tui.comments.suggested_wording import Suggested
-from octavo.tui.comments.thread_commands import NOTHING, THREAD, Meant
+from octavo.tui.comments.thread_commands import NOTHING, THREAD, ThreadTarget
 from octavo.tui.render.quotes import lines_kept
 from octavo.tui.render.styled_lines import Line, Piece, fit
 from octavo.tui.render.styles import Styles
@@ -48,16 +48,16 @@ class Part:
     lines: tuple[Line, ...]
 
 
-_OF_THIS: Commands[Meant] = (
-    THREAD.but("reply", id="thread.reply", help="Reply to this thread")
-    .but("resolve", id="comment.resolve", help="Resolve the thread; reopen it when it is resolved")
-    .but("reply_resolve", id="thread.reply_resolve", help="Reply, and resolve when the reply is sent")
-    .but("react", id="comment.react", help="React with an emoji; the same again takes it back", shown=True)
-    .but("edit", id="comment.edit", help="Edit this message of mine", shown=True)
-    .but("delete", id="comment.delete", help="Delete this message")
-    .but("copy", id="comment.copy", help="Copy the text of this message")
+_OF_ONE: Commands[ThreadTarget] = (
+    THREAD.changed("reply", id="thread.reply", help="Reply to this thread")
+    .changed("resolve", id="comment.resolve", help="Resolve the thread; reopen it when it is resolved")
+    .changed("reply_resolve", id="thread.reply_resolve", help="Reply, and resolve when the reply is sent")
+    .changed("react", id="comment.react", help="React with an emoji; the same again takes it back", shown=True)
+    .changed("edit", id="comment.edit", help="Edit this message of mine", shown=True)
+    .changed("delete", id="comment.delete", help="Delete this message")
+    .changed("copy", id="comment.copy", help="Copy the text of this message")
     .about(
-        lambda view: view.meant if view.not_for_this() is None else None,
+        lambda view: view.thread_target if view.not_for_this() is None else None,
         context="threads",
         nothing=lambda view: view.not_for_this() or NOTHING,
     )
@@ -107,10 +107,10 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         MESSAGES.only("open"),
-        _OF_THIS.only("reply"),
-        _OF_THIS.only("resolve", "reply_resolve", "react"),
+        _OF_ONE.only("reply"),
+        _OF_ONE.only("resolve", "reply_resolve", "react"),
         SUGGESTION,
-        _OF_THIS.only("edit", "delete", "copy"),
+        _OF_ONE.only("edit", "delete", "copy"),
         MESSAGES.without("open"),
     )
 
@@ -344,11 +344,11 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     # Acting
 
     @property
-    def meant(self) -> Meant | None:
+    def thread_target(self) -> ThreadTarget | None:
         """What the keys are about: the thread, and in it the message under the cursor."""
         if self.at is None or self.comment is None or self.message is None:
             return None
-        return Meant(self.at, self.comment, self.message)
+        return ThreadTarget(self.at, self.comment, self.message)
 
     def _go(self, index: int) -> None:
         self._cursor = max(0, min(index, len(self._parts) - 1))

@@ -101,14 +101,14 @@ LAYOUT: Commands[DiffView] = Commands(
     find=lambda view: view,
 )  # fmt: skip
 _SEEN = (
-    READING.but(
+    READING.changed(
         "comment",
         help="Say something about the block under the cursor; on a thread, reply",
         why_not=_why_no_comment,
         there=_can_be_spoken_of,
     )
-    .but("open", help="Open the thread, link or fold under the cursor")
-    .but("yank", help="Copy the block under the cursor")
+    .changed("open", help="Open the thread, link or fold under the cursor")
+    .changed("yank", help="Copy the block under the cursor")
 )
 
 
@@ -134,8 +134,8 @@ class DiffView(Reader):
         DIFF_THREADS,
         _about(_SEEN.only("comment", "open")),
         _about(LAYOUT),
-        _about(FIND.only("filter").but("filter", help="Find words in what is shown", shown=False)),
-        _about(LINK_HINTS.but("link_hints", help="Put letters on links and folds: type them to open", shown=False)),
+        _about(FIND.only("filter").changed("filter", help="Find words in what is shown", shown=False)),
+        _about(LINK_HINTS.changed("link_hints", help="Put letters on links and folds: type them to open", shown=False)),
         _about(_SEEN.only("read_on")),
         _about(MOTIONS),
         _about(PANNING),

@@ -194,7 +194,7 @@ class ThreeWay(Reader):
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _about(CONFLICTS),
-        _about(FIND.only("filter").but("filter", id="three.find", help="Find words in what is shown", shown=False)),
+        _about(FIND.only("filter").changed("filter", id="three.find", help="Find words in what is shown", shown=False)),
         _about(READING.only("read_on")),
         _about(MOTIONS.without("read_back")),
         _about(PANNING),

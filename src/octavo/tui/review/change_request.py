@@ -67,7 +67,9 @@ def _may_not_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | Non
 
 
 COMMENT_ON_PAGE: Commands[Any] = (
-    COMMENTING.only("page").but("page", run=_comment_on_page, why_not=_may_not_comment_on_page).about(lambda view: view)
+    COMMENTING.only("page")
+    .changed("page", run=_comment_on_page, why_not=_may_not_comment_on_page)
+    .about(lambda view: view)
 )
 
 
@@ -97,7 +99,7 @@ def _may_not_delete(app: Shell, view: ChangeRequestScreen) -> str | None:
 
 
 DELETING: Commands[Any] = (
-    WRITING.only("delete").but("delete", run=_delete, why_not=_may_not_delete).about(lambda view: view)
+    WRITING.only("delete").changed("delete", run=_delete, why_not=_may_not_delete).about(lambda view: view)
 )
 
 

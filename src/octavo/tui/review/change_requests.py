@@ -48,7 +48,7 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
-_STATES = SECTIONS.but("previous_section", title="State before", help="Those in the state before").but(
+_STATES = SECTIONS.changed("previous_section", title="State before", help="Those in the state before").changed(
     "next_section", title="Next state", help="Show those in the next state"
 )
 

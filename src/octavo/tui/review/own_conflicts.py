@@ -34,9 +34,9 @@ class OwnConflictsScreen(ConflictsScreen):
     CSS_PATH = "conflicts.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         CONFLICT.only("main", "this", "both")
-        .but("main", title="Theirs", help="Take what others wrote; again: leave it open")
-        .but("this", title="Yours", help="Take what you wrote; again: leave it open")
-        .but("both", help="Take what both say, theirs first; again: leave it open"),
+        .changed("main", title="Theirs", help="Take what others wrote; again: leave it open")
+        .changed("this", title="Yours", help="Take what you wrote; again: leave it open")
+        .changed("both", help="Take what both say, theirs first; again: leave it open"),
     )
 
     def __init__(self, edit: PageSender, place: PagePlace, into: TargetRequest, change_request: ChangeRequest) -> None:

@@ -18,7 +18,7 @@ key map and the README's tables are read off the bindings. A place that has keys
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, runtime_checkable
@@ -120,20 +120,22 @@ class Commands(Generic[T]):
         return replace(self, find=find, **changes)
 
     def only(self, *names: str) -> Commands[T]:
-        """Those of these names."""
-        return replace(self, commands=tuple(each for each in self.commands if each.name in names))
+        """Those of these names. Raises KeyError for a name that is none of theirs."""
+        return replace(self, commands=tuple(each for each in self._known(names) if each.name in names))
 
     def without(self, *names: str) -> Commands[T]:
-        """Those of other names."""
-        return replace(self, commands=tuple(each for each in self.commands if each.name not in names))
+        """Those of other names. Raises KeyError for a name that is none of theirs."""
+        return replace(self, commands=tuple(each for each in self._known(names) if each.name not in names))
 
-    def but(self, name: str, **changes: Any) -> Commands[T]:
+    def changed(self, name: str, **changes: Any) -> Commands[T]:
         """These, with the one of this name changed: another key, sentence or id where it stands in another place."""
-        if name not in (each.name for each in self.commands):
-            raise KeyError(f"{self.name} has no command {name}.")
-        return replace(
-            self, commands=tuple(replace(each, **changes) if each.name == name else each for each in self.commands)
-        )
+        known = self._known((name,))
+        return replace(self, commands=tuple(replace(each, **changes) if each.name == name else each for each in known))
+
+    def _known(self, names: Sequence[str]) -> tuple[Command[T], ...]:
+        if unknown := set(names) - {each.name for each in self.commands}:
+            raise KeyError(f"{self.name} has no command {', '.join(sorted(unknown))}.")
+        return self.commands
 
     def id_of(self, command: Command[T]) -> str:
         """By which people give it another key."""
