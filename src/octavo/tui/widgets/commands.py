@@ -276,7 +276,7 @@ def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCom
         keys=tuple(keys),
         title=title or binding.description,
         help=tooltip or binding.description,
-        context=getattr(node, "CONTEXT", "") or context_of(type(node)),
+        context=name_of(node),
         enabled=reason is None,
         shown=binding.show,
         group=binding.group,
@@ -364,6 +364,11 @@ def context_of(place: type[DOMNode], id: str | None = None) -> str:
     own: str = getattr(place, "CONTEXT", "")
     context = (commands[id][0].context or own) if id in commands else own
     return context or ("anywhere" if issubclass(place, App) else place.__name__.removesuffix("Screen").lower())
+
+
+def name_of(place: DOMNode) -> str:
+    """What one place with keys is called: it may have another name than others of its kind."""
+    return getattr(place, "CONTEXT", "") or context_of(type(place))
 
 
 def own_bindings(place: type[DOMNode]) -> Iterator[Binding]:

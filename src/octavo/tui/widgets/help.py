@@ -10,7 +10,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
-from octavo.tui.widgets.commands import ActiveCommand, by_relevance, context_of
+from octavo.tui.widgets.commands import ActiveCommand, by_relevance, name_of
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.safe_text import fit, safe
 
@@ -32,7 +32,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
 
     def choices(self) -> Sequence[Choice[ActiveCommand]]:
         below, focused = self._below, self._below.focused
-        self._title = f"Help: {context_of(type(focused)) if focused else context_of(type(below))}"
+        self._title = f"Help: {name_of(focused or below)}"
         return [
             Choice(
                 command,
