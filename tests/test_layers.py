@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 
 SOURCE = Path(__file__).parent.parent / "src" / "octavo"
 
@@ -149,6 +151,36 @@ def test_no_arrows_lead_round() -> None:
         raise AssertionError(f"In a circle: {' <- '.join(error.args[1])}") from None
 
 
+MOST_BEHIND, MOST_METHODS = 3, 60
+"""Classes of ours behind one, and methods in it with all it inherits: more does not fit in its reader's head."""
+LARGER = {
+    "ChangeRequestScreen": 62,
+    "ChangesScreen": 65,
+    "CommentsScreen": 69,
+    "ConflictsScreen": 67,
+    "ContentScreen": 91,
+    "DiffView": 75,
+    "Lines": 70,
+    "Octavo": 65,
+    "OwnConflictsScreen": 67,
+    "PageView": 73,
+    "Rows": 90,
+    "ThreeWay": 67,
+    "Tree": 86,
+}
+"""Those that are larger still, and how many methods they may have: each is to become smaller, and none is to be added."""
+
+
+def test_classes_have_parts_and_are_no_slices() -> None:
+    for kind in classes():
+        ours = [each for each in kind.__mro__ if each.__module__.startswith("octavo.")]
+        methods = {name for each in ours for name, value in vars(each).items() if isinstance(value, METHODS)}
+        assert len(ours) - 1 <= MOST_BEHIND, (
+            f"{kind.__name__} is put together of {[each.__name__ for each in ours[1:]]}"
+        )
+        assert len(methods) <= LARGER.get(kind.__name__, MOST_METHODS), f"{kind.__name__} has {len(methods)} methods"
+
+
 def test_names_say_what_things_are() -> None:
     for module, path in FILES.items():
         assert not re.search(r"(utils?|helpers?|common|manager|service)", path.stem), module
@@ -157,6 +189,18 @@ def test_names_say_what_things_are() -> None:
 
 def test_every_home_is_a_room() -> None:
     assert {home for homes in HOME.values() for home in homes} <= set(MAY_IMPORT)
+
+
+METHODS = (FunctionType, classmethod, staticmethod, property, cached_property)
+
+
+def classes() -> Iterator[type]:
+    """Every class of the project that a module defines."""
+    for module in FILES:
+        if not module.endswith("__main__"):
+            for value in vars(import_module(module)).values():
+                if isinstance(value, type) and value.__module__ == module:
+                    yield value
 
 
 @cache
