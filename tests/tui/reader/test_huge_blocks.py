@@ -18,7 +18,9 @@ from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.conflict_page import prepare
 from octavo.tui.render.diff_context import PlacedUnit, Stretch, folded
+from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes
+from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import DiffUnit, Unfolding
 from octavo.tui.render.layout import set_block, set_unit, units
 from octavo.tui.render.layout_context import Folds, LayoutContext, trail
@@ -251,3 +253,11 @@ async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
         assert len(app.pane.galley) > 20
         assert all(len(app.pane.galley.lines(unit)) <= MOST_LINES for unit in range(len(app.pane.galley)))
         assert "End words" not in screen(app.pane)
+
+
+def test_of_a_huge_word_that_changed_each_slice_shows_its_own_letters() -> None:
+    made = changes(compare(f"{'w' * 60_000}\n", f"{'w' * 30_000}x{'w' * 30_000}\n").diff, Unfolding(), {}).whole()
+    setting, room = LayoutContext(LOOK, Folds(), set_block), SideWidths.of(90, split=False)
+    heights = [len(set_diff_unit(setting, unit, room)) for unit in made.units]
+    assert len(heights) > 5
+    assert max(heights) <= MOST_LINES

@@ -193,7 +193,9 @@ def _entries(entry: Changed | Moved) -> list[Entry]:
             )
         case None | Words() if is_long(entry.old) or is_long(entry.new):
             pairs = zip_longest(kept_slices(entry.old), kept_slices(entry.new))
-            return [_pair(entry, old, new) for old, new in pairs]
+            if len(both := list(pairs)) > 1:
+                entry = replace(entry, parts=None)  # of a slice its own words are shown, not those of all
+            return [_pair(entry, old, new) for old, new in both]
     return [entry]
 
 
