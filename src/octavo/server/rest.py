@@ -106,7 +106,7 @@ def _let_in(op: Operation[Any], world: World) -> None:
     if guard:
         guard(op, world)
     elif SPECS[type(op)].method != "GET":
-        raise NotImplementedError(f"Nobody said who may do {SPECS[type(op)].name}")
+        raise TypeError(f"Nobody said who may do {SPECS[type(op)].name}")
 
 
 @handle.register(Listing)

@@ -146,6 +146,9 @@ class View(Explained, Screen[None]):
     IS_STOP: ClassVar[bool] = True
     """One can come back to it."""
 
+    body: Callable[[], Iterable[Widget]]
+    """The widgets between the frame's lines. Each view has its own."""
+
     def __init__(self) -> None:
         super().__init__()
         self.following = Following(self)
@@ -157,10 +160,6 @@ class View(Explained, Screen[None]):
         yield StatusBar()
         yield KeyBar()
         yield Notices(self.shell.notices)
-
-    def body(self) -> Iterable[Widget]:
-        """The widgets between the frame's lines."""
-        raise NotImplementedError
 
     @property
     def things_at_hand(self) -> Sequence[Model]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, ClassVar, Generic, TypeVar
@@ -80,6 +80,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     EXPLAINS: ClassVar[bool] = False
     """Whether what is told of the choice at the cursor stands below the list too, whole: in a row much of it is cut."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSING,)
+    take: Callable[[Choice[T]], None]
+    """What is done when enter is pressed on a choice that is not off. Each chooser has its own."""
 
     def __init__(self, title: str, choices: Sequence[Choice[T]] = (), *, empty: str = "Nothing to choose.") -> None:
         super().__init__()
@@ -132,10 +134,6 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """The title of a choice, with what matches marked."""
         title = safe(found.choice.title)
         return found.match.shown(title, "bold $primary") if found.match else title
-
-    def take(self, choice: Choice[T]) -> None:
-        """Enter was pressed on a choice that is not off."""
-        raise NotImplementedError
 
     def on_mount(self) -> None:
         self.rows.always_lit = True

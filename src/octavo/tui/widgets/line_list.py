@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.segment import Segment
@@ -64,6 +64,8 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     A subclass says where each item stands (`lay_out`) and how one is drawn (`draw_item`).
     """
 
+    draw_item: Callable[[int, int], list[Content]]
+    """The lines of an item, by its place, in so many cells, without the bar at the left. Each kind of list has its own."""
     CONTEXT: ClassVar[str] = "lists"
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -190,10 +192,6 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self._filter_line: FilterLine | None = None
 
     # What a subclass says
-
-    def draw_item(self, index: int, width: int) -> list[Content]:
-        """The lines of one item in `width` cells, without the bar at the left."""
-        raise NotImplementedError
 
     def can_stop_at(self, index: int) -> bool:
         """Whether the cursor may be on an item."""
