@@ -158,7 +158,7 @@ LARGER = {
     "ChangesScreen": 65,
     "CommentsScreen": 69,
     "ConflictsScreen": 67,
-    "ContentScreen": 91,
+    "ContentScreen": 78,
     "DiffView": 75,
     "Lines": 70,
     "Octavo": 65,

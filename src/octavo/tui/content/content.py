@@ -10,19 +10,17 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from octavo.api import comments, content
-from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
-from octavo.api.operation import ListPage, Model
-from octavo.api.places import Discussion, SpaceRef
+from octavo.api.operation import Model
+from octavo.api.places import Discussion
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.documents.blocks import Block
 from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
-from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE, CursorTarget
 from octavo.tui.content.history import ReadingHistory
 from octavo.tui.content.navigation import Navigation, Which
 from octavo.tui.content.side_panel import Aside
+from octavo.tui.content.space_threads import SpaceThreads
 from octavo.tui.content.spaces import Spaces
 from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_following import copy_address, follow, follow_link_page
@@ -34,7 +32,7 @@ from octavo.tui.reader.showing_pages import show_page
 from octavo.tui.reader.text_selection import CopiesLater
 from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.shell.page_queries import page_to_read
-from octavo.tui.shell.tree_rows import neighbour, open_counts, under
+from octavo.tui.shell.tree_rows import neighbour, open_counts
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
@@ -123,15 +121,13 @@ class ContentScreen(View, CopiesLater):
         self.target = CursorTarget(self)
         self.authoring = Authoring(self, self.target)
         self.history = ReadingHistory(self)
-        self.threads: tuple[Comment, ...] = ()
-        self._threads_known = False
+        self.threads = SpaceThreads(self, self.target)
         self._troubles: dict[str, str] = {}
-        """Why the tree, the page or the threads on show could not be refreshed, while that is so."""
+        """Why the tree or the page on show could not be refreshed, while that is so."""
         self._wanted_standing: PageState | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
-        self.hanging = ThreadAnchors()
-        self.page_discussion = PageDiscussion(self, self)
+        self.page_discussion = PageDiscussion(self, self.threads)
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():
@@ -183,11 +179,11 @@ class ContentScreen(View, CopiesLater):
 
     @property
     def here(self) -> Visit | None:
-        standing = self._wanted_standing or (self.view.place.standing if self._in_view else UNSEEN)
+        standing = self._wanted_standing or (self.view.place.standing if self.is_in_view else UNSEEN)
         return Visit(self.space.id, self.page.id, standing) if self.space and self.page else None
 
     def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
-        if self.discussion != at or page != (self.page_on_show or ("",))[0]:
+        if self.threads.discussion != at or page != (self.threads.page_on_show or ("",))[0]:
             return False
         return not node or self.view.go_to_block(node)
 
@@ -220,7 +216,7 @@ class ContentScreen(View, CopiesLater):
         return f"{self.space.id} {self.page.id}" if self.space is not None and self.page is not None else ""
 
     @property
-    def _in_view(self) -> bool:
+    def is_in_view(self) -> bool:
         """Whether the page in the view is the one wanted. While that is still loading, the page before stays."""
         return self.view.document is not None and self.view.key == self._page_key
 
@@ -242,7 +238,7 @@ class ContentScreen(View, CopiesLater):
             self.pages_tree.wait_for(f"the pages of {space.title}")
             self.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
-            self.follow_whole("threads", threads, self._show_threads)
+            self.follow_whole("threads", threads, self.threads.show)
         else:
             self.choose_nav("pages")
             if page_id is not None and (page := self.named(page_id)) is not None:
@@ -254,8 +250,8 @@ class ContentScreen(View, CopiesLater):
         self.history.keep()
         for slot in ("tree", "threads", "page"):
             self.follow(slot, None)
-        self.space, self.pages, self.page, self.threads = None, None, None, ()
-        self._threads_known = False
+        self.space, self.pages, self.page = None, None, None
+        self.threads.forget()
         self._troubles.clear()
 
     # Pages
@@ -292,7 +288,7 @@ class ContentScreen(View, CopiesLater):
 
     def draw_pages(self) -> None:
         if self.pages is not None:
-            self.nav.show_pages(self.pages, open_counts(self.threads), self.target.unsent)
+            self.nav.show_pages(self.pages, open_counts(self.threads.all), self.target.unsent)
             self.pages_tree.lacks(self.pages.unreadable)
             if trouble := self._troubles.get("tree"):
                 self.pages_tree.fail("Pages could not be refreshed", trouble)
@@ -340,13 +336,13 @@ class ContentScreen(View, CopiesLater):
             self.view.place.come_back(self._page_key, None if anew else self.history.places.on(self._page_key))
             self.view.wait_for(page.title)
             self.follow("page", op, self._show_page)
-            if not self._in_view:
+            if not self.is_in_view:
                 self.set_timer(LINGERS, self._clear_view)
         self.say_where()
 
     def _clear_view(self) -> None:
         """Take the page before out of the view: the one wanted takes long, and its name is in the status line."""
-        if self.page is not None and self.view.document is not None and not self._in_view:
+        if self.page is not None and self.view.document is not None and not self.is_in_view:
             self.view.clear()
             self.aside.clear()
             self.view.wait_for(self.page.title)
@@ -361,7 +357,7 @@ class ContentScreen(View, CopiesLater):
             name_targets(self)
             self.view.place.is_latest = not snapshot.loading
             show_page(self.view, snapshot.value, self._page_key)
-            self._draw_threads()
+            self.threads.draw()
             self._go_to_anchor()
             self.shell.page_shown(self)
         elif snapshot.error is not None:
@@ -370,7 +366,7 @@ class ContentScreen(View, CopiesLater):
         self.say_where()
 
     def _go_to_anchor(self) -> None:
-        if self._in_view:  # on the page before there is no such place
+        if self.is_in_view:  # on the page before there is no such place
             standing, self._wanted_standing, anchor, self._anchor = self._wanted_standing, None, self._anchor, ""
             if standing is not None:
                 self.view.place.stand(standing)
@@ -389,81 +385,11 @@ class ContentScreen(View, CopiesLater):
         said = (unsent, self._troubles.get("page") or self.view.facts)
         self.status(crumbs, " · ".join(filter(None, said)))
 
-    # Threads
-
-    def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
-        self._note("threads", snapshot)
-        if snapshot.value is not None:
-            self.threads, self._threads_known = snapshot.value.items, True
-            self.draw_pages()
-        self._draw_threads()
-
-    def page_threads(self) -> tuple[Comment, ...]:
-        """The threads of the page on show, open ones first."""
-        if self.page is None:
-            return ()
-        here = [each for each in self.threads if each.target.page and each.target.page.id == self.page.id]
-        return tuple(sorted(here, key=lambda each: not each.is_open))
-
-    def _draw_threads(self) -> None:
-        if self.page is not None and self.view.document is not None and self._in_view:
-            threads = self.page_threads()
-            self.hanging = self.hanging.on(self.view.document, whole=self.view.contents.is_whole)
-            self.view.set_threads(self.hanging.likely(threads))
-            known = threads if self._threads_known else None
-            self.aside.show(
-                self.view.document, known, self.page, whole=self.view.contents.is_whole, since=self.hanging.since
-            )
-        if trouble := self._troubles.get("threads"):
-            self.aside.fail_threads(trouble)
-
-    # What is said of the page
-
-    @property
-    def discussion(self) -> SpaceRef | None:
-        return self.space.ref if self.space else None
-
-    @property
-    def page_on_show(self) -> tuple[str, str] | None:
-        return (self.page.id, self.page.title or "this page") if self.page and self._in_view else None
-
-    @property
-    def block_on_show(self) -> Block | None:
-        stop = self.view.cursor.stop() if self._in_view else None
-        return stop[3] if stop else None
-
-    def threads_on(self, block: Block) -> list[Comment]:
-        return under(block, self.hanging.likely(self.page_threads())) if self._in_view else []
-
-    def since(self, thread: Comment) -> str:
-        return self.hanging.said_since(thread) if self._in_view else ""
-
-    @property
-    def known_threads(self) -> tuple[Comment, ...]:
-        return self.page_threads()
-
-    @property
-    def page_at_hand(self) -> tuple[str, str] | None:
-        return self.target.page
+    # What its keys are about
 
     @property
     def things_at_hand(self) -> Sequence[Model]:
         return self.target.things
-
-    is_on_old_side = False
-
-    def source_of(self, block: Block) -> str:
-        return ""
-
-    def why_no_block(self) -> str | None:
-        return self.target.why_not_here()
-
-    def why_nothing_to_say(self, *, whole: bool) -> str | None:
-        if self.target.row is not None:
-            return self.target.why_no_text("text to comment on") if whole else None
-        if self.page is not None and not self._in_view:
-            return f"{self.page.title or 'This page'} is still loading."
-        return None
 
     def why_no_comment(self) -> str | None:
         return self.page_discussion.why_no_comment()
@@ -518,7 +444,7 @@ class ContentScreen(View, CopiesLater):
 
     @on(PageView.Loaded)
     def _page_loaded(self) -> None:
-        self._draw_threads()
+        self.threads.draw()
         self._go_to_anchor()
         self.say_where()
 

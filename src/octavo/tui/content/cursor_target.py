@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from octavo.api.places import SpaceRef
     from octavo.api.spaces import Space
     from octavo.documents.blocks import Block
+    from octavo.tui.comments.page_discussion import ShowsDiscussion
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.tree import Node, Tree
 
@@ -49,10 +50,7 @@ class ShowsSpace(Protocol):
     def nav(self) -> Trees: ...
 
     @property
-    def page_on_show(self) -> tuple[str, str] | None: ...
-
-    @property
-    def block_on_show(self) -> Block | None: ...
+    def threads(self) -> ShowsDiscussion: ...
 
     def draw_pages(self) -> None:
         """Show the pages as they are now."""
@@ -96,7 +94,7 @@ class CursorTarget:
     def page(self) -> tuple[str, str] | None:
         """The id and title of the page that is spoken of as a whole."""
         if not self.is_in_a_tree:
-            return self.view.page_on_show
+            return self.view.threads.page_on_show
         page = self.page_to_write
         return page[:2] if page is not None and page[2] == "document" else None
 
@@ -135,8 +133,9 @@ class CursorTarget:
 
     @property
     def block_to_write(self) -> Block | None:
-        page, shown = self.page_to_write, self.view.page_on_show
-        return self.view.block_on_show if page is not None and shown is not None and page[0] == shown[0] else None
+        page, threads = self.page_to_write, self.view.threads
+        shown = threads.page_on_show
+        return threads.block_on_show if page is not None and shown is not None and page[0] == shown[0] else None
 
     def why_no_page_to_write(self) -> str | None:
         """Why the keys are about no page, in a sentence, while the cursor is on a space."""

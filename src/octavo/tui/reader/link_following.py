@@ -17,6 +17,7 @@ from octavo.tui.terminal import clipboard
 if TYPE_CHECKING:
     from octavo.api.content import PageTree
     from octavo.api.places import SpaceRef
+    from octavo.api.spaces import Space
     from octavo.documents.blocks import Block
     from octavo.tui.reader.page_view import PageView
     from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 class ShowsPage(Protocol):
     """A view of the pages of a space, with one of them on show."""
 
+    space: Space | None
     pages: PageTree | None
     page: Page | None
 
@@ -38,9 +40,6 @@ class ShowsPage(Protocol):
 
     @property
     def pages_tree(self) -> Tree: ...
-
-    @property
-    def discussion(self) -> SpaceRef | None: ...
 
     def open_page(self, page_id: str, *, anchor: str = "") -> None:
         """Show a page of the space, and the part of it that an anchor names."""
@@ -86,7 +85,11 @@ def _follow(screen: ShowsPage, message: LinkFollowed) -> None:
         case links.ToShared(path=path) if (shared := screen.view.links.shared(target)) is not None:
             _show_sheet(screen.shell, screen.view, shared, partial(follow, screen), f"Shared words of {path}")
         case _:
-            leave(screen.shell, target, href=message.href, words=message.words, at=screen.discussion)
+            leave(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
+
+
+def _files_of(screen: ShowsPage) -> SpaceRef | None:
+    return screen.space.ref if screen.space is not None else None
 
 
 def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None) -> None:
@@ -151,7 +154,7 @@ def follow_link_page(screen: ShowsPage, page: Page) -> None:
         case "space":
             screen.shell.go(ToPage(str(target.get("space"))))
         case "file":
-            leave(screen.shell, links.ToFile(str(target.get("file")), page.title), at=screen.discussion)
+            leave(screen.shell, links.ToFile(str(target.get("file")), page.title), at=_files_of(screen))
         case "collection":
             leave(screen.shell, links.ToCollection(str(target.get("collection"))))
         case _:

@@ -1,0 +1,127 @@
+"""The threads of the space that is open: counted in its tree, hung on the page on show, and listed beside that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from octavo.api.comments import Comment
+from octavo.api.content import Page
+from octavo.api.operation import ListPage
+from octavo.api.places import SpaceRef
+from octavo.api.spaces import Space
+from octavo.data.live import Snapshot
+from octavo.documents.blocks import Block
+from octavo.tui.comments.thread_anchoring import ThreadAnchors
+from octavo.tui.content.cursor_target import CursorTarget
+from octavo.tui.content.side_panel import Aside
+from octavo.tui.shell.tree_rows import under
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.page_view import PageView
+
+
+class ReadsPage(Protocol):
+    """A view of the pages of a space, with one of them on show and what belongs to it beside that."""
+
+    space: Space | None
+    page: Page | None
+
+    @property
+    def view(self) -> PageView: ...
+
+    @property
+    def aside(self) -> Aside: ...
+
+    @property
+    def is_in_view(self) -> bool:
+        """Whether the page in the view is the one wanted."""
+
+    def draw_pages(self) -> None:
+        """Show the pages as they are now."""
+
+
+class SpaceThreads:
+    """What people say of a space, and of the page of it that is on show (`ShowsDiscussion`)."""
+
+    is_on_old_side = False
+
+    def __init__(self, screen: ReadsPage, target: CursorTarget) -> None:
+        """`target` is what the keys are about, in the page or in the tree beside it."""
+        self._screen, self._target = screen, target
+        self.all: tuple[Comment, ...] = ()
+        self._are_known = False
+        self._trouble = ""
+        """Why they could not be refreshed, while that is so."""
+        self._hanging = ThreadAnchors()
+
+    def forget(self) -> None:
+        """Their space is left."""
+        self.all, self._are_known, self._trouble = (), False, ""
+
+    def show(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        """Show them as they came."""
+        self._trouble = str(snapshot.error) if snapshot.error is not None else ""
+        if snapshot.value is not None:
+            self.all, self._are_known = snapshot.value.items, True
+            self._screen.draw_pages()
+        self.draw()
+
+    def draw(self) -> None:
+        """Show those of the page on show, on it and beside it."""
+        page, view, aside = self._screen.page, self._screen.view, self._screen.aside
+        if page is not None and view.document is not None and self._screen.is_in_view:
+            threads, whole = self.known_threads, view.contents.is_whole
+            self._hanging = self._hanging.on(view.document, whole=whole)
+            view.set_threads(self._hanging.likely(threads))
+            known = threads if self._are_known else None
+            aside.show(view.document, known, page, whole=whole, since=self._hanging.since)
+        if self._trouble:
+            aside.fail_threads(self._trouble)
+
+    # What is said of the page on show
+
+    @property
+    def discussion(self) -> SpaceRef | None:
+        return self._screen.space.ref if self._screen.space else None
+
+    @property
+    def page_on_show(self) -> tuple[str, str] | None:
+        page = self._screen.page
+        return (page.id, page.title or "this page") if page and self._screen.is_in_view else None
+
+    @property
+    def page_at_hand(self) -> tuple[str, str] | None:
+        return self._target.page
+
+    @property
+    def block_on_show(self) -> Block | None:
+        stop = self._screen.view.cursor.stop() if self._screen.is_in_view else None
+        return stop[3] if stop else None
+
+    @property
+    def known_threads(self) -> tuple[Comment, ...]:
+        """The threads of the page on show, open ones first."""
+        if (page := self._screen.page) is None:
+            return ()
+        here = [each for each in self.all if each.target.page and each.target.page.id == page.id]
+        return tuple(sorted(here, key=lambda each: not each.is_open))
+
+    def threads_on(self, block: Block) -> list[Comment]:
+        return under(block, self._hanging.likely(self.known_threads)) if self._screen.is_in_view else []
+
+    def since(self, thread: Comment) -> str:
+        return self._hanging.said_since(thread) if self._screen.is_in_view else ""
+
+    def source_of(self, block: Block) -> str:
+        return ""
+
+    def why_no_block(self) -> str | None:
+        return self._target.why_not_here()
+
+    def why_nothing_to_say(self, *, whole: bool) -> str | None:
+        page = self._screen.page
+        if self._target.row is not None:
+            return self._target.why_no_text("text to comment on") if whole else None
+        if page is not None and not self._screen.is_in_view:
+            return f"{page.title or 'This page'} is still loading."
+        return None
