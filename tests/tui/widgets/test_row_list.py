@@ -205,18 +205,18 @@ async def test_ticks() -> None:
     async with app.run_test(size=(60, 10)) as pilot:
         listed.show(things(5))
         await pilot.press("x", "x")
-        assert listed.ticked == {0, 1}
+        assert listed.ticks.keys == {0, 1}
         assert at(listed) == 2
         listed.set_filter("thing 3")
         await pilot.press("*")
-        assert listed.ticked == {0, 1, 3}
+        assert listed.ticks.keys == {0, 1, 3}
         listed.set_filter("")
         await pilot.press("*")
-        assert listed.ticked == {0, 1, 2, 3, 4}
+        assert listed.ticks.keys == {0, 1, 2, 3, 4}
         listed.show(things(3))
-        assert listed.ticked == {0, 1, 2}, "what is not there any more is not ticked"
+        assert listed.ticks.keys == {0, 1, 2}, "what is not there any more is not ticked"
         await pilot.press("*")
-        assert listed.ticked == frozenset()
+        assert listed.ticks.keys == frozenset()
         assert app.got_of(Rows.Ticked)[0].keys == {0}
 
 
@@ -226,17 +226,17 @@ async def test_a_range_of_ticks_and_escape_that_takes_first_the_filter_then_the_
     async with app.run_test(size=(60, 10)) as pilot:
         listed.show(things(6))
         await pilot.press("G", "k", "v", "k", "k", "v")
-        assert listed.ticked == {2, 3, 4}
+        assert listed.ticks.keys == {2, 3, 4}
         await pilot.press("g", "v")
-        assert listed.ticked == {0, 2, 3, 4}
-        assert [each.number for each in listed.ticked_items] == [0, 2, 3, 4]
+        assert listed.ticks.keys == {0, 2, 3, 4}
+        assert [each.number for each in listed.ticks.items] == [0, 2, 3, 4]
         listed.set_filter("thing 3")
-        assert [each.number for each in listed.ticked_items] == [3], "what the filter hides is not acted on"
+        assert [each.number for each in listed.ticks.items] == [3], "what the filter hides is not acted on"
         await pilot.press("escape")
         assert listed.query_text == ""
-        assert listed.ticked == {0, 2, 3, 4}
+        assert listed.ticks.keys == {0, 2, 3, 4}
         await pilot.press("escape", "G", "v")
-        assert listed.ticked == {5}, "a range that was begun is forgotten with the ticks"
+        assert listed.ticks.keys == {5}, "a range that was begun is forgotten with the ticks"
 
 
 async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None:

@@ -193,7 +193,7 @@ class ActivityScreen(Dialog[None]):
     @property
     def chosen(self) -> list[Entry]:
         """The writes that are ticked, or else the one the cursor is on."""
-        ticked = [what for key, what in self.rows.items if key in self.rows.ticked and isinstance(what, Entry)]
+        ticked = [what for key, what in self.rows.items if key in self.rows.ticks.keys and isinstance(what, Entry)]
         what = self.rows.item[1] if self.rows.item else None
         return ticked or ([what] if isinstance(what, Entry) else [])
 
@@ -229,10 +229,8 @@ class ActivityScreen(Dialog[None]):
                 said = what.sentence
             case LoggedRequest():
                 said = what.error or ""
-        if self.rows.ticked:
-            said = (
-                f"{len(self.rows.ticked)} ticked: r sends them again, X discards them and keeps their words as drafts."
-            )
+        if self.rows.ticks.keys:
+            said = f"{len(self.rows.ticks.keys)} ticked: r sends them again, X discards them and keeps their words as drafts."
         self.query_one("#why", Static).update(Content(said))
         self.refresh_bindings()
 
@@ -266,7 +264,7 @@ class ActivityScreen(Dialog[None]):
     def _do(self, verb: str, how: str, chosen: Sequence[Entry], step: Callable[[str], Awaitable[None]]) -> None:
         """Do it with one after the other: what was done stays done when the disk refuses the next."""
         app = self.shell
-        self.rows.untick()
+        self.rows.ticks.untick()
 
         async def done() -> None:
             for entry in chosen:

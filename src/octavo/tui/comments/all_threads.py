@@ -115,7 +115,7 @@ class CommentsScreen(ListView[Thread]):
     def thread_target(self) -> ThreadTarget | None:
         """What the keys of threads are about: the one beside the list, or those that are ticked in it."""
         one = self.thread.thread_target
-        return replace(one, ticked=tuple(self.ticked), untick=self.rows.untick) if one is not None else None
+        return replace(one, ticked=tuple(self.ticked), untick=self.rows.ticks.untick) if one is not None else None
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class CommentsScreen(ListView[Thread]):
             self._enter(self.shell.workspace.organization)
         else:
             self._follow_places()
-        self.thread.not_for_this = lambda: bulk_actions.why_not_one(self.rows.ticked, self.rows.key)
+        self.thread.not_for_this = lambda: bulk_actions.why_not_one(self.rows.ticks.keys, self.rows.key)
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:

@@ -60,7 +60,7 @@ class ListView(View, Generic[T]):
     @property
     def ticked(self) -> list[T]:
         """Those that are ticked, in the order of the list."""
-        return self.rows.ticked_items
+        return self.rows.ticks.items
 
     def draw_list(self) -> None:
         """Show what is in the list as it is now."""

@@ -197,12 +197,8 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         """Whether the cursor may be on an item."""
         return True
 
-    has_columns_line = False
-    """Whether a line stays at the top: `columns_line`."""
-
-    def columns_line(self, width: int) -> Content:
-        """The names of the columns, in `width` cells."""
-        return Content("")
+    columns_line: Callable[[int], Content] | None = None
+    """The names of the columns in so many cells, which stay at the top."""
 
     def matching(self) -> int:
         """How many items the filter leaves."""
@@ -543,7 +539,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     @property
     def _head(self) -> int:
-        return 1 if self.keys and self.has_columns_line else 0
+        return 1 if self.keys and self.columns_line is not None else 0
 
     @property
     def _room(self) -> int:
@@ -606,7 +602,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             lines = self._state_lines()
             return self._strip(fit(lines[y], width) if y < len(lines) else Content(""), width)
         head, footer = self._head, self._foot
-        if y < head:
+        if y < head and self.columns_line is not None:
             return self._strip(self.columns_line(width), width, self.get_visual_style("line--columns"))
         end = min(self.size.height - len(footer), head + self._line_count)
         if y >= end:

@@ -55,6 +55,54 @@ class Column:
     """The fewest cells a column without a width is worth showing in."""
 
 
+class Columns:
+    """Columns side by side, as many as there is room for."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = tuple(columns)
+
+    def __bool__(self) -> bool:
+        return bool(self._columns)
+
+    @property
+    def have_titles(self) -> bool:
+        """Whether a line with their names stays at the top."""
+        return any(column.title for column in self._columns)
+
+    def titles(self, width: int) -> Content:
+        """Their names, in `width` cells."""
+        return fit(Content("  ") + self.row([column.title for column in self._columns], width - 2, safe), width)
+
+    def row(self, cells: Sequence[Words], width: int, draw: Callable[[Words], Content]) -> Content:
+        """What stands in each, in a line of `width`, as `draw` draws it."""
+        pieces = [
+            fit(draw(cell), room, right=column.right)
+            for (column, room), cell in zip(self._widths(width), cells, strict=False)
+            if room
+        ]
+        return Content("  ").join(pieces)
+
+    def _widths(self, width: int) -> list[tuple[Column, int]]:
+        """Each column with its cells in a line of `width`, 0 for those that are dropped."""
+        kept = list(self._columns)
+        while len(kept) > 1 and sum((each.width or each.least) + 2 for each in kept) > width:
+            last = max(kept, key=lambda each: (each.drop, kept.index(each)))
+            kept.remove(last)
+        free = width - sum(each.width + 2 for each in kept)
+        shares = sum(not each.width for each in kept)
+        widths: list[tuple[Column, int]] = []
+        for column in self._columns:
+            if column not in kept:
+                widths.append((column, 0))
+            elif column.width:
+                widths.append((column, column.width))
+            else:
+                share = max(0, free // shares)
+                free, shares = free - share, shares - 1
+                widths.append((column, share))
+        return widths
+
+
 class Page(Protocol):
     """A part of a list that goes on elsewhere, and of which parts may not have been readable."""
 
@@ -71,28 +119,93 @@ class Page(Protocol):
     def unreadable(self) -> int: ...
 
 
-def _why_no_ticks(app: App[Any], rows: Rows[Any]) -> str | None:
-    return None if rows.can_tick_any else "There is nothing here to tick."
+def _why_no_ticks(app: App[Any], ticks: Ticks[Any]) -> str | None:
+    return None if any(map(ticks.can_tick, ticks.rows.items)) else "There is nothing here to tick."
 
 
-def _why_not_ticked(app: App[Any], rows: Rows[Any]) -> str | None:
-    if (why := _why_no_ticks(app, rows)) is None and rows.item is not None and not rows.can_tick(rows.item):
+def _why_not_ticked(app: App[Any], ticks: Ticks[Any]) -> str | None:
+    if (
+        (why := _why_no_ticks(app, ticks)) is None
+        and (item := ticks.rows.item) is not None
+        and not ticks.can_tick(item)
+    ):
         return "This row cannot be ticked. * ticks all that can."
     return why
 
 
-TICKS: Commands[Rows[Any]] = Commands(
+TICKS: Commands[Ticks[Any]] = Commands(
     "list",
     (
-        Command("tick", "x", "Tick", "Tick this row, to act on all that are ticked", run=lambda _, rows: rows.tick(),
-                why_not=_why_not_ticked, there=lambda _, rows: rows.has_ticks),
-        Command("tick_range", "v", "Tick a range", "Tick from here on; again: as far as here", run=lambda _, rows: rows.tick_range(),
-                why_not=_why_no_ticks, there=lambda _, rows: rows.has_ticks, shown=False),
-        Command("tick_all", "asterisk", "Tick all", "Tick all that match, or none", run=lambda _, rows: rows.tick_all(),
-                why_not=_why_no_ticks, there=lambda _, rows: rows.has_ticks, key_display="*", shown=False),
+        Command("tick", "x", "Tick", "Tick this row, to act on all that are ticked", run=lambda _, ticks: ticks.tick(),
+                why_not=_why_not_ticked, there=lambda _, ticks: ticks.are_there),
+        Command("tick_range", "v", "Tick a range", "Tick from here on; again: as far as here", run=lambda _, ticks: ticks.tick_range(),
+                why_not=_why_no_ticks, there=lambda _, ticks: ticks.are_there, shown=False),
+        Command("tick_all", "asterisk", "Tick all", "Tick all that match, or none", run=lambda _, ticks: ticks.tick_all(),
+                why_not=_why_no_ticks, there=lambda _, ticks: ticks.are_there, key_display="*", shown=False),
     ),
-    find=lambda rows: rows,
+    find=lambda rows: rows.ticks,
 )  # fmt: skip
+
+
+class Ticks(Generic[T]):
+    """The ticks of a list: which of its rows something is done to. What is not there any more, or hidden, is not acted on."""
+
+    def __init__(self, rows: Rows[T], ticks: bool | Callable[[T], bool]) -> None:
+        """`ticks`: whether rows can be ticked, or which."""
+        self.rows = rows
+        self.are_there: bool = ticks is not False
+        self.can_tick: Callable[[T], bool] = ticks if callable(ticks) else lambda item: True
+        self.keys: frozenset[Hashable] = frozenset()
+        """The rows that are ticked, also those a filter hides."""
+        self._range_from: Hashable | None = None
+
+    @property
+    def items(self) -> list[T]:
+        """Those shown that are ticked, in order."""
+        return [each for each in self.rows.items if self.rows.key_of(each) in self.keys] if self.keys else []
+
+    def tick(self) -> None:
+        """Tick the row the cursor is on, or take its tick away, and go on to the next."""
+        key = self.rows.key
+        if key is not None:
+            self._set(self.keys ^ {key})
+            self.rows.move(1)
+
+    def tick_all(self) -> None:
+        """Tick all that match; none when all are."""
+        every = self._tickable(self.rows.items)
+        self._set(frozenset() if every <= self.keys else self.keys | every)
+
+    def tick_range(self) -> None:
+        """Begin a range here, or end it here and tick all of it."""
+        rows = self.rows
+        begun, self._range_from = self._range_from, rows.key
+        if begun is not None and begun in rows.keys:
+            first, last = sorted((rows.keys.index(begun), rows.cursor))
+            self._range_from = None
+            self._set(self.keys | self._tickable(rows.items[first : last + 1]))
+        elif rows.item is not None:
+            self._set(self.keys | self._tickable([rows.item]))
+
+    def untick(self) -> None:
+        """Tick nothing any more."""
+        self._range_from = None
+        self._set(frozenset())
+
+    def leave(self, items: Sequence[T]) -> None:
+        """Tick nothing that is not among `items`."""
+        if self.keys:
+            self._set(self.keys & {self.rows.key_of(item) for item in items})
+
+    def _tickable(self, items: Sequence[T]) -> frozenset[Hashable]:
+        return frozenset(self.rows.key_of(item) for item in items if self.can_tick(item))
+
+    def _set(self, keys: frozenset[Hashable]) -> None:
+        if keys != self.keys:
+            self.keys = keys
+            self.rows.redraw()
+            self.rows.post_message(Rows.Ticked(self.rows, keys))
+            self.rows.refresh_bindings()
 
 
 class Rows(Lines, Generic[T]):
@@ -134,18 +247,15 @@ class Rows(Lines, Generic[T]):
         classes: str | None = None,
     ) -> None:
         super().__init__(empty=empty, hint=hint, name=name, id=id, classes=classes)
-        self._draw, self._key_of, self._groups, self._search = draw, key, groups, search
-        self._columns = tuple(columns)
-        self.has_columns_line = any(column.title for column in columns)
+        self._draw, self.key_of, self._groups, self._search = draw, key, groups, search
+        self._columns = Columns(columns)
+        if self._columns.have_titles:
+            self.columns_line = self._columns.titles
         self._row_height = 2 if two_lines else 1
-        self.has_ticks: bool = ticks is not False
-        self.can_tick: Callable[[T], bool] = ticks if callable(ticks) else lambda item: True
         self.can_filter = search is not None
         self._all: Sequence[T] = ()
         self._shown: Sequence[T] = ()
-        self.ticked: frozenset[Hashable] = frozenset()
-        self._range_from: Hashable | None = None
-        self.is_ticked: Callable[[Hashable], bool] = lambda key: key in self.ticked
+        self.ticks = Ticks(self, ticks)
 
     @property
     def item(self) -> T | None:
@@ -171,9 +281,7 @@ class Rows(Lines, Generic[T]):
         that where nobody counts them."""
         self.settled()
         self._all, self.total, self.beyond = items, total, beyond
-        if self.ticked:
-            here = {self._key_of(item) for item in items}
-            self._tick(self.ticked & here)
+        self.ticks.leave(items)
         self._arrange()
 
     def show_page(self, page: Page, items: Sequence[T]) -> None:
@@ -193,11 +301,11 @@ class Rows(Lines, Generic[T]):
             self._shown = [item for item in self._all if all(word in search(item).lower() for word in words)]
         else:
             self._shown = self._all
-        keys = [self._key_of(item) for item in self._shown]
+        keys = [self.key_of(item) for item in self._shown]
         if self._groups is None:
             self.lay_out(keys, height=self._row_height, unfiltered=len(self._all))
             return
-        firsts, between, line = self._under_headings(self._groups)
+        firsts, between, line = _under_headings(self._shown, self._groups, self._row_height)
         self.lay_out(
             keys,
             firsts=firsts,
@@ -207,104 +315,28 @@ class Rows(Lines, Generic[T]):
             unfiltered=len(self._all),
         )
 
-    def _under_headings(
-        self, groups: Callable[[T], Sequence[Heading]]
-    ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
-        firsts: list[int] = []
-        between: dict[int, tuple[Content, Content]] = {}
-        before: Sequence[Heading] = ()
-        line = 0
-        for item in self._shown:
-            headings = groups(item)
-            if headings != before:
-                same = True
-                for level, heading in enumerate(headings):
-                    same = same and level < len(before) and before[level] == heading
-                    if same:
-                        continue
-                    if level == 0 and line:
-                        between[line] = (Content(""), Content(""))
-                        line += 1
-                    between[line] = self._heading(heading, level)
-                    line += 1
-                before = headings
-            firsts.append(line)
-            line += self._row_height
-        return firsts, between, line
-
-    @staticmethod
-    def _heading(heading: Heading, level: int) -> tuple[Content, Content]:
-        style = "bold $octavo-muted" if level == 0 else "$octavo-muted"
-        text = Content(" " * (level + 1)) + safe(heading.text)
-        return text.stylize(style), safe(heading.right).stylize("$octavo-muted")
-
-    # Ticks
-
-    @property
-    def ticked_items(self) -> list[T]:
-        """Those shown that are ticked, in order."""
-        return [each for each in self._shown if self._key_of(each) in self.ticked] if self.ticked else []
-
-    def _tick(self, keys: frozenset[Hashable]) -> None:
-        if keys != self.ticked:
-            self.ticked = keys
-            self.redraw()
-            self.post_message(self.Ticked(self, keys))
-            self.refresh_bindings()
-
-    @property
-    def can_tick_any(self) -> bool:
-        """Whether any of the rows on show can be ticked."""
-        return any(map(self.can_tick, self._shown))
-
-    def tick(self) -> None:
-        """Tick the row the cursor is on, or take its tick away, and go on to the next."""
-        key = self.key
-        if key is not None:
-            self._tick(self.ticked ^ {key})
-            self.move(1)
-
-    def tick_all(self) -> None:
-        """Tick all that match; none when all are."""
-        every = self._tickable(self._shown)
-        self._tick(frozenset() if every <= self.ticked else self.ticked | every)
-
-    def tick_range(self) -> None:
-        """Begin a range here, or end it here and tick all of it."""
-        begun, self._range_from = self._range_from, self.key
-        if begun is not None and begun in self.keys:
-            first, last = sorted((self.keys.index(begun), self.cursor))
-            self._range_from = None
-            self._tick(self.ticked | self._tickable(self._shown[first : last + 1]))
-        elif self.item is not None:
-            self._tick(self.ticked | self._tickable([self.item]))
-
-    def _tickable(self, items: Sequence[T]) -> frozenset[Hashable]:
-        return frozenset(self._key_of(item) for item in items if self.can_tick(item))
-
-    def untick(self) -> None:
-        """Tick nothing any more."""
-        self._range_from = None
-        self._tick(frozenset())
-
     def clear_filter(self) -> None:
         if self.query_text:
             super().clear_filter()
         else:
-            self.untick()
+            self.ticks.untick()
 
     @property
     def is_narrowed(self) -> bool:
-        return super().is_narrowed or bool(self.ticked)
+        return super().is_narrowed or bool(self.ticks.keys)
 
     # Drawing
 
     def draw_item(self, index: int, width: int) -> list[Content]:
         item = self._shown[index]
         row = self._draw(item)
-        tick = Content.styled("✓", "$success") if self.is_ticked(self.keys[index]) else Content(" ")
+        tick = Content.styled("✓", "$success") if self.keys[index] in self.ticks.keys else Content(" ")
         width -= 1
-        lines = [tick + self._cells(row, width)] if self._columns else self._lines_of(row, width, tick)
+        lines = (
+            [tick + self._columns.row(row.cells, width, self._hit)]
+            if self._columns
+            else self._lines_of(row, width, tick)
+        )
         if row.dim:
             lines = [line.stylize_before(self.part("line--muted")) for line in lines]
         return lines
@@ -313,48 +345,48 @@ class Rows(Lines, Generic[T]):
         sign = Content("") if row.sign is None else fit(safe(row.sign), 1) + Content(" ")
         indent = sign.cell_length
         end = Content(" ")
-        first = spread(self._hit(safe(row.text)), safe(row.right), width - indent - 1)
+        first = spread(self._hit(row.text), safe(row.right), width - indent - 1)
         lines = [tick + sign + first + end]
         if self._row_height == 2:
-            below = spread(self._hit(safe(row.below or "")), safe(row.below_right), width - indent - 1)
+            below = spread(self._hit(row.below or ""), safe(row.below_right), width - indent - 1)
             lines.append((Content(" " * (indent + 1)) + below + end).stylize_before(self.part("line--muted")))
         return lines
 
-    def _cells(self, row: Row, width: int) -> Content:
-        pieces = [
-            fit(self._hit(safe(cell)), cells, right=column.right)
-            for (column, cells), cell in zip(self._widths(width), row.cells, strict=False)
-            if cells
-        ]
-        return Content("  ").join(pieces)
+    def _hit(self, words: Words) -> Content:
+        content = safe(words)
+        if self.words and self._search is not None:
+            content = marked(content, self.words, self.part("line--hit"))
+        return content
 
-    def _hit(self, content: Content) -> Content:
-        return (
-            marked(content, self.words, self.part("line--hit")) if self.words and self._search is not None else content
-        )
 
-    def _widths(self, width: int) -> list[tuple[Column, int]]:
-        """Each column with its cells in a line of `width`, 0 for those that are dropped."""
-        kept = list(self._columns)
-        while len(kept) > 1 and sum((each.width or each.least) + 2 for each in kept) > width:
-            last = max(kept, key=lambda each: (each.drop, kept.index(each)))
-            kept.remove(last)
-        free = width - sum(each.width + 2 for each in kept)
-        shares = sum(not each.width for each in kept)
-        widths: list[tuple[Column, int]] = []
-        for column in self._columns:
-            if column not in kept:
-                widths.append((column, 0))
-            elif column.width:
-                widths.append((column, column.width))
-            else:
-                share = max(0, free // shares)
-                free, shares = free - share, shares - 1
-                widths.append((column, share))
-        return widths
+def _under_headings(
+    items: Sequence[T], groups: Callable[[T], Sequence[Heading]], height: int
+) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
+    """The line each item of so many lines begins on, the headings by theirs, and how many lines that makes."""
+    firsts: list[int] = []
+    between: dict[int, tuple[Content, Content]] = {}
+    before: Sequence[Heading] = ()
+    line = 0
+    for item in items:
+        headings = groups(item)
+        if headings != before:
+            same = True
+            for level, heading in enumerate(headings):
+                same = same and level < len(before) and before[level] == heading
+                if same:
+                    continue
+                if level == 0 and line:
+                    between[line] = (Content(""), Content(""))
+                    line += 1
+                between[line] = _heading(heading, level)
+                line += 1
+            before = headings
+        firsts.append(line)
+        line += height
+    return firsts, between, line
 
-    def columns_line(self, width: int) -> Content:
-        pieces = [
-            fit(safe(column.title), cells, right=column.right) for column, cells in self._widths(width - 2) if cells
-        ]
-        return fit(Content("  ") + Content("  ").join(pieces), width)
+
+def _heading(heading: Heading, level: int) -> tuple[Content, Content]:
+    style = "bold $octavo-muted" if level == 0 else "$octavo-muted"
+    text = Content(" " * (level + 1)) + safe(heading.text)
+    return text.stylize(style), safe(heading.right).stylize("$octavo-muted")
