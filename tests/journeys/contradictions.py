@@ -83,7 +83,7 @@ def _of_list(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[Any]
     if not answers or snapshot.loading or run.app.workspace.organization is None:
         return
     # Not what is seen of it: a notice may lie on it.
-    text = " ".join(each.plain.strip() for each in (rows._foot if rows.keys else rows._state_lines()))
+    text = " ".join(each.plain.strip() for each in (rows.foot if rows.keys else rows._state_lines()))
     value = snapshot.value
     # An answer to what was given up meanwhile reached nobody: what counts is the last that came.
     if snapshot.error is not None and "✗" not in text:

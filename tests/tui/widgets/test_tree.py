@@ -112,7 +112,7 @@ async def test_folds_and_cursor_outlive_a_reload() -> None:
         await pilot.pause()
         assert at(tree) == "refunds"
         assert "▸ Webhooks" in shown(app)
-        kept = tree.folded
+        kept = tree.folds.by_hand
         again = Tree()
         await app.mount(again)
         again.show(SPACE, folded=kept)

@@ -168,20 +168,18 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         """The index of the item the cursor is on."""
         self.keys: Sequence[Hashable] = ()
         """What the items are called, in order."""
-        self._firsts: Sequence[int] = range(0)
-        self._height = 1
-        self._between: dict[int, tuple[Content, Content]] = {}
-        self._line_count = 0
+        self.firsts: Sequence[int] = range(0)
+        """The line each item begins on."""
+        self.item_height = 1
+        self.between: dict[int, tuple[Content, Content]] = {}
+        """The two ends of lines that are no item's."""
+        self.line_count = 0
         self._unfiltered = 0
-        self._memo: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
-        """The lines of items, and as what they are painted: without the cursor, with it, and with it while something else
-        has the focus."""
-        self._parts: dict[str, Style] = {}
-        self._filters: Sequence[LineFilter] = ()
-        """Those of the app, through which every strip goes when it is made."""
+        self.painter = ItemPainter(self)
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
-        self._foot: list[Content] = []
+        self.foot: list[Content] = []
+        """The lines that stay at the bottom."""
         self.can_filter: bool = False
         self.kept_key: Hashable | None = None
         """The item the cursor was put on by hand: where it goes back to when a filter is cleared."""
@@ -267,11 +265,13 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         """
         held, old, had = self.kept_key, self.cursor, bool(self.keys)
         before = self.keys
-        above = self._firsts[old] - self.scroll_offset.y if had else 0
+        above = self.firsts[old] - self.scroll_offset.y if had else 0
         at_top = self.scroll_offset.y == 0
-        self.set_items(
-            keys, firsts=firsts, between=between, height=height, line_count=line_count, unfiltered=unfiltered
-        )
+        self.keys, self.item_height = keys, height
+        self.firsts = range(0, len(keys) * height, height) if firsts is None else firsts
+        self.between = between or {}
+        self.line_count = len(keys) * height if line_count is None else line_count
+        self._unfiltered = len(keys) if unfiltered is None else unfiltered
         self._asked_more = -1
         is_same_filter, self._laid_out_for = self._laid_out_for == self.query_text, self.query_text
         left = None
@@ -286,7 +286,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             self.kept_key = self.key
         self._lay_out_again()
         if keys and had:
-            line = self._firsts[self.cursor]
+            line = self.firsts[self.cursor]
             top = 0 if at_top and line < self._room else line - above
             self.scroll_to(y=max(0, top), animate=False, force=True, immediate=True)
         self._reveal()
@@ -329,8 +329,8 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self._ask_for_more()
 
     def _refresh_items(self, *indexes: int) -> None:
-        above, width, count = self._head - self.scroll_offset.y, self.size.width, len(self._firsts)
-        rows = [Region(0, self._firsts[each] + above, width, self._height) for each in indexes if each < count]
+        above, width, count = self.head - self.scroll_offset.y, self.size.width, len(self.firsts)
+        rows = [Region(0, self.firsts[each] + above, width, self.item_height) for each in indexes if each < count]
         if rows:
             self.refresh(*rows)
 
@@ -338,15 +338,15 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         """Scroll as little as it takes to show the cursor, and the heading it stands under."""
         if not self.keys or not self.size.height:
             return
-        first = self._firsts[self.cursor]
+        first = self.firsts[self.cursor]
         top = first
-        while top - 1 in self._between and first - top < 3:
+        while top - 1 in self.between and first - top < 3:
             top -= 1
         offset, room = self.scroll_offset.y, self._room
         if top < offset:
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
-        elif first + self._height > offset + room:
-            self.scroll_to(y=first + self._height - room, animate=False, force=True, immediate=True)
+        elif first + self.item_height > offset + room:
+            self.scroll_to(y=first + self.item_height - room, animate=False, force=True, immediate=True)
 
     def _announce(self) -> None:
         if self.key != self._announced:
@@ -362,9 +362,9 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             self.post_message(self.MoreWanted(self))
 
     def on_click(self, event: Click) -> None:
-        line = event.y - self._head + self.scroll_offset.y
-        index = bisect_right(self._firsts, line) - 1
-        if event.y < self._head or index < 0 or line >= self._firsts[index] + self._height:
+        line = event.y - self.head + self.scroll_offset.y
+        index = bisect_right(self.firsts, line) - 1
+        if event.y < self.head or index < 0 or line >= self.firsts[index] + self.item_height:
             return
         if not self.can_stop_at(index):
             return
@@ -393,7 +393,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def page(self, direction: int) -> None:
         """Go down half a page, or with -1 up."""
-        step = max(1, self._room // self._height // 2)
+        step = max(1, self._room // self.item_height // 2)
         self._set_cursor(self.cursor + direction * step, step=direction)
 
     def choose(self) -> None:
@@ -427,23 +427,6 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     # What there is, and how it is drawn
 
-    def set_items(
-        self,
-        keys: Sequence[Hashable],
-        *,
-        firsts: Sequence[int] | None = None,
-        between: dict[int, tuple[Content, Content]] | None = None,
-        height: int = 1,
-        line_count: int | None = None,
-        unfiltered: int | None = None,
-    ) -> None:
-        """Draw other items: `firsts` is the line each begins on, `between` the two ends of lines that are no item's."""
-        self.keys, self._height = keys, height
-        self._firsts = range(0, len(keys) * height, height) if firsts is None else firsts
-        self._between = between or {}
-        self._line_count = len(keys) * height if line_count is None else line_count
-        self._unfiltered = len(keys) if unfiltered is None else unfiltered
-
     @property
     def loaded(self) -> str:
         """How much is shown, for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 match`."""
@@ -474,15 +457,15 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         """Where the cursor stands on the screen: what nothing may cover."""
         if not self.keys:
             return Region()
-        top = self._firsts[self.cursor] - self.scroll_offset.y + self._head
-        return Region(self.region.x, self.region.y + top, self.size.width, self._height)
+        top = self.firsts[self.cursor] - self.scroll_offset.y + self.head
+        return Region(self.region.x, self.region.y + top, self.size.width, self.item_height)
 
     @property
     def in_sight(self) -> range:
         """The indexes of the items that are on the screen."""
         top = self.scroll_offset.y
-        first = max(0, bisect_right(self._firsts, top) - 1)
-        return range(first, min(len(self.keys), bisect_left(self._firsts, top + self._room)))
+        first = max(0, bisect_right(self.firsts, top) - 1)
+        return range(first, min(len(self.keys), bisect_left(self.firsts, top + self._room)))
 
     def wait_for(self, what: str, *, cancel: str = "") -> None:
         """Say that `what` (such as "the comments of Mobile SDK") is loading, if there is nothing to show yet."""
@@ -491,7 +474,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             self._lay_out_again()
         if not self._unfiltered and self._waiting is None:
             self._waiting = Waiting(self, what, cancel)
-            self._refresh_all()
+            self.redraw()
 
     def fail(self, what: str, cause: str) -> None:
         """Say what did not load and why, in place of the items, or below those there are."""
@@ -520,30 +503,27 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def redraw(self, key: Hashable | None = None) -> None:
         """Draw again: one item, or all of them."""
         if key is None:
-            self._refresh_all()
+            self.painter.forget()
         elif key in self.keys:
-            self._memo.pop(self.keys.index(key), None)
-            self.refresh()
+            self.painter.forget_item(self.keys.index(key))
+        self.refresh()
 
     def _lay_out_again(self) -> None:
-        self._memo.clear()
-        self._foot = self._footer()
-        lines = self._head + self._line_count + len(self._foot) if self.keys else len(self._state_lines())
+        self.painter.forget()
+        self.foot = self._footer()
+        lines = self.head + self.line_count + len(self.foot) if self.keys else len(self._state_lines())
         self.virtual_size = Size(self.scrollable_content_region.width, lines)
         self.refresh_bindings()
         self.refresh()
 
-    def _refresh_all(self) -> None:
-        self._memo.clear()
-        self.refresh()
-
     @property
-    def _head(self) -> int:
+    def head(self) -> int:
+        """How many lines stay at the top."""
         return 1 if self.keys and self.columns_line is not None else 0
 
     @property
     def _room(self) -> int:
-        return max(1, self.size.height - self._head - len(self._foot))
+        return max(1, self.size.height - self.head - len(self.foot))
 
     def _footer(self) -> list[Content]:
         """The lines that stay at the bottom while there are items."""
@@ -564,95 +544,29 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._memo.clear()
-        self._parts.clear()
+        self.painter.look_again()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         if self.styles.gutter.totals != (0, 0):
             return super().render_lines(crop)
-        if (filters := self.get_line_filters()) != self._filters:
-            self._filters = filters
-            self._memo.clear()
-        strips = self._lines(crop.line_range)
+        strips = self.painter.rows(crop.line_range)
         if crop.column_span != (0, self.size.width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return strips
-
-    def _lines(self, rows: range) -> list[Strip]:
-        """Rows of the widget. Each frame asks for all of them, also of what has not changed."""
-        if not self.keys:
-            return [self.render_line(y) for y in rows]
-        width, head = self.scrollable_content_region.width, self._head
-        end, first = min(self.size.height - len(self._foot), head + self._line_count), self.scroll_offset.y - head
-        if self._height > 1 or self._between:
-            return [self._body_line(first + y, width) if head <= y < end else self.render_line(y) for y in rows]
-        known, cursor = self._memo, self.cursor  # most rows of a frame are those of the one before
-        return [
-            self.render_line(y)
-            if not head <= y < end
-            else kept[1][""][0]
-            if first + y != cursor and (kept := known.get(first + y)) is not None and "" in kept[1]
-            else self._body_line(first + y, width)
-            for y in rows
-        ]
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         if not self.keys:
             lines = self._state_lines()
-            return self._strip(fit(lines[y], width) if y < len(lines) else Content(""), width)
-        head, footer = self._head, self._foot
+            return self.painter.strip(fit(lines[y], width) if y < len(lines) else Content(""), width)
+        head, footer = self.head, self.foot
         if y < head and self.columns_line is not None:
-            return self._strip(self.columns_line(width), width, self.get_visual_style("line--columns"))
-        end = min(self.size.height - len(footer), head + self._line_count)
+            return self.painter.strip(self.columns_line(width), width, self.get_visual_style("line--columns"))
+        end = min(self.size.height - len(footer), head + self.line_count)
         if y >= end:
             index = y - end
-            return self._strip(fit(footer[index], width) if index < len(footer) else Content(""), width)
-        return self._body_line(self.scroll_offset.y + y - head, width)
-
-    def _body_line(self, line: int, width: int) -> Strip:
-        if line >= self._line_count:
-            return self._strip(Content(""), width)
-        if (other := self._between.get(line)) is not None:
-            return self._strip(spread(*other, width - 1), width)
-        index = bisect_right(self._firsts, line) - 1
-        within = line - self._firsts[index] if index >= 0 else self._height
-        if within >= self._height:
-            return self._strip(Content(""), width)
-        return self._item_strips(index, width)[within]
-
-    def _item_strips(self, index: int, width: int) -> list[Strip]:
-        is_cursor = index == self.cursor and self.can_stop_at(index)
-        shade = "" if not is_cursor else "lit" if self.has_focus or self.always_lit else "blurred"
-        if (kept := self._memo.get(index)) is None:
-            if len(self._memo) >= _KEPT_ITEMS:
-                self._memo.clear()
-            kept = self._memo[index] = ([fit(line, width - 1) for line in self.draw_item(index, width - 1)], {})
-        lines, painted = kept
-        if (strips := painted.get(shade)) is None:
-            blurred = "-blurred" if shade == "blurred" else ""
-            base = self.get_visual_style(f"line--cursor{blurred}") if is_cursor else self.visual_style
-            bar = Content.styled("▌", self.part(f"line--bar{blurred}")) if is_cursor else Content(" ")
-            missing = [Content("")] * (self._height - len(lines))
-            strips = painted[shade] = [self._strip(bar + line, width, base) for line in (*lines, *missing)]
-        return strips
-
-    def part(self, name: str) -> Style:
-        """The style of a component class, to lay over whatever is below."""
-        found = self._parts.get(name)
-        if found is None:
-            found = self._parts[name] = self.get_visual_style(name, partial=True)
-        return found
-
-    def _strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
-        style = base or self.visual_style
-        segments = content.truncate(width).render(style, end="", parse_style=self.app.stylesheet.parse_style)
-        strip = Strip([Segment(text, each.rich_style) for text, each in segments if text])
-        strip = strip.extend_cell_length(width, style.rich_style)
-        for line_filter in self._filters:
-            strip = strip.apply_filter(line_filter, self.visual_style.background or TRANSPARENT)
-        let_go([strip])
-        return strip
+            return self.painter.strip(fit(footer[index], width) if index < len(footer) else Content(""), width)
+        return self.painter.line(self.scroll_offset.y + y - head, width)
 
     def _state_lines(self) -> list[Content]:
         if self._waiting is not None:
@@ -669,6 +583,104 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         # Beside a scroll bar there may be no cell left. Not to wrap for that would take the bar away, and bring it back.
         width = self.scrollable_content_region.width
         return wrapped(lines, max(1, width) if self.outer_size.width else 0)
+
+
+class ItemPainter:
+    """Paints the items of a list. Their lines are kept, and the strips these are: most rows of a frame are those of the
+    one before."""
+
+    def __init__(self, of: Lines) -> None:
+        self._of = of
+        self._kept: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
+        """The lines of items, and as what they are painted: without the cursor, with it, and with it while something else
+        has the focus."""
+        self._parts: dict[str, Style] = {}
+        self._filters: Sequence[LineFilter] = ()
+        """Those of the app, through which every strip goes when it is made."""
+
+    def forget(self) -> None:
+        """Paint all items anew."""
+        self._kept.clear()
+
+    def forget_item(self, index: int) -> None:
+        """Paint one item anew."""
+        self._kept.pop(index, None)
+
+    def look_again(self) -> None:
+        """Paint all items anew, in other styles."""
+        self._kept.clear()
+        self._parts.clear()
+
+    def part(self, name: str) -> Style:
+        """The style of a component class, to lay over whatever is below."""
+        found = self._parts.get(name)
+        if found is None:
+            found = self._parts[name] = self._of.get_visual_style(name, partial=True)
+        return found
+
+    def rows(self, rows: range) -> list[Strip]:
+        """Rows of the list. Each frame asks for all of them, also of what has not changed."""
+        of = self._of
+        if (filters := of.get_line_filters()) != self._filters:
+            self._filters = filters
+            self._kept.clear()
+        if not of.keys:
+            return [of.render_line(y) for y in rows]
+        width, head = of.scrollable_content_region.width, of.head
+        end, first = min(of.size.height - len(of.foot), head + of.line_count), of.scroll_offset.y - head
+        if of.item_height > 1 or of.between:
+            return [self.line(first + y, width) if head <= y < end else of.render_line(y) for y in rows]
+        known, cursor = self._kept, of.cursor
+        return [
+            of.render_line(y)
+            if not head <= y < end
+            else kept[1][""][0]
+            if first + y != cursor and (kept := known.get(first + y)) is not None and "" in kept[1]
+            else self.line(first + y, width)
+            for y in rows
+        ]
+
+    def line(self, line: int, width: int) -> Strip:
+        """A line of what is laid out, in so many cells."""
+        of = self._of
+        if line >= of.line_count:
+            return self.strip(Content(""), width)
+        if (other := of.between.get(line)) is not None:
+            return self.strip(spread(*other, width - 1), width)
+        index = bisect_right(of.firsts, line) - 1
+        within = line - of.firsts[index] if index >= 0 else of.item_height
+        if within >= of.item_height:
+            return self.strip(Content(""), width)
+        return self._item(index, width)[within]
+
+    def _item(self, index: int, width: int) -> list[Strip]:
+        of = self._of
+        is_cursor = index == of.cursor and of.can_stop_at(index)
+        shade = "" if not is_cursor else "lit" if of.has_focus or of.always_lit else "blurred"
+        if (kept := self._kept.get(index)) is None:
+            if len(self._kept) >= _KEPT_ITEMS:
+                self._kept.clear()
+            kept = self._kept[index] = ([fit(line, width - 1) for line in of.draw_item(index, width - 1)], {})
+        lines, painted = kept
+        if (strips := painted.get(shade)) is None:
+            blurred = "-blurred" if shade == "blurred" else ""
+            base = of.get_visual_style(f"line--cursor{blurred}") if is_cursor else of.visual_style
+            bar = Content.styled("▌", self.part(f"line--bar{blurred}")) if is_cursor else Content(" ")
+            missing = [Content("")] * (of.item_height - len(lines))
+            strips = painted[shade] = [self.strip(bar + line, width, base) for line in (*lines, *missing)]
+        return strips
+
+    def strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
+        """One row of `width` cells, in the style of the list or in another."""
+        of = self._of
+        style = base or of.visual_style
+        segments = content.truncate(width).render(style, end="", parse_style=of.app.stylesheet.parse_style)
+        strip = Strip([Segment(text, each.rich_style) for text, each in segments if text])
+        strip = strip.extend_cell_length(width, style.rich_style)
+        for line_filter in self._filters:
+            strip = strip.apply_filter(line_filter, of.visual_style.background or TRANSPARENT)
+        let_go([strip])
+        return strip
 
 
 def _nearest_left(before: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:

@@ -338,7 +338,7 @@ class Rows(Lines, Generic[T]):
             else self._lines_of(row, width, tick)
         )
         if row.dim:
-            lines = [line.stylize_before(self.part("line--muted")) for line in lines]
+            lines = [line.stylize_before(self.painter.part("line--muted")) for line in lines]
         return lines
 
     def _lines_of(self, row: Row, width: int, tick: Content) -> list[Content]:
@@ -349,13 +349,13 @@ class Rows(Lines, Generic[T]):
         lines = [tick + sign + first + end]
         if self._row_height == 2:
             below = spread(self._hit(row.below or ""), safe(row.below_right), width - indent - 1)
-            lines.append((Content(" " * (indent + 1)) + below + end).stylize_before(self.part("line--muted")))
+            lines.append((Content(" " * (indent + 1)) + below + end).stylize_before(self.painter.part("line--muted")))
         return lines
 
     def _hit(self, words: Words) -> Content:
         content = safe(words)
         if self.words and self._search is not None:
-            content = marked(content, self.words, self.part("line--hit"))
+            content = marked(content, self.words, self.painter.part("line--hit"))
         return content
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from textual.content import Content
 from textual.message import Message
+from textual.style import Style
 
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.flat_tree import Node, Outline, holds
@@ -20,19 +21,79 @@ __all__ = ["Node", "Tree"]
 TREE: Commands[Tree] = Commands(
     "tree",
     (
-        Command("expand", "l,right", "Unfold", "Unfold; when unfolded, go to the first child", run=lambda _, tree: tree.unfold_here(), shown=False),
-        Command("collapse", "h,left", "Fold", "Fold; when folded, go to the parent", run=lambda _, tree: tree.fold_here(), shown=False),
-        Command("unfold", "equals_sign", "Unfold all", "Unfold everything below here", run=lambda _, tree: tree.fold_below_here(False),
+        Command("expand", "l,right", "Unfold", "Unfold; when unfolded, go to the first child", run=lambda _, tree: tree.folds.unfold_here(), shown=False),
+        Command("collapse", "h,left", "Fold", "Fold; when folded, go to the parent", run=lambda _, tree: tree.folds.fold_here(), shown=False),
+        Command("unfold", "equals_sign", "Unfold all", "Unfold everything below here", run=lambda _, tree: tree.folds.fold_below_here(False),
                 there=lambda _, tree: tree.folds_all, shown=False),
-        Command("fold", "minus", "Fold all", "Fold everything below here", run=lambda _, tree: tree.fold_below_here(True),
+        Command("fold", "minus", "Fold all", "Fold everything below here", run=lambda _, tree: tree.folds.fold_below_here(True),
                 there=lambda _, tree: tree.folds_all, shown=False),
     ),
     find=lambda tree: tree,
 )  # fmt: skip
 
 
+class Folds:
+    """What is folded in a tree, known by key, so that it outlives a reload."""
+
+    def __init__(self, tree: Tree, below: int | None) -> None:
+        """`below`: nodes of this depth (0 is the top) and deeper begin folded."""
+        self._tree, self._below = tree, below
+        self.by_hand: dict[Hashable, bool] = {}
+        """Which nodes were folded (True) or unfolded (False) by hand."""
+
+    def holds(self, depth: int, node: Node) -> bool:
+        """Whether a node of this depth is folded."""
+        by_hand = self.by_hand.get(node.key)
+        if by_hand is not None:
+            return by_hand
+        return self._below is not None and depth >= self._below
+
+    def unfold_above(self, path: Sequence[Node]) -> None:
+        """Unfold what the last node of a path stands under."""
+        self.by_hand.update((node.key, False) for node in path[:-1])
+
+    def unfold_here(self) -> None:
+        """Unfold the node the cursor is on; when it is unfolded, go to its first child."""
+        if not self._tree.shown:
+            return
+        depth, node = self._tree.shown[self._tree.cursor]
+        if node.children and self.holds(depth, node) and not self._tree.words:
+            self._set([node], False)
+        elif node.children:
+            self._tree.move(1)
+
+    def fold_here(self) -> None:
+        """Fold the node the cursor is on; when it is folded, go to its parent."""
+        tree = self._tree
+        if not tree.shown:
+            return
+        depth, node = tree.shown[tree.cursor]
+        if node.children and not self.holds(depth, node) and not tree.words:
+            self._set([node], True)
+            return
+        for index in range(tree.cursor - 1, -1, -1):
+            if tree.shown[index][0] < depth:
+                tree.go_to(tree.keys[index])
+                return
+
+    def fold_below_here(self, folded: bool) -> None:
+        """Fold or unfold everything below the node the cursor is on."""
+        if self._tree.node is not None:
+            self._set(self._tree.outline.inner(self._tree.node.key), folded)
+
+    def toggle(self) -> None:
+        """Fold or unfold the node the cursor is on."""
+        depth, node = self._tree.shown[self._tree.cursor]
+        self._set([node], not self.holds(depth, node))
+
+    def _set(self, nodes: Iterable[Node], folded: bool) -> None:
+        self.by_hand.update((node.key, folded) for node in nodes if node.children)
+        self._tree.arrange_nodes()
+        self._tree.post_message(Tree.Folded(self._tree, frozenset(key for key, value in self.by_hand.items() if value)))
+
+
 class Tree(Lines):
-    """Nodes under nodes. What is folded is known by key, so that it outlives a reload. Draws only what is on screen."""
+    """Nodes under nodes, which fold. Draws only what is on screen."""
 
     CONTEXT: ClassVar[str] = "trees"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TREE,)
@@ -64,11 +125,11 @@ class Tree(Lines):
         and unfold everything; without them these are left to what is beside it."""
         super().__init__(empty=empty, hint=hint, name=name, id=id, classes=classes)
         self.can_filter = True
-        self._fold_below = fold_below
         self.folds_all: bool = folds_all
-        self._outline = Outline(())
-        self._folded: dict[Hashable, bool] = {}
-        self._shown: list[tuple[int, Node]] = []
+        self.folds: Folds = Folds(self, fold_below)
+        self.outline = Outline(())
+        self.shown: list[tuple[int, Node]] = []
+        """The nodes on show, each after its depth."""
         self._hits: tuple[tuple[str, ...], list[int]] | None = None
         """The words of the filter, and the places of the nodes that hold them."""
 
@@ -80,20 +141,15 @@ class Tree(Lines):
     @property
     def node(self) -> Node | None:
         """The node the cursor is on."""
-        return self._shown[self.cursor][1] if self._shown else None
-
-    @property
-    def folded(self) -> Mapping[Hashable, bool]:
-        """Which nodes were folded (True) or unfolded (False) by hand."""
-        return self._folded
+        return self.shown[self.cursor][1] if self.shown else None
 
     def show(self, roots: Sequence[Node], *, folded: Mapping[Hashable, bool] | None = None) -> None:
-        """Show `roots` instead of what was shown. `folded` brings back what an earlier tree's `folded` said."""
+        """Show `roots` instead of what was shown. `folded` brings back what an earlier tree's `folds.by_hand` said."""
         self.settled()
-        self._outline, self._hits = Outline(roots), None
+        self.outline, self._hits = Outline(roots), None
         if folded is not None:
-            self._folded = dict(folded)
-        self._arrange()
+            self.folds.by_hand = dict(folded)
+        self.arrange_nodes()
 
     def reveal(self, key: Hashable) -> bool:
         """Unfold what is above the node called `key` and go to it, without a filter that hides it. False when there is
@@ -103,37 +159,31 @@ class Tree(Lines):
             return False
         if key not in self.keys:
             self.set_filter("")
-        for node in path[:-1]:
-            self._folded[node.key] = False
-        self._arrange()
+        self.folds.unfold_above(path)
+        self.arrange_nodes()
         return self.go_to(key)
 
     def path(self, key: Hashable) -> tuple[Node, ...]:
         """The node called `key` with what it stands under, outermost first. Empty when there is none."""
-        return self._outline.path(key)
+        return self.outline.path(key)
 
     def apply_filter(self, query: str) -> None:
         if not query and self.kept_key is not None:
-            self._folded.update((node.key, False) for node in self.path(self.kept_key)[:-1])
-        self._arrange()
-        if self._hits is not None and self._hits[1] and not self._is_hit(self._shown[self.cursor][1]):
-            self.look_at(next(index for index, (_, node) in enumerate(self._shown) if self._is_hit(node)))
+            self.folds.unfold_above(self.path(self.kept_key))
+        self.arrange_nodes()
+        if self._hits is not None and self._hits[1] and not self._is_hit(self.shown[self.cursor][1]):
+            self.look_at(next(index for index, (_, node) in enumerate(self.shown) if self._is_hit(node)))
 
     async def open_filter(self) -> None:
         await super().open_filter()
-        self._outline.prepare()
+        self.outline.prepare()
 
     def _is_hit(self, node: Node) -> bool:
         return bool(self.words) and node.kind != "section" and holds(node, self.words)
 
-    def _is_folded(self, depth: int, node: Node) -> bool:
-        by_hand = self._folded.get(node.key)
-        if by_hand is not None:
-            return by_hand
-        return self._fold_below is not None and depth >= self._fold_below
-
-    def _arrange(self) -> None:
-        outline, words = self._outline, self.words
+    def arrange_nodes(self) -> None:
+        """Lay out what the folds or the filter leave."""
+        outline, words = self.outline, self.words
         if words:
             among = (
                 self._hits[1]
@@ -141,14 +191,14 @@ class Tree(Lines):
                 else None
             )
             self._hits = (words, outline.matching(words, among))
-            self._shown, keys = outline.with_above(self._hits[1])
+            self.shown, keys = outline.with_above(self._hits[1])
         else:
             self._hits = None
-            self._shown, keys = outline.without_below(self._is_folded)
+            self.shown, keys = outline.without_below(self.folds.holds)
         if not outline.has_sections:
             self.lay_out(keys, unfiltered=outline.count)
             return
-        sections = [index for index, (_, node) in enumerate(self._shown) if node.kind == "section"]
+        sections = [index for index, (_, node) in enumerate(self.shown) if node.kind == "section"]
         # A free line before each section.
         firsts: list[int] = []
         between: dict[int, tuple[Content, Content]] = {}
@@ -164,101 +214,57 @@ class Tree(Lines):
         )
 
     def matching(self) -> int:
-        return len(self._hits[1]) if self._hits is not None else len(self._shown)
+        return len(self._hits[1]) if self._hits is not None else len(self.shown)
 
     def can_stop_at(self, index: int) -> bool:
-        return self._shown[index][1].kind != "section"
+        return self.shown[index][1].kind != "section"
 
     # Drawing
 
     def draw_item(self, index: int, width: int) -> list[Content]:
-        depth, node = self._shown[index]
-        muted = self.part("line--muted")
+        depth, node = self.shown[index]
+        muted = self.painter.part("line--muted")
         label = safe(node.label)
         if node.kind == "section":
             rule = "─" * max(1, width - label.cell_length - 4)
             return [(Content("─ ") + label + Content(f" {rule}")).stylize_before(muted)]
         if self._is_hit(node):
-            label = marked(label, self.words, self.part("line--hit"))
+            label = marked(label, self.words, self.painter.part("line--hit"))
         sign = safe(node.sign)
         if sign:
             sign = sign + Content(" ")
         if node.kind == "group":
-            label = label.stylize_before(self.part("line--heading"))
-        left = Content.styled("  " * depth + self._twisty(depth, node), muted) + sign + label
+            label = label.stylize_before(self.painter.part("line--heading"))
+        is_folded = self.folds.holds(depth, node) and not self.words
+        twisty = "  " if not node.children else "▸ " if is_folded else "▾ "
+        left = Content.styled("  " * depth + twisty, muted) + sign + label
         if node.dim or (self.words and not self._is_hit(node)):
             left = left.stylize_before(muted)
-        return [spread(left, self._end(node), width - 1) + Content(" ")]
-
-    def _twisty(self, depth: int, node: Node) -> str:
-        if not node.children:
-            return "  "
-        return "▸ " if self._is_folded(depth, node) and not self.words else "▾ "
-
-    def _end(self, node: Node) -> Content:
-        muted = self.part("line--muted")
-        pieces: list[Content] = []
-        if node.right:
-            pieces.append(safe(node.right).stylize_before(muted))
-        if node.kind == "link":
-            pieces.append(Content.styled("↗", muted))
-        if node.count:
-            pieces.append(Content.styled(f"●{node.count}", "$octavo-note"))
-        return Content(" ").join(pieces)
-
-    # Folding
-
-    def _set_folds(self, nodes: Iterable[Node], folded: bool) -> None:
-        for node in nodes:
-            if node.children:
-                self._folded[node.key] = folded
-        self._arrange()
-        self.post_message(self.Folded(self, frozenset(key for key, value in self._folded.items() if value)))
-
-    def unfold_here(self) -> None:
-        """Unfold the node the cursor is on; when it is unfolded, go to its first child."""
-        if not self._shown:
-            return
-        depth, node = self._shown[self.cursor]
-        if node.children and self._is_folded(depth, node) and not self.words:
-            self._set_folds([node], False)
-        elif node.children:
-            self.move(1)
-
-    def fold_here(self) -> None:
-        """Fold the node the cursor is on; when it is folded, go to its parent."""
-        if not self._shown:
-            return
-        depth, node = self._shown[self.cursor]
-        if node.children and not self._is_folded(depth, node) and not self.words:
-            self._set_folds([node], True)
-            return
-        for index in range(self.cursor - 1, -1, -1):
-            if self._shown[index][0] < depth:
-                self._set_cursor(index)
-                return
-
-    def fold_below_here(self, folded: bool) -> None:
-        """Fold or unfold everything below the node the cursor is on."""
-        if self.node is not None:
-            self._set_folds(self._outline.inner(self.node.key), folded)
-
-    def toggle(self) -> None:
-        """Fold or unfold the node the cursor is on."""
-        depth, node = self._shown[self.cursor]
-        self._set_folds([node], not self._is_folded(depth, node))
+        return [spread(left, _end(node, muted), width - 1) + Content(" ")]
 
     def choose(self) -> None:
         """A group that is nothing but its children folds; anything else is chosen."""
         if self.node is not None and self.node.kind == "group" and self.node.children and not self.words:
-            self.toggle()
+            self.folds.toggle()
         else:
             super().choose()
 
     def clicked(self, index: int, x: int, *, again: bool) -> None:
-        depth, node = self._shown[index]
+        depth, node = self.shown[index]
         twisty = 1 + 2 * depth
         if node.children and twisty <= x < twisty + 2 and not self.words:
-            self.toggle()
+            self.folds.toggle()
         elif not again or node.kind != "group":
             super().clicked(index, x, again=again)
+
+
+def _end(node: Node, muted: Style) -> Content:
+    """What stands at the right end of a node's line."""
+    pieces: list[Content] = []
+    if node.right:
+        pieces.append(safe(node.right).stylize_before(muted))
+    if node.kind == "link":
+        pieces.append(Content.styled("↗", muted))
+    if node.count:
+        pieces.append(Content.styled(f"●{node.count}", "$octavo-note"))
+    return Content(" ").join(pieces)
