@@ -158,7 +158,6 @@ LARGER = {
     "ChangesScreen": 65,
     "CommentsScreen": 69,
     "ConflictsScreen": 67,
-    "ContentScreen": 78,
     "DiffView": 75,
     "Lines": 61,
     "Octavo": 65,

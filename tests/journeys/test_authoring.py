@@ -49,7 +49,7 @@ async def test_what_an_editor_wrote_before_octavo_was_killed_reaches_its_readers
     stage: Stage,
 ) -> None:
     async with stage.play() as run:
-        page = run.app.screen.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         path = await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
         await run.see("Welcome            unsent", "not all you wrote is sent: e")
@@ -128,7 +128,7 @@ async def test_pages_are_added_renamed_moved_deleted_and_put_back(stage: Stage) 
 
 async def test_what_others_wrote_in_the_same_place_is_settled_side_by_side_also_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
-        page = run.app.screen.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Ours"), MARA)).ref(HARBOUR)
         head = (await run.ask(change_requests.Get(at=at), MARA)).revision
         text = await words(run, page)

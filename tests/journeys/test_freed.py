@@ -38,10 +38,12 @@ async def a_picture(run: Run) -> None:
 async def a_note(run: Run) -> None:
     screen = run.app.screen
     assert isinstance(screen, ContentScreen)
-    assert screen.pages is not None
-    screen.open_page(next(page.id for page in screen.pages.walk() if page.path == "look-up/reference/levels"))
+    assert screen.reading.pages is not None
+    screen.reading.open_page(
+        next(page.id for page in screen.reading.pages.walk() if page.path == "look-up/reference/levels")
+    )
     await run.until(lambda: screen.view.contents.is_whole)
-    follow(screen, LinkFollowed("gap", False, "note"))
+    follow(screen.reading, LinkFollowed("gap", False, "note"))
     await run.see("Note gap")
 
 

@@ -44,7 +44,7 @@ class KeptPicture:
     def end(self) -> None:
         """The next start will show what is remembered now."""
         if self._screen is not None:
-            self._screen.history.keep()
+            self._screen.reading.history.keep()
         if self._shows != self._next() and not self._take():
             self._picture.forget()
 
@@ -53,7 +53,7 @@ class KeptPicture:
         screen = self._screen
         if screen is None or screen is not self._app.screen or not screen.is_page_on_show:
             return False
-        screen.history.keep()
+        screen.reading.history.keep()
         self._picture.keep(rows_of(screen))
         self._shows = self._next()
         return True

@@ -92,8 +92,8 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
 
     async def show() -> None:
         content = await _content(shell)
-        content.nav.choose("spaces", content.space, focus=True)
-        if not content.nav.spaces.reveal(route.collection):
+        content.reading.nav.choose("spaces", content.reading.space, focus=True)
+        if not content.reading.nav.spaces.reveal(route.collection):
             shell.say("That collection is not among those you may see: it may be gone.", tone="care")
 
     shell.background(show())

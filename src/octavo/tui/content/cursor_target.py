@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from octavo.documents.blocks import Block
     from octavo.tui.comments.page_discussion import ShowsDiscussion
     from octavo.tui.shell.shell import Shell
+    from octavo.tui.shell.view import View
     from octavo.tui.widgets.tree import Node, Tree
 
 
@@ -37,7 +38,7 @@ class Trees(Protocol):
 
 
 class ShowsSpace(Protocol):
-    """A view with a tree of spaces, a tree of the pages of one, and a page beside them."""
+    """A tree of spaces, a tree of the pages of the one that is open, and a page beside them."""
 
     space: Space | None
     pages: PageTree | None
@@ -58,18 +59,12 @@ class ShowsSpace(Protocol):
     def say_where(self) -> None:
         """Say in the status line where one is."""
 
-    def refresh_bindings(self) -> None: ...
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it is on show with no other screen over it."""
-
 
 class CursorTarget:
     """One key is about one thing: never about a page that is on show while the cursor of the tree is on another."""
 
-    def __init__(self, view: ShowsSpace) -> None:
-        self.view = view
+    def __init__(self, screen: View, shown: ShowsSpace) -> None:
+        self._screen, self._shown = screen, shown
         self.unsent: frozenset[str] = frozenset()
         """The pages of which the editor wrote something that no change request has."""
         self._row_sort: tuple[str, bool] | None = None
@@ -78,37 +73,37 @@ class CursorTarget:
     @property
     def row(self) -> Node | None:
         """The row under the cursor of the tree that has the focus; None when no tree has it, or it has no rows."""
-        match self.view.nav.has_focus_on:
+        match self._shown.nav.has_focus_on:
             case "pages":
-                return self.view.nav.pages.node
+                return self._shown.nav.pages.node
             case "spaces":
-                return self.view.nav.spaces.node
+                return self._shown.nav.spaces.node
         return None
 
     @property
     def is_in_a_tree(self) -> bool:
         """Whether a tree has the focus."""
-        return self.view.nav.has_focus_on is not None
+        return self._shown.nav.has_focus_on is not None
 
     @property
     def page(self) -> tuple[str, str] | None:
         """The id and title of the page that is spoken of as a whole."""
         if not self.is_in_a_tree:
-            return self.view.threads.page_on_show
+            return self._shown.threads.page_on_show
         page = self.page_to_write
         return page[:2] if page is not None and page[2] == "document" else None
 
     @property
     def space(self) -> Space | None:
         """The space the keys are about."""
-        if self.view.nav.has_focus_on != "spaces":
-            return self.view.space
-        return self.view.shell.workspace.space(str(self.row.key)) if self.row is not None else None
+        if self._shown.nav.has_focus_on != "spaces":
+            return self._shown.space
+        return self._shown.shell.workspace.space(str(self.row.key)) if self.row is not None else None
 
     @property
     def things(self) -> Sequence[Model]:
         """The page, and the space it is in."""
-        pages, page = self.view.pages, self.page
+        pages, page = self._shown.pages, self.page
         found = pages.find(page[0]) if pages is not None and page is not None else None
         return [each for each in (found, self.space) if each is not None]
 
@@ -116,7 +111,7 @@ class CursorTarget:
 
     @property
     def space_ref(self) -> SpaceRef | None:
-        return self.view.space.ref if self.view.space is not None else None
+        return self._shown.space.ref if self._shown.space is not None else None
 
     @property
     def change_request(self) -> ChangeRequest | None:
@@ -124,7 +119,7 @@ class CursorTarget:
 
     @property
     def page_to_write(self) -> tuple[str, str, str] | None:
-        focus, row, page = self.view.nav.has_focus_on, self.row, self.view.page
+        focus, row, page = self._shown.nav.has_focus_on, self.row, self._shown.page
         if focus == "pages" and row is not None:
             return str(row.key), str(row.label), "document" if row.kind == "page" else row.kind
         if focus == "spaces" or page is None:
@@ -133,14 +128,14 @@ class CursorTarget:
 
     @property
     def block_to_write(self) -> Block | None:
-        page, threads = self.page_to_write, self.view.threads
+        page, threads = self.page_to_write, self._shown.threads
         shown = threads.page_on_show
         return threads.block_on_show if page is not None and shown is not None and page[0] == shown[0] else None
 
     def why_no_page_to_write(self) -> str | None:
         """Why the keys are about no page, in a sentence, while the cursor is on a space."""
         row = self.row
-        if row is None or self.view.nav.has_focus_on != "spaces":
+        if row is None or self._shown.nav.has_focus_on != "spaces":
             return None
         what = "collection" if row.kind == "group" else "space"
         return f"The cursor is on the {what} {row.label}, and this is about a page: tab goes to the one on show."
@@ -148,18 +143,18 @@ class CursorTarget:
     def look_for_unsent(self) -> None:
         from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show
 
-        space, pages, app = self.view.space, self.view.pages, self.view.shell
+        space, pages, app = self._shown.space, self._shown.pages, self._shown.shell
         if space is None or pages is None or not app.has_session:
             return
         before = self.unsent
         self.unsent = unsent_pages(app, space.id, (page.id for page in pages.walk()))
         if self.unsent != before:
-            self.view.draw_pages()
-            self.view.say_where()
+            self._shown.draw_pages()
+            self._shown.say_where()
 
     def page_is_written(self, change_request: ChangeRequest) -> None:
-        if self.view.space is not None and self.view.is_active:
-            self.view.shell.go(ToChangeRequest(change_request.ref(self.view.space.ref), change_request))
+        if self._shown.space is not None and self._screen.is_active:
+            self._shown.shell.go(ToChangeRequest(change_request.ref(self._shown.space.ref), change_request))
 
     # Why something is not what a key is about
 
@@ -173,7 +168,7 @@ class CursorTarget:
         """Why what is about a block of the page on show is not done: the cursor of a tree is on something else."""
         if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None:
             return why
-        page = self.view.page
+        page = self._shown.page
         if page is not None and row.key == page.id:
             return None
         shown = f"{page.title or 'another page'} is on show" if page is not None else "no page is on show"
@@ -182,7 +177,7 @@ class CursorTarget:
     def why_in_no_space(self) -> str | None:
         """Why the row under the cursor is neither a space nor in one, in a sentence."""
         row = self.row
-        if self.view.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
+        if self._shown.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
             return f"{row.label} is a collection: put the cursor on a space in it."
         return None
 
@@ -190,16 +185,16 @@ class CursorTarget:
 
     def other_row(self) -> None:
         """The cursor of a tree came to another row."""
-        row, page = self.row, self.view.page
+        row, page = self.row, self._shown.page
         sort = (row.kind, page is not None and row.key == page.id) if row is not None else None
         if sort != self._row_sort:  # which keys are dim takes two milliseconds to find out
             self._row_sort = sort
-            self.view.refresh_bindings()
+            self._screen.refresh_bindings()
 
     def address_of_row(self) -> str:
         """The address of what the cursor is on. When there is none that is said."""
-        row, pages, app = self.row, self.view.pages, self.view.shell
-        on_space, address = self.view.nav.has_focus_on == "spaces", ""
+        row, pages, app = self.row, self._shown.pages, self._shown.shell
+        on_space, address = self._shown.nav.has_focus_on == "spaces", ""
         if row is not None and on_space:
             address = (self.space.urls.app or "") if self.space is not None else ""
         elif row is not None and pages is not None:
