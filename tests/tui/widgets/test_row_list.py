@@ -246,8 +246,8 @@ async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None
         listed.show(things(30), total=812)
         await at_rest(app)
         assert lines(app)[-1] == "  30 of 812 loaded   G loads on"
-        assert listed.loaded == "30 of 812 loaded"
-        assert listed.counted("thing") == "30 of 812 things loaded"
+        assert listed.extent.said == "30 of 812 loaded"
+        assert listed.extent.said_of("thing") == "30 of 812 things loaded"
         assert not app.got_of(Lines.MoreWanted)
         await pilot.press("G", "k", "j")
         await at_rest(app)
@@ -255,8 +255,8 @@ async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None
         assert "thing 29" in lines(app)[-2]
         listed.show(things(60), total=60)
         await at_rest(app)
-        assert listed.loaded == "60 of 60"
-        assert listed.counted("thing") == "60 things"
+        assert listed.extent.said == "60 of 60"
+        assert listed.extent.said_of("thing") == "60 things"
         assert "loaded" not in shown(app)
 
 

@@ -205,7 +205,7 @@ class CommentsScreen(ListView[Thread]):
     @on(Lines.Filtered, "#list")
     def _say_where(self) -> None:
         more_there = any(snapshot.value.next for snapshot in self.threads.answers if snapshot.value)
-        known, heard, places = self.rows.loaded, self.threads.places_heard, self.threads.places
+        known, heard, places = self.rows.extent.said, self.threads.places_heard, self.threads.places
         if heard < places:
             known = f"{heard} of {plural(places, 'place')} loaded"
         elif self._narrowing and not self.rows.query_text:

@@ -160,7 +160,7 @@ class FilesScreen(ListView[File]):
         files = self._files.value.items if self._files.value else ()
         total = size_in_words(sum(file.size for file in files)) if files else ""
         facts = " · ".join(
-            each for each in (self.ORDERS[self.order].lower(), total, self.rows.loaded if files else "") if each
+            each for each in (self.ORDERS[self.order].lower(), total, self.rows.extent.said if files else "") if each
         )
         self.status(f"{self.space.title} › Files", facts)
 

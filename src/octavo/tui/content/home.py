@@ -256,7 +256,7 @@ class HomeScreen(View):
             self.changes.show(())
             self.changes.wait_for("change requests")
             self.follow("changes", still_open, self._show_changes)
-        self.status(f"Home · {seat.organization.title}", self.organizations.counted("organization"))
+        self.status(f"Home · {seat.organization.title}", self.organizations.extent.said_of("organization"))
 
     def _draw_seat(self, seat: OrganizationSummary) -> Row:
         here = (

@@ -182,7 +182,7 @@ class LinksScreen(ListView[Place]):
         name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section].lower()
         value = self._here.value if section == "here" else self._links.value
         more = " · more on the server" if value is not None and value.next else ""
-        self.status(f"{self.space.title} › Links · {name}", self.rows.loaded + more)
+        self.status(f"{self.space.title} › Links · {name}", self.rows.extent.said + more)
 
     # Drawing
 

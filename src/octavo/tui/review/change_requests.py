@@ -223,7 +223,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         mine += "".join(f" · {each.name}" for each in self.only)
         ticked = f" · {len(self.ticked)} ticked" if self.ticked else ""
         where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
-        self.status(where, self.rows.loaded + self._told_so_far)
+        self.status(where, self.rows.extent.said + self._told_so_far)
 
     def space_title(self, change_request: ChangeRequest) -> str:
         """What its space is called, as far as that is known."""

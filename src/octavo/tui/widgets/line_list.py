@@ -158,10 +158,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.empty, self.hint = empty, hint
         self.always_lit = False
         """Draw the cursor as if the list had focus: another widget passes keys on to it."""
-        self.total: int | None = None
-        """How many items there are, when not all of them are loaded."""
-        self.beyond = ""
-        """That there is more, and how much is here, where nobody says how many items there are."""
+        self.extent = Extent(self)
         self.query_text = ""
         """The filter that holds."""
         self.cursor = 0
@@ -174,7 +171,6 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.between: dict[int, tuple[Content, Content]] = {}
         """The two ends of lines that are no item's."""
         self.line_count = 0
-        self._unfiltered = 0
         self.painter = ItemPainter(self)
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
@@ -243,7 +239,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.query_text = query
         self.apply_filter(query)
         if self._filter_line is not None:
-            self._filter_line.holds(query, self.loaded)
+            self._filter_line.holds(query, self.extent.said)
         self.post_message(self.Filtered(self, query))
         self.refresh_bindings()
 
@@ -271,7 +267,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.firsts = range(0, len(keys) * height, height) if firsts is None else firsts
         self.between = between or {}
         self.line_count = len(keys) * height if line_count is None else line_count
-        self._unfiltered = len(keys) if unfiltered is None else unfiltered
+        self.extent.here = len(keys) if unfiltered is None else unfiltered
         self._asked_more = -1
         is_same_filter, self._laid_out_for = self._laid_out_for == self.query_text, self.query_text
         left = None
@@ -356,8 +352,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def _ask_for_more(self) -> None:
         count = len(self.keys)
-        more = self.beyond or (self.total is not None and self.total > self._unfiltered)
-        if more and not self.query_text and self.cursor >= count - 10 and self._asked_more != count:
+        if self.extent.is_partial and not self.query_text and self.cursor >= count - 10 and self._asked_more != count:
             self._asked_more = count
             self.post_message(self.MoreWanted(self))
 
@@ -428,31 +423,6 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     # What there is, and how it is drawn
 
     @property
-    def loaded(self) -> str:
-        """How much is shown, for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 match`."""
-        shown, total, how = self._counts()
-        return f"{total} {how}" if how == _MORE else f"{shown} of {total} {how}".rstrip()
-
-    def counted(self, one: str) -> str:
-        """The same, saying what there is: `1 organization`, `300 of 812 organizations loaded`."""
-        shown, total, how = self._counts()
-        return (
-            f"{shown} of {plural(total, one)} {how}"
-            if how not in ("", _MORE)
-            else f"{plural(total, one)} {how}".rstrip()
-        )
-
-    def _counts(self) -> tuple[int, int, str]:
-        """How many are shown, of how many, and why those are fewer, if they may be."""
-        if self.query_text:
-            return self.matching(), self._unfiltered, "match"
-        if self.total is not None and self.total > self._unfiltered:
-            return self._unfiltered, self.total, "loaded"
-        if self.beyond:
-            return self._unfiltered, self._unfiltered, _MORE
-        return self._unfiltered, self._unfiltered, ""
-
-    @property
     def cursor_region(self) -> Region:
         """Where the cursor stands on the screen: what nothing may cover."""
         if not self.keys:
@@ -472,7 +442,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         if self._failure is not None:
             self._failure = None
             self._lay_out_again()
-        if not self._unfiltered and self._waiting is None:
+        if not self.extent.here and self._waiting is None:
             self._waiting = Waiting(self, what, cancel)
             self.redraw()
 
@@ -484,7 +454,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def lacks(self, unreadable: int) -> None:
         """Say that there may be something here all the same, when nothing is: so much of the answer is left out."""
-        if unreadable and not self._unfiltered:
+        if unreadable and not self.extent.here:
             what = f"{plural(unreadable, 'part')} of the answer could not be read"
             self.fail(what, "It has a form Octavo does not know. A newer Octavo may.")
 
@@ -531,12 +501,10 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             return []
         lines: list[Content] = []
         if self._failure is not None:
-            said, keys = failed(*self._failure, shown=self._unfiltered)
+            said, keys = failed(*self._failure, shown=self.extent.here)
             lines += [*shortened(self._wrapped([said]), _MOST_SAID), *self._wrapped([keys])]
-        if self.total is not None and self.total > self._unfiltered and not self.query_text:
-            lines.append(partial(f"{self._unfiltered} of {self.total} loaded"))
-        elif self.beyond and not self.query_text:
-            lines.append(partial(self.beyond))
+        if self.extent.is_partial and not self.query_text:
+            lines.append(self.extent.rest)
         return lines
 
     def watch_show_vertical_scrollbar(self) -> None:
@@ -573,8 +541,8 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             return self._waiting.lines()
         if self._failure is not None:
             lines = failed(*self._failure)
-        elif self.query_text and self._unfiltered:
-            lines = filtered_out(self._unfiltered, self.query_text)
+        elif self.query_text and self.extent.here:
+            lines = filtered_out(self.extent.here, self.query_text)
         else:
             lines = nothing(self.empty, self.hint)
         return self._wrapped(lines)
@@ -583,6 +551,53 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         # Beside a scroll bar there may be no cell left. Not to wrap for that would take the bar away, and bring it back.
         width = self.scrollable_content_region.width
         return wrapped(lines, max(1, width) if self.outer_size.width else 0)
+
+
+class Extent:
+    """How much of a list is here, of how much, and how that is said."""
+
+    def __init__(self, of: Lines) -> None:
+        self._of = of
+        self.here = 0
+        """How many items are loaded, also those a filter hides."""
+        self.total: int | None = None
+        """How many items there are, when not all of them are loaded."""
+        self.beyond = ""
+        """That there is more, and how much is here, where nobody says how many items there are."""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether there is more than is loaded."""
+        return bool(self.beyond) or (self.total is not None and self.total > self.here)
+
+    @property
+    def rest(self) -> Content:
+        """The line below the items that says there is more."""
+        is_counted = self.total is not None and self.total > self.here
+        return partial(f"{self.here} of {self.total} loaded" if is_counted else self.beyond)
+
+    @property
+    def said(self) -> str:
+        """How much is shown, for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 match`."""
+        shown, total, how = self._counts()
+        return f"{total} {how}" if how == _MORE else f"{shown} of {total} {how}".rstrip()
+
+    def said_of(self, one: str) -> str:
+        """The same, saying what there is: `1 organization`, `300 of 812 organizations loaded`."""
+        shown, total, how = self._counts()
+        return (
+            f"{shown} of {plural(total, one)} {how}"
+            if how not in ("", _MORE)
+            else f"{plural(total, one)} {how}".rstrip()
+        )
+
+    def _counts(self) -> tuple[int, int, str]:
+        """How many are shown, of how many, and why those are fewer, if they may be."""
+        if self._of.query_text:
+            return self._of.matching(), self.here, "match"
+        if self.total is not None and self.total > self.here:
+            return self.here, self.total, "loaded"
+        return self.here, self.here, _MORE if self.beyond else ""
 
 
 class ItemPainter:

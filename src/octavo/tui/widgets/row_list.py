@@ -280,7 +280,7 @@ class Rows(Lines, Generic[T]):
         """Show `items` instead of what was shown. `total` says how many there are when these are not all; `beyond` says
         that where nobody counts them."""
         self.settled()
-        self._all, self.total, self.beyond = items, total, beyond
+        self._all, self.extent.total, self.extent.beyond = items, total, beyond
         self.ticks.leave(items)
         self._arrange()
 
