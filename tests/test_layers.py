@@ -53,6 +53,7 @@ HOME = {
     "rich": {"tui"},
     "pygments": {"tui"},
     "httpx": {"client"},
+    "anyio": {"client"},
     "keyring": {"client"},
     "truststore": {"client"},
     "starlette": {"server"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 import ssl
@@ -13,11 +14,14 @@ from typing import Any
 
 import httpx
 import truststore
+from anyio import CancelScope
+from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic import SecretStr
 
 from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
 from octavo.client.carrier import Answer, Outgoing, Transport
 from octavo.client.environment import NO_PROXY_PROBLEM, blame, proxy_for
+from octavo.client.giving_up import GivenUp, in_scope, to_its_end
 from octavo.client.origin import PORTS, host_of, is_loopback, triple
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable
 from octavo.client.sentences import next_step_after
@@ -49,6 +53,41 @@ class OriginAuth(httpx.Auth):
         yield request
 
 
+class _Sending:
+    """A request on its way, and what is open because of it."""
+
+    def __init__(self, *, left: bool) -> None:
+        self.scope = CancelScope()
+        self.left = left
+        """Whether a byte of it may have been sent."""
+        self.settled = asyncio.Event()
+        """Whether its answer began, or will not come any more."""
+        self.response: httpx.Response | None = None
+        self._streams: list[Any] = []
+
+    async def send(self, http: httpx.AsyncClient, request: httpx.Request, auth: OriginAuth | None) -> httpx.Response:
+        request.extensions = {**request.extensions, "trace": self._trace}
+        try:
+            self.response = await http.send(request, stream=True, auth=auth, follow_redirects=False)
+            return self.response
+        finally:
+            if self.response is None:
+                with CancelScope(shield=True):
+                    for stream in self._streams:  # in a handshake that is given up, the library forgets it open
+                        await stream.aclose()
+            self.settled.set()
+
+    async def _trace(self, event: str, info: dict[str, Any]) -> None:
+        """The HTTP library tells what it does."""
+        if event.endswith(".connect_tcp.complete"):
+            self._streams.append(info["return_value"])
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            # Given up a turn later, the connection would count as taken for good.
+            await checkpoint_if_cancelled()
+        if event.endswith(".send_request_headers.started"):
+            self.left = True
+
+
 class HttpCarrier:
     """Keeps the connections to one origin."""
 
@@ -74,6 +113,10 @@ class HttpCarrier:
         if transport is None and (problem := blame(proxies=not own_machine, certificates=scheme == "https")):
             raise Unsendable(problem)
         proxy = "" if transport is not None or own_machine else proxy_for(scheme, host)
+        self._under_way: set[_Sending] = set()
+        self._closed = False
+        self._untold = transport is not None
+        """Whether what carries requests may not tell when one leaves."""
         self._called = f"the proxy that {proxy} names" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
@@ -92,19 +135,41 @@ class HttpCarrier:
     @asynccontextmanager
     async def send(self, outgoing: Outgoing) -> AsyncIterator[Answer]:
         """Send once. Raises ApiError, while the chunks are read too."""
-        with self._translated(outgoing.method):
-            request = self._request(outgoing)
-            response = await self._http.send(request, stream=True, auth=self._auth, follow_redirects=False)
-        chunks = self._chunks(response, outgoing.method)
+        if self._closed:
+            raise self._ended()
+        sending = _Sending(left=self._untold)
+        chunks = None
+        self._under_way.add(sending)
         try:
-            headers = {**response.headers, **response.extensions[_LOCATION]}
-            yield Answer(response.status_code, headers, chunks)
+            with self._translated(outgoing.method):
+                work = sending.send(self._http, self._request(outgoing), self._auth)
+                response = await in_scope(sending.scope, work)
+            chunks = self._chunks(response, outgoing.method)
+            yield Answer(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
+        except GivenUp:
+            raise (self._lost(outgoing.method) if sending.left else self._ended()) from None
         finally:
-            await chunks.aclose()
-            await response.aclose()
+            self._under_way.discard(sending)
+            await to_its_end(_given_back(chunks, sending.response))
 
     async def aclose(self) -> None:
+        """Let go of the connections. What has not been sent is given up as NotSent, an answer under way is Lost."""
+        self._closed = True
+        await to_its_end(self._let_go())
+
+    async def _let_go(self) -> None:
+        under_way = tuple(self._under_way)
+        for sending in under_way:
+            sending.scope.cancel()
+        for sending in under_way:
+            await sending.settled.wait()
         await self._http.aclose()
+
+    def _lost(self, method: str) -> ApiError:
+        return Lost(f"The connection to {self._host} was closed before its answer came. {next_step_after(method)}")
+
+    def _ended(self) -> ApiError:
+        return Unsendable(f"The connection to {self._host} was closed. Start again to ask for anything.")
 
     def _request(self, outgoing: Outgoing) -> httpx.Request:
         url = self._address(outgoing.target)
@@ -126,7 +191,8 @@ class HttpCarrier:
 
     async def _chunks(self, response: httpx.Response, method: str) -> AsyncGenerator[bytes, None]:
         with self._translated(method, under_way=True):
-            async for chunk in response.aiter_raw():
+            coming = response.aiter_raw()
+            while (chunk := await in_scope(CancelScope(), _next(coming))) is not None:
                 yield chunk
 
     @contextmanager
@@ -135,6 +201,17 @@ class HttpCarrier:
             yield
         except (httpx.RequestError, httpx.InvalidURL) as error:
             raise _translation(error, self._host, self._called, method, under_way=under_way) from error
+
+
+async def _next(coming: AsyncIterator[bytes]) -> bytes | None:
+    return await anext(coming, None)
+
+
+async def _given_back(chunks: AsyncGenerator[bytes, None] | None, response: httpx.Response | None) -> None:
+    if chunks is not None:
+        await chunks.aclose()
+    if response is not None:
+        await response.aclose()
 
 
 async def _set_location_aside(response: httpx.Response) -> None:

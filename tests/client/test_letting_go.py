@@ -1,0 +1,158 @@
+"""No connection is left open, whenever what uses it is given up: at every turn of the loop, once and twice."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import warnings
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+
+import pytest
+
+from octavo.api.errors import NotSent
+from octavo.client.carrier import Outgoing
+from octavo.client.http import HttpCarrier
+from tests.client.peer import Asked, Peer, reply
+
+ASK = Outgoing("GET", "/v1/user")
+AT_ONCE = 8
+"""Connections a carrier has at most."""
+TURNS = range(24)
+"""A whole exchange with a new connection takes fewer turns of the loop."""
+AGAIN = (0, 1, 2)
+"""Turns after which it is given up a second time, 0 for never."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_to_the_garbage_collector() -> Iterator[None]:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ResourceWarning)
+        yield
+        gc.collect()
+    assert [str(each.message) for each in said if issubclass(each.category, ResourceWarning)] == []
+
+
+async def turn(times: int) -> None:
+    for _ in range(times):
+        await asyncio.sleep(0)
+
+
+async def ask(carrier: HttpCarrier) -> bytes:
+    async with carrier.send(ASK) as answer:
+        return b"".join([chunk async for chunk in answer.chunks])
+
+
+async def give_up(task: asyncio.Task[bytes], again: int) -> None:
+    task.cancel()
+    if again:
+        await turn(again)
+        task.cancel()
+    with suppress(asyncio.CancelledError, NotSent):
+        await task
+
+
+async def all_closed(peer: Peer) -> None:
+    async with asyncio.timeout(5):
+        while peer.open:
+            await turn(1)
+
+
+async def bit_by_bit() -> AsyncIterator[bytes]:
+    """An answer whose body comes in parts, so that what reads it has to wait."""
+    yield b"HTTP/1.1 200 X\r\ncontent-length: 4\r\n\r\n"
+    for _ in range(4):
+        await turn(2)
+        yield b"x"
+
+
+def at_once(asked: Asked) -> bytes:
+    return reply(200, {"id": "mia"})
+
+
+def in_parts(asked: Asked) -> AsyncIterator[bytes]:
+    return bit_by_bit()
+
+
+@pytest.mark.parametrize("answer", [at_once, in_parts])
+@pytest.mark.parametrize("again", AGAIN)
+async def test_a_request_given_up_leaves_no_connection_open_and_takes_none_from_others(again: int, answer) -> None:  # type: ignore[no-untyped-def]  # one of two
+    async with Peer(answer) as peer:
+        carrier = HttpCarrier(peer.origin, None)
+        for turns in TURNS:
+            task = asyncio.create_task(ask(carrier))
+            await turn(turns)
+            await give_up(task, again)
+        assert len(await asyncio.gather(*(ask(carrier) for _ in range(AT_ONCE)))) == AT_ONCE
+        await carrier.aclose()
+        await all_closed(peer)
+
+
+@pytest.mark.parametrize("again", AGAIN)
+async def test_connections_the_server_ended_are_all_closed_when_the_request_that_finds_them_is_given_up(
+    again: int,
+) -> None:
+    for turns in range(12):
+        async with Peer(at_once) as peer:
+            carrier = HttpCarrier(peer.origin, None)
+            await asyncio.gather(*(ask(carrier) for _ in range(4)))
+        await turn(3)
+        task = asyncio.create_task(ask(carrier))
+        await turn(turns)
+        await give_up(task, again)
+        await carrier.aclose()
+
+
+@pytest.mark.parametrize("again", AGAIN)
+async def test_requests_that_wait_for_a_connection_and_are_given_up_take_none_from_others(again: int) -> None:
+    async with Peer(in_parts) as peer:
+        carrier = HttpCarrier(peer.origin, None)
+        for turns in range(0, 40, 7):
+            tasks = [asyncio.create_task(ask(carrier)) for _ in range(AT_ONCE + 4)]
+            await turn(turns)
+            await asyncio.gather(*(give_up(task, again) for task in tasks[AT_ONCE:]))
+            await asyncio.gather(*tasks[:AT_ONCE])
+        assert len(await asyncio.gather(*(ask(carrier) for _ in range(AT_ONCE)))) == AT_ONCE
+        await carrier.aclose()
+        await all_closed(peer)
+
+
+@pytest.mark.parametrize("again", [0, 1])
+async def test_closing_closes_what_is_under_way_even_when_closing_is_given_up(again: int) -> None:
+    for turns in range(0, 24, 2):
+        async with Peer(in_parts) as peer:
+            carrier = HttpCarrier(peer.origin, None)
+            tasks = [asyncio.create_task(ask(carrier)) for _ in range(3)]
+            await turn(turns)
+            closing = asyncio.create_task(carrier.aclose())
+            if again:
+                await turn(again)
+                closing.cancel()
+            await asyncio.gather(closing, *tasks, return_exceptions=True)
+            await all_closed(peer)
+
+
+async def test_a_handshake_given_up_leaves_no_connection_open() -> None:
+    left = asyncio.Event()
+    came = 0
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal came
+        came += 1
+        with suppress(OSError):
+            while await reader.read(1000):
+                pass
+        came -= 1
+        left.set()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    carrier = HttpCarrier(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", None)
+    task = asyncio.create_task(ask(carrier))
+    while not came:
+        await turn(1)
+    await give_up(task, 0)
+    async with asyncio.timeout(5):
+        await left.wait()
+    await carrier.aclose()
+    server.close()
