@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from octavo.api.errors import NotSent
+from octavo.api.errors import Lost, NotSent
 from octavo.client.carrier import Outgoing
 from octavo.client.http import HttpCarrier
 from tests.client.peer import Asked, Peer, reply
@@ -132,27 +132,48 @@ async def test_closing_closes_what_is_under_way_even_when_closing_is_given_up(ag
             await all_closed(peer)
 
 
-async def test_a_handshake_given_up_leaves_no_connection_open() -> None:
-    left = asyncio.Event()
-    came = 0
+class Silent:
+    """Takes what it is sent, and says nothing."""
 
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal came
-        came += 1
+    def __init__(self) -> None:
+        self.spoken_to = asyncio.Event()
+        self.left = asyncio.Event()
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
             while await reader.read(1000):
-                pass
-        came -= 1
-        left.set()
+                self.spoken_to.set()
+        self.left.set()
         writer.close()
 
-    server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    carrier = HttpCarrier(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", None)
-    task = asyncio.create_task(ask(carrier))
-    while not came:
-        await turn(1)
-    await give_up(task, 0)
-    async with asyncio.timeout(5):
-        await left.wait()
-    await carrier.aclose()
-    server.close()
+
+@pytest.mark.parametrize("again", AGAIN)
+async def test_a_handshake_given_up_leaves_no_connection_open(again: int) -> None:
+    silent = Silent()
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
+        carrier = HttpCarrier(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", None)
+        task = asyncio.create_task(ask(carrier))
+        await silent.spoken_to.wait()
+        await give_up(task, again)
+        async with asyncio.timeout(5):
+            await silent.left.wait()
+        await carrier.aclose()
+
+
+async def test_what_a_closed_carrier_gave_up_was_not_sent_or_its_answer_is_lost() -> None:
+    silent = Silent()
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
+        origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        sent, connecting = HttpCarrier(origin, None), HttpCarrier(origin, None)
+        first = asyncio.create_task(ask(sent))
+        await silent.spoken_to.wait()
+        second = asyncio.create_task(ask(connecting))
+        await turn(2)
+        await connecting.aclose()
+        await sent.aclose()
+        with pytest.raises(Lost):
+            await first
+        with pytest.raises(NotSent):
+            await second
+        with pytest.raises(NotSent):
+            await ask(connecting)
