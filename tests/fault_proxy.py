@@ -125,9 +125,11 @@ class FaultProxy:
     async def _deliver(self, seconds: float, request: bytes) -> None:
         await asyncio.sleep(seconds)
         from_server, upstream = await asyncio.open_connection(*self._upstream)
-        upstream.write(request)
-        await from_server.readline()  # the server has acted once it answers
-        upstream.close()
+        try:
+            upstream.write(request)
+            await from_server.readline()  # the server has acted once it answers
+        finally:
+            upstream.close()
 
     async def taken(self, number: int) -> None:
         """So many connections were taken."""
