@@ -63,7 +63,7 @@ class DiffContents(Contents):
         """Whether sides were put beside one another last."""
 
     @property
-    def has_any(self) -> bool:  # type: ignore[override]  # which no diff sets
+    def has_any(self) -> bool:
         return self.compared is not None
 
     def empty_lines(self) -> list[Content]:

@@ -10,14 +10,13 @@ from octavo.api.content import Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
+from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.shell.outside import address_of_page, open_address, open_outside, said_without_address
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
 from octavo.tui.terminal import clipboard
 
 if TYPE_CHECKING:
-    from octavo.api.content import PageTree
     from octavo.api.places import SpaceRef
-    from octavo.api.spaces import Space
     from octavo.documents.blocks import Block
     from octavo.tui.reader.page_view import PageView
     from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
@@ -25,18 +24,8 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.tree import Tree
 
 
-class ShowsPage(Protocol):
-    """A view of the pages of a space, with one of them on show."""
-
-    space: Space | None
-    pages: PageTree | None
-    page: Page | None
-
-    @property
-    def shell(self) -> Shell: ...
-
-    @property
-    def view(self) -> PageView: ...
+class FollowsLinks(ShowsPage, Protocol):
+    """A view of the pages of a space that opens what its page links to."""
 
     @property
     def pages_tree(self) -> Tree: ...
@@ -45,7 +34,7 @@ class ShowsPage(Protocol):
         """Show a page of the space, and the part of it that an anchor names."""
 
 
-def follow(screen: ShowsPage, message: LinkFollowed) -> None:
+def follow(screen: FollowsLinks, message: LinkFollowed) -> None:
     """Follow what was opened on the page on show."""
     app = screen.shell
     if message.kind == "page":
@@ -70,7 +59,7 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
     return True
 
 
-def _follow(screen: ShowsPage, message: LinkFollowed) -> None:
+def _follow(screen: FollowsLinks, message: LinkFollowed) -> None:
     target = _target(screen, message.href)
     if message.outside and not isinstance(target, links.Broken | links.Blocked | links.ToShared):
         open_address(screen.shell, address_of(screen, message.href), "link", words=message.words)
@@ -88,7 +77,7 @@ def _follow(screen: ShowsPage, message: LinkFollowed) -> None:
             leave(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
 
 
-def _files_of(screen: ShowsPage) -> SpaceRef | None:
+def _files_of(screen: FollowsLinks) -> SpaceRef | None:
     return screen.space.ref if screen.space is not None else None
 
 
@@ -138,7 +127,7 @@ def _is_not_here(app: Shell, target: links.Target) -> bool:
     return isinstance(target, links.ToCollection | links.ToSite | links.ToUser)
 
 
-def follow_link_page(screen: ShowsPage, page: Page) -> None:
+def follow_link_page(screen: FollowsLinks, page: Page) -> None:
     """Go where a page of the tree that is only a link leads."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
@@ -169,7 +158,7 @@ def _as_link(anchor: object) -> str:
 # Addresses
 
 
-def copy_address(screen: ShowsPage, message: AddressWanted) -> None:
+def copy_address(screen: FollowsLinks, message: AddressWanted) -> None:
     """Copy where a link leads, or the address of the page on show."""
     if message.kind == "page":
         address, what = "" if screen.shell.session.is_here else address_of_page(screen.page), "page"
@@ -181,7 +170,7 @@ def copy_address(screen: ShowsPage, message: AddressWanted) -> None:
         screen.shell.say(said_without_address(screen.shell, what), tone="care")
 
 
-def address_of(screen: ShowsPage, href: str) -> str:
+def address_of(screen: FollowsLinks, href: str) -> str:
     """The web address of what a link leads to; empty when there is none."""
     page, known = screen.page, screen.shell.workspace
     target = _target(screen, href)
@@ -215,7 +204,7 @@ def _with_anchor(address: str, anchor: str | None) -> str:
 # What takes asking
 
 
-def _target(screen: ShowsPage, href: str) -> links.Target:
+def _target(screen: FollowsLinks, href: str) -> links.Target:
     targets = screen.view.contents.sources.targets
     return targets.target(href) if targets is not None else links.resolve(href, "", links.Places(files=None))
 

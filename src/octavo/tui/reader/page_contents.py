@@ -65,7 +65,7 @@ class PageContents(Contents):
         self._margins: dict[int, int] = {}
 
     @property
-    def has_any(self) -> bool:  # type: ignore[override]  # which no page sets
+    def has_any(self) -> bool:
         return self.document is not None
 
     def next_measure(self) -> None:

@@ -44,11 +44,14 @@ class Contents:
     """The blank cells at the left."""
     is_whole = True
     """Whether all of it is there."""
-    has_any = True
-    """Whether something is on show, even if it is empty."""
 
     def __init__(self, pane: Pane) -> None:
         self.pane = pane
+
+    @property
+    def has_any(self) -> bool:
+        """Whether something is on show, even if it is empty."""
+        return True
 
     def set_for(self, width: int) -> VirtualLines[Any]:
         """Its lines in a pane of `width` cells; also sets `margin`."""

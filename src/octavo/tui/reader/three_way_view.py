@@ -58,7 +58,7 @@ class ConflictContents(Contents):
         self._blocks: dict[str, Block] = {}
 
     @property
-    def has_any(self) -> bool:  # type: ignore[override]  # which nobody sets
+    def has_any(self) -> bool:
         return self.pieces is not None
 
     def take(self, pieces: tuple[Shown | Passage, ...], sides: tuple[str, str]) -> None:

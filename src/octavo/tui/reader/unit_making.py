@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from octavo.tui.reader.pane import Pane
 from octavo.tui.render.page_units import UnitReader
@@ -12,7 +12,7 @@ from octavo.tui.render.virtual_lines import VirtualLines
 FEW, FIRST = 2_000, 0.012
 """Steps that are made at once in any case, and seconds of work before the first pause."""
 U = TypeVar("U")
-R = TypeVar("R", bound=UnitReader)  # type: ignore[type-arg]  # of whatever it reads
+R = TypeVar("R", bound=UnitReader[Any])
 
 
 class UnitMaking(Generic[U, R]):

@@ -206,10 +206,12 @@ class Explained:
 
     def action_command(self, id: str) -> object:
         """Do what a key is bound to, or say why that cannot be. What it gives back is waited for, where that is to be."""
-        app, _, command, about = self._command_now(id)
-        if (reason := self.why_not(id)) is not None:
-            app.explain(reason)
+        if not _is_whole(self):
             return None
+        if (reason := self.why_not(id)) is not None:
+            cast("Any", self).app.explain(reason)
+            return None
+        app, _, command, about = self._command_now(id)
         return command.run(app, about)
 
     async def do(self, id: str) -> None:
