@@ -163,9 +163,7 @@ LARGER = {
     "Octavo": 65,
     "OwnConflictsScreen": 67,
     "PageView": 73,
-    "Rows": 67,
     "ThreeWay": 67,
-    "Tree": 66,
 }
 """Those that are larger still, and how many methods they may have: each is to become smaller, and none is to be added."""
 

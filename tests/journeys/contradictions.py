@@ -51,8 +51,8 @@ def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
             if not surface.is_on_screen or surface.keys or surface.query_text:
                 continue
             ops = [op for slot in slots if (op := screen.following.op(slot)) is not None]
-            if (lost or (ops and all(failed(server, op) for op in ops))) and surface.empty in shown(run, surface):
-                yield f"{view} {selector}: {surface.empty}"
+            if (lost or (ops and all(failed(server, op) for op in ops))) and surface.state.empty in shown(run, surface):
+                yield f"{view} {selector}: {surface.state.empty}"
     if isinstance(screen, CommentsScreen):
         yield from _of_threads(run, screen)
     for rows, op in _whole(screen):
@@ -83,7 +83,7 @@ def _of_list(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[Any]
     if not answers or snapshot.loading or run.app.workspace.organization is None:
         return
     # Not what is seen of it: a notice may lie on it.
-    text = " ".join(each.plain.strip() for each in (rows.foot if rows.keys else rows._state_lines()))
+    text = " ".join(each.plain.strip() for each in (rows.foot if rows.keys else rows.state.lines()))
     value = snapshot.value
     # An answer to what was given up meanwhile reached nobody: what counts is the last that came.
     if snapshot.error is not None and "✗" not in text:
@@ -91,8 +91,8 @@ def _of_list(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[Any]
     if snapshot.error is not None or not isinstance(value, ListPage):
         return
     there = [each.value["items"] for each in answers if not _has_failed(each)]
-    if not rows.keys and rows.empty in text and not value.unreadable and all(there):
-        yield f"says “{rows.empty}”, and every answer had some"
+    if not rows.keys and rows.state.empty in text and not value.unreadable and all(there):
+        yield f"says “{rows.state.empty}”, and every answer had some"
     if len(rows.keys) != len(value.items):
         yield f"has {len(rows.keys)} rows of {len(value.items)}"
     if snapshot.pages == 1 and not any(len(value.items) + value.unreadable >= len(_ids(items)) for items in there):
@@ -153,8 +153,8 @@ def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
     wrong = {key: (counted[key], number) for key, number in right.items() if counted[key] != number}
     if wrong:
         yield f"comments are counted {wrong}"
-    if screen.threads.places > len(answers) and not screen.rows.keys and "were asked" not in screen.rows.empty:
-        yield f"says {screen.rows.empty!r} of {len(answers)} of {screen.threads.places} places"
+    if screen.threads.places > len(answers) and not screen.rows.keys and "were asked" not in screen.rows.state.empty:
+        yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.places} places"
 
 
 def _answers(server: RandomServer, op: Operation[Any]) -> list[Answered]:

@@ -264,7 +264,7 @@ async def test_a_first_load_shows_grey_lines_then_what_it_waits_for() -> None:
     listed = rows()
     app = Listening(listed)
     async with app.run_test(size=(60, 10)) as pilot:
-        listed.wait_for("the comments of Mobile SDK", cancel="esc stops")
+        listed.state.wait_for("the comments of Mobile SDK", cancel="esc stops")
         await pilot.pause()
         assert "Nothing needs you" not in shown(app), "waiting is not being empty"
         await until(pilot, lambda: "░░░" in shown(app))
@@ -272,7 +272,7 @@ async def test_a_first_load_shows_grey_lines_then_what_it_waits_for() -> None:
         listed.show(things(2))
         await pilot.pause()
         assert "░" not in shown(app)
-        listed.wait_for("the comments of Mobile SDK")
+        listed.state.wait_for("the comments of Mobile SDK")
         await pilot.pause()
         assert "thing 1" in shown(app), "what was there stays while it is asked for again"
 
@@ -281,11 +281,11 @@ async def test_a_failed_load_is_no_empty_list() -> None:
     listed = rows()
     app = Listening(listed)
     async with app.run_test(size=(60, 8)) as pilot:
-        listed.fail("Comments of Mobile SDK did not load", "503 from the server, 12 s ago")
+        listed.state.fail("Comments of Mobile SDK did not load", "503 from the server, 12 s ago")
         await pilot.pause()
         await check_picture("rows-failed", app)
         listed.show(things(20))
-        listed.fail("Comments of Mobile SDK did not load", "503 from the server")
+        listed.state.fail("Comments of Mobile SDK did not load", "503 from the server")
         await pilot.press("G")
         await check_picture("rows-failed-below", app)
         listed.show(things(20))
@@ -414,7 +414,7 @@ async def test_what_is_hostile_is_text() -> None:
         await pilot.pause()
         assert "[@click=app.quit]x[/]" in shown(app)
         assert harmless(lines(app))
-        listed.fail(HOSTILE[0], HOSTILE[3])
+        listed.state.fail(HOSTILE[0], HOSTILE[3])
         await pilot.pause()
         assert "✗ [@click=app.quit]x[/]" in shown(app)
         assert harmless(lines(app))

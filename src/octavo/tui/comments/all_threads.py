@@ -140,7 +140,7 @@ class CommentsScreen(ListView[Thread]):
 
     def _enter(self, organization: Organization) -> None:
         self._complete, self._narrowing = False, ()
-        self.rows.wait_for("threads")
+        self.rows.state.wait_for("threads")
         self.threads.enter(organization)
 
     def _follow_places(self) -> None:
@@ -192,10 +192,12 @@ class CommentsScreen(ListView[Thread]):
         of = {"open": f"thread is open {here}", "resolved": f"thread is resolved {here}"}
         of["mine"] = f"open thread {here} is yours" if left else "open thread is yours"
         words = f"No {of.get(self.sections.current, f'thread is {here}')}"
-        self.rows.empty = f"{words} and {self._narrowed_to}." if self._narrowing else f"{words}."
-        self.rows.hint = "esc shows all again" if self._narrowing else "] next section   2 content   3 change requests"
+        self.rows.state.empty = f"{words} and {self._narrowed_to}." if self._narrowing else f"{words}."
+        self.rows.state.hint = (
+            "esc shows all again" if self._narrowing else "] next section   2 content   3 change requests"
+        )
         if left:
-            self.rows.hint = f"G loads on   {self.rows.hint}"
+            self.rows.state.hint = f"G loads on   {self.rows.state.hint}"
 
     @property
     def _narrowed_to(self) -> str:

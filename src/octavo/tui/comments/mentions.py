@@ -44,7 +44,7 @@ class Mentions(Chooser[User | str, User]):
     async def _ask(self, ask: Callable[[], Awaitable[None]]) -> None:
         await ask()
         if self._people.trouble:
-            self._empty = self.rows.empty = f"Who there is, is not known: {self._people.trouble}"
+            self._empty = self.rows.state.empty = f"Who there is, is not known: {self._people.trouble}"
         self.show_choices(_choices(self._people.known()))
 
     @staticmethod

@@ -111,7 +111,7 @@ class FilesScreen(ListView[File]):
         yield from self.list_beside(files, detail)
 
     def on_mount(self) -> None:
-        self.rows.wait_for(f"the files of {self.space.title}")
+        self.rows.state.wait_for(f"the files of {self.space.title}")
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.follow_whole("files", content.ListFiles(at=self.space.ref, limit=200), self._show_files)
         self.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
@@ -209,7 +209,7 @@ class FilesScreen(ListView[File]):
         if self._asking is not None:
             self._asking.stop()
         if self.rows.item is not None:
-            self.uses.wait_for("where it is used")
+            self.uses.state.wait_for("where it is used")
             self._asking = self.set_timer(ASK_AFTER, self._ask)
 
     def _ask(self) -> None:
@@ -222,12 +222,12 @@ class FilesScreen(ListView[File]):
             places = {key_of(each): each for each in snapshot.value.items}
             pages = {each.page.id for each in places.values() if each.page}
             self.uses.show(list(places.values()))
-            self.uses.lacks(snapshot.value.unreadable)
+            self.uses.state.lacks(snapshot.value.unreadable)
             self.query_one("#uses-title", Static).update(
                 f"USED ON {plural(len(pages), 'page')}" if pages else "USED ON"
             )
         if snapshot.error is not None:
-            self.uses.fail("Where it is used did not load", str(snapshot.error))
+            self.uses.state.fail("Where it is used did not load", str(snapshot.error))
 
     # Messages and actions
 

@@ -169,7 +169,7 @@ class HomeScreen(View):
         self.set_class(event.size.height < _LOW, "-low")
 
     def on_mount(self) -> None:
-        self.organizations.wait_for("your organizations")
+        self.organizations.state.wait_for("your organizations")
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._frame_changed())
         self._show_organizations()
         self.organizations.focus()
@@ -206,7 +206,7 @@ class HomeScreen(View):
                 member = GetMember(at=at, user_id=self.shell.workspace.me.id)
                 self.follow(f"member {organization.id}", member, partial(self._show_member, organization.id))
         if snapshot.error is not None:
-            self.organizations.fail("Organizations did not load", str(snapshot.error))
+            self.organizations.state.fail("Organizations did not load", str(snapshot.error))
 
     def _show_spaces(self, organization: str, snapshot: Snapshot[ListPage[Space]]) -> None:
         seat = self._seats[organization]
@@ -219,7 +219,7 @@ class HomeScreen(View):
         if snapshot.value is not None:
             self.changes.show_page(snapshot.value, snapshot.value.items)
         if snapshot.error is not None:
-            self.changes.fail("Change requests did not load", str(snapshot.error))
+            self.changes.state.fail("Change requests did not load", str(snapshot.error))
 
     def _show_member(self, organization: str, snapshot: Snapshot[Member]) -> None:
         if snapshot.value is not None:
@@ -230,7 +230,7 @@ class HomeScreen(View):
         page = self.shell.workspace.organizations.value
         self.organizations.show_page(page or ListPage(items=()), list(self._seats.values()))
         if (error := self.shell.workspace.organizations.error) is not None:
-            self.organizations.fail("Organizations did not load", str(error))
+            self.organizations.state.fail("Organizations did not load", str(error))
         self._draw_spaces()
 
     def _draw_spaces(self) -> None:
@@ -242,19 +242,22 @@ class HomeScreen(View):
             return
         self.query_one("#spaces-title", Static).update(Content(f"SPACES OF {seat.organization.title.upper()}"))
         if seat.page is not None:
-            self.spaces.empty, self.spaces.hint = "There is no space here that you may see.", "2 content   s search"
+            self.spaces.state.empty, self.spaces.state.hint = (
+                "There is no space here that you may see.",
+                "2 content   s search",
+            )
             self.spaces.show_page(seat.page, seat.page.items)
         elif not seat.trouble:
-            self.spaces.wait_for(f"the spaces of {seat.organization.title}")
+            self.spaces.state.wait_for(f"the spaces of {seat.organization.title}")
         if seat.trouble:
-            self.spaces.fail(
+            self.spaces.state.fail(
                 f"Spaces {'did not load' if seat.spaces is None else 'could not be refreshed'}", seat.trouble
             )
         at = OrganizationRef(organization_id=seat.organization.id)
         still_open = ListOfOrganization(at=at, status="open", limit=100)
         if self.following.op("changes") != still_open:
             self.changes.show(())
-            self.changes.wait_for("change requests")
+            self.changes.state.wait_for("change requests")
             self.follow("changes", still_open, self._show_changes)
         self.status(f"Home · {seat.organization.title}", self.organizations.extent.said_of("organization"))
 

@@ -169,9 +169,9 @@ class LinksScreen(ListView[Place]):
         order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree is not None else {}
         places = {each.key: each for each in self._places.get(section, ())}
         if snapshot.value is not None:
-            self.rows.empty = _NOTHING[section]
+            self.rows.state.empty = _NOTHING[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
-            self.rows.lacks(snapshot.value.unreadable)
+            self.rows.state.lacks(snapshot.value.unreadable)
         self.says(snapshot, "Links", f"the links of {self.space.title}")
         self._draw_about()
         self._say_where()

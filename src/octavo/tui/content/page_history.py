@@ -144,7 +144,7 @@ class PageHistoryScreen(View):
     async def _look(self, walk: RevisionWalk) -> None:
         """Look through some revisions, showing each that changed the page when it is found."""
         self._walking = True
-        self.rows.wait_for(f"the history of {self.title_now}")
+        self.rows.state.wait_for(f"the history of {self.title_now}")
         self._say_where()
         try:
             async for _ in walk.versions():
@@ -152,7 +152,7 @@ class PageHistoryScreen(View):
                 self._say_where()
             self.rows.show(tuple(walk.found))
         except ApiError as error:
-            self.rows.fail("The history did not load", str(error))
+            self.rows.state.fail("The history did not load", str(error))
         finally:
             self._walking = False
         self._say_where()
@@ -164,8 +164,8 @@ class PageHistoryScreen(View):
         more = "" if walk is None or self._walking or walk.is_at_end else "m looks further back"
         whole = walk is None or walk.is_at_end
         looked_at = "" if walk is None or whole else f" of the {plural(walk.looked, 'revision')} looked through"
-        self.rows.empty = f"{'None' if looked_at else 'No revision'}{looked_at} changed this page."
-        self.rows.hint = "" if whole else "m looks further back"
+        self.rows.state.empty = f"{'None' if looked_at else 'No revision'}{looked_at} changed this page."
+        self.rows.state.hint = "" if whole else "m looks further back"
         facts = (self.view.facts if self.view.has_focus else "", looked, "looking …" if self._walking else more)
         self.status(f"{self.space.title} › {self.title_now} › History", " · ".join(each for each in facts if each))
 

@@ -207,7 +207,7 @@ class SearchScreen(Dialog[None]):
 
     def _show(self) -> None:
         if not self.words:
-            self.rows.empty = "Type to search."
+            self.rows.state.empty = "Type to search."
             self.rows.show(())
             return
         changes, spaces = self._change_hits(), self._space_hits()
@@ -222,15 +222,15 @@ class SearchScreen(Dialog[None]):
         loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
         unread = any(each.value is not None and each.value.next is not None for each in of)
         among = " of what is loaded here, and there is more on the server" if unread else ""
-        self.rows.empty = "Searching…" if loading else f"Nothing{among} holds “{self.words[:60]}”."
+        self.rows.state.empty = "Searching…" if loading else f"Nothing{among} holds “{self.words[:60]}”."
         self.rows.show(hits)
         if not loading:
-            self.rows.lacks(sum(getattr(each.value, "unreadable", 0) for each in of))
+            self.rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in of))
         if not self._chose:
             # What the server finds comes later than what is known here: the cursor waits at the top for it.
             self.rows.go_to_first()
         if error is not None:
-            self.rows.fail("Not everything could be searched", str(error))
+            self.rows.state.fail("Not everything could be searched", str(error))
         self._say_scope(("1 result" if len(hits) == 1 else f"{len(hits)} results") if hits else "")
 
     def _page_hits(self) -> list[Hit]:

@@ -91,7 +91,7 @@ class Aside(Vertical):
         """Show what belongs to `page`. Threads are None while nobody knows them; `whole`: all of it is read; `since`:
         a word for what became of what a thread hangs on."""
         self._since = since
-        self.outline.empty = "No headings." if whole else "Still reading this page."
+        self.outline.state.empty = "No headings." if whole else "Still reading this page."
         other = page.id != self._page
         if other:
             self.outline.set_filter("")
@@ -125,7 +125,7 @@ class Aside(Vertical):
 
     def clear(self) -> None:
         """Show nothing: its page is gone, and the next is not there yet."""
-        self.outline.empty = self.threads.empty = self.threads.hint = ""
+        self.outline.state.empty = self.threads.state.empty = self.threads.state.hint = ""
         self.outline.show([])
         self._list_threads([])
         for name in ("#threads-title", "#facts"):
@@ -133,7 +133,7 @@ class Aside(Vertical):
 
     def show_threads(self, threads: Sequence[Comment]) -> None:
         """Show what people say of the page."""
-        self.threads.empty, self.threads.hint = "Nobody has commented here.", "c comments on a block"
+        self.threads.state.empty, self.threads.state.hint = "Nobody has commented here.", "c comments on a block"
         self._list_threads(threads)
         still_open = sum(thread.is_open_thread for thread in threads)
         done = len(threads) - still_open
@@ -151,7 +151,7 @@ class Aside(Vertical):
     def fail_threads(self, sentence: str) -> None:
         """Say that the threads did not load, or are not fresh."""
         known = bool(self.threads.keys)
-        self.threads.fail("Threads could not be refreshed" if known else "Threads did not load", sentence)
+        self.threads.state.fail("Threads could not be refreshed" if known else "Threads did not load", sentence)
 
     def _draw_heading(self, heading: Heading) -> Row:
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)

@@ -135,7 +135,7 @@ class SpaceReading:
             self._wanted_page = page_id
             self._anchor = anchor
             self.choose_nav("pages")
-            self.pages_tree.wait_for(f"the pages of {space.title}")
+            self.pages_tree.state.wait_for(f"the pages of {space.title}")
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
             self._screen.follow_whole("threads", threads, self.threads.show)
@@ -161,7 +161,7 @@ class SpaceReading:
         self._note("tree", snapshot)
         if snapshot.value is None:
             if snapshot.error is not None:
-                self.pages_tree.fail("Pages did not load", str(snapshot.error))
+                self.pages_tree.state.fail("Pages did not load", str(snapshot.error))
             return
         self.pages = snapshot.value
         self.draw_pages()
@@ -191,9 +191,9 @@ class SpaceReading:
         """Show the pages as they are now."""
         if self.pages is not None:
             self.nav.show_pages(self.pages, open_counts(self.threads.all), self.target.unsent)
-            self.pages_tree.lacks(self.pages.unreadable)
+            self.pages_tree.state.lacks(self.pages.unreadable)
             if trouble := self._troubles.get("tree"):
-                self.pages_tree.fail("Pages could not be refreshed", trouble)
+                self.pages_tree.state.fail("Pages could not be refreshed", trouble)
 
     def _note(self, what: str, snapshot: Snapshot[Any]) -> None:
         """Remember why something is not fresh: whatever is drawn later still says so."""

@@ -50,14 +50,14 @@ class Spaces:
         if self._screen.show_nowhere(reading.nav.spaces, "spaces"):
             return
         if snapshot.value is None:
-            reading.nav.spaces.wait_for("spaces")
+            reading.nav.spaces.state.wait_for("spaces")
             if snapshot.error is not None:
-                reading.nav.spaces.fail("Spaces did not load", str(snapshot.error))
+                reading.nav.spaces.state.fail("Spaces did not load", str(snapshot.error))
             return
         reading.nav.show_spaces(self._collections, snapshot.value.items)
-        reading.nav.spaces.lacks(snapshot.value.unreadable)
+        reading.nav.spaces.state.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
-            reading.nav.spaces.fail("Spaces could not be refreshed", str(snapshot.error))
+            reading.nav.spaces.state.fail("Spaces could not be refreshed", str(snapshot.error))
         if reading.space is not None:
             reading.space = workspace.space(reading.space.id) or reading.space
             reading.say_where()

@@ -182,7 +182,7 @@ class ChangeRequestScreen(View):
         return self.view
 
     def on_mount(self) -> None:
-        self.changed_tree.widget.wait_for("what it changes")
+        self.changed_tree.widget.state.wait_for("what it changes")
         self.follow("change request", change_requests.Get(at=self.at), self._show_change_request)
         threads = comments.List(at=self.at, status="all", format="markdown", limit=200)
         self.follow_whole("threads", threads, self._show_threads)
@@ -238,7 +238,7 @@ class ChangeRequestScreen(View):
         self.page_diff.show()
 
     def could_not_compare(self, cause: str) -> None:
-        self.changed_tree.widget.fail("What it changes did not load", cause)
+        self.changed_tree.widget.state.fail("What it changes did not load", cause)
 
     def show_reviews(self) -> None:
         self.request_head.show_reviews()

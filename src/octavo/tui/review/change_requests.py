@@ -200,15 +200,15 @@ class ChangesScreen(ListView[ChangeRequest]):
             items = sorted(list_filters.narrowed(items, self.only, self.standings.of), key=self.space_title)
             items.sort(key=lambda each: list_filters.ORDERS[self.order][1](each, self.standings.of(each)))
             some = bool(self.only or self.only_mine)
-            self.rows.empty = "No change request in this state is among those." if some else NOTHING
+            self.rows.state.empty = "No change request in this state is among those." if some else NOTHING
             partly = some and (self._looks_on or snapshot.value.next is not None)
             if partly:
-                self.rows.empty = f"None of the {looked} is among those."
+                self.rows.state.empty = f"None of the {looked} is among those."
             if untold and list_filters.still_looks(untold, self.only, self.standings.of):
-                self.rows.empty = "None so far: still looking."
-            self.rows.hint = "esc shows all" if self.only else "@ shows all" if some else NEXT
+                self.rows.state.empty = "None so far: still looking."
+            self.rows.state.hint = "esc shows all" if self.only else "@ shows all" if some else NEXT
             if partly:
-                self.rows.hint = f"G looks on   {self.rows.hint}"
+                self.rows.state.hint = f"G looks on   {self.rows.state.hint}"
                 self.rows.show(items, beyond=f"The {looked} looked at")
             else:
                 self.rows.show_page(snapshot.value, items)
@@ -286,7 +286,9 @@ class ChangesScreen(ListView[ChangeRequest]):
             self._told_so_far = f" · looking at {len(left)} more"
             self.standings.find(left, asks)
         if causes:
-            self.rows.fail(f"{plural(len(untold) - len(left), 'change request')} could not be looked at", causes[0])
+            self.rows.state.fail(
+                f"{plural(len(untold) - len(left), 'change request')} could not be looked at", causes[0]
+            )
 
     # Several
 

@@ -89,7 +89,7 @@ class ChangedTree:
         self._readable = [key for key in self._stops if key in by_key]
         begins, here = not tree.keys, self.key
         tree.show(found)
-        tree.lacks(comparison.unreadable)
+        tree.state.lacks(comparison.unreadable)
         if comparison.trouble:
             self._shown_in.could_not_compare(comparison.trouble)
         if begins or here not in self._stops:

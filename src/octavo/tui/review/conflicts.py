@@ -167,7 +167,7 @@ class ConflictsScreen(View):
 
     def on_mount(self) -> None:
         self._choices = self.choices_made()
-        self.rows.wait_for("what is in conflict")
+        self.rows.state.wait_for("what is in conflict")
         self.rows.focus()
         self._draw_head()
         self.ask_again()
@@ -179,7 +179,7 @@ class ConflictsScreen(View):
         try:
             found = await self.found()
         except ApiError as error:
-            self.rows.fail("What is in conflict did not load", str(error))
+            self.rows.state.fail("What is in conflict did not load", str(error))
             self._draw_head()
             return
         shapes = tuple(shape for shape in found.shapes if shape.name not in self._choices.done)

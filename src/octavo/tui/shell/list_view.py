@@ -70,9 +70,9 @@ class ListView(View, Generic[T]):
         """Say in the list that it waits for its answer, or why there is none."""
         if answer.value is None:
             self.rows.show(())
-            self.rows.wait_for(waits_for)
+            self.rows.state.wait_for(waits_for)
         if answer.error is not None:
-            self.rows.fail(f"{what} did not load", str(answer.error))
+            self.rows.state.fail(f"{what} did not load", str(answer.error))
 
     # In what order
 

@@ -114,11 +114,11 @@ def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[
     failed = [each.error for each in answers if each.error is not None]
     if failed:
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        rows.fail(f"Some {what} did not load", f"{failed[0]}{more}")
+        rows.state.fail(f"Some {what} did not load", f"{failed[0]}{more}")
     elif any(each.value is None for each in answers):
-        rows.wait_for(what)
+        rows.state.wait_for(what)
     else:
-        rows.lacks(sum(getattr(each.value, "unreadable", 0) for each in answers))
+        rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in answers))
 
 
 def _is_opening(view: View) -> bool:
@@ -233,9 +233,9 @@ class View(Explained, Screen[None]):
         if rows.keys:
             rows.show(())
         if (why := self.shell.workspace.nowhere) is not None:
-            rows.fail(*why)
+            rows.state.fail(*why)
         else:
-            rows.wait_for(what)
+            rows.state.wait_for(what)
         return True
 
     def ask_again(self) -> None:

@@ -180,10 +180,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
                 if (matched := self._match(query, choice)) is not None:
                     found.append(Found(number, choice, matched))
             found.sort(key=lambda each: -each.match.score if each.match else 0.0)
-            self.rows.empty = f"Nothing matches “{query.strip()[:60]}”."
+            self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”."
         else:
             found = [Found(number, choice) for number, choice in enumerate(self._choices)]
-            self.rows.empty = self._empty
+            self.rows.state.empty = self._empty
         self.rows.show(found)
         self.rows.go_to_first()
         count = f"{len(found)} of {len(self._choices)}" if query.strip() else str(len(found))

@@ -36,7 +36,7 @@ _MORE = "loaded, more on the server"
 def _why_not_opened(app: App[Any], lines: Lines) -> str | None:
     if lines.keys:
         return None
-    return "Wait a moment: this is still loading." if lines.is_waiting else "There is nothing here to open."
+    return "Wait a moment: this is still loading." if lines.state.is_waiting else "There is nothing here to open."
 
 
 LIST: Commands[Lines] = Commands(
@@ -155,7 +155,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     ) -> None:
         """`empty` says why there is nothing, `hint` names the next key."""
         super().__init__(name=name, id=id, classes=classes)
-        self.empty, self.hint = empty, hint
+        self.state = ListState(self, empty, hint)
         self.always_lit = False
         """Draw the cursor as if the list had focus: another widget passes keys on to it."""
         self.extent = Extent(self)
@@ -172,8 +172,6 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         """The two ends of lines that are no item's."""
         self.line_count = 0
         self.painter = ItemPainter(self)
-        self._waiting: Waiting | None = None
-        self._failure: tuple[str, str] | None = None
         self.foot: list[Content] = []
         """The lines that stay at the bottom."""
         self.can_filter: bool = False
@@ -280,7 +278,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         if keys and (not self.query_text or (left is not None and held in before)):
             # What the cursor was on may be gone: should it come back, the cursor must not go back to it by itself.
             self.kept_key = self.key
-        self._lay_out_again()
+        self.lay_out_again()
         if keys and had:
             line = self.firsts[self.cursor]
             top = 0 if at_top and line < self._room else line - above
@@ -289,7 +287,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self._announce()
 
     def on_resize(self, event: Resize) -> None:
-        self._lay_out_again()
+        self.lay_out_again()
         self._reveal()
 
     def on_focus(self, event: Focus) -> None:
@@ -437,39 +435,6 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         first = max(0, bisect_right(self.firsts, top) - 1)
         return range(first, min(len(self.keys), bisect_left(self.firsts, top + self._room)))
 
-    def wait_for(self, what: str, *, cancel: str = "") -> None:
-        """Say that `what` (such as "the comments of Mobile SDK") is loading, if there is nothing to show yet."""
-        if self._failure is not None:
-            self._failure = None
-            self._lay_out_again()
-        if not self.extent.here and self._waiting is None:
-            self._waiting = Waiting(self, what, cancel)
-            self.redraw()
-
-    def fail(self, what: str, cause: str) -> None:
-        """Say what did not load and why, in place of the items, or below those there are."""
-        self.settled()
-        self._failure = (what, cause)
-        self._lay_out_again()
-
-    def lacks(self, unreadable: int) -> None:
-        """Say that there may be something here all the same, when nothing is: so much of the answer is left out."""
-        if unreadable and not self.extent.here:
-            what = f"{plural(unreadable, 'part')} of the answer could not be read"
-            self.fail(what, "It has a form Octavo does not know. A newer Octavo may.")
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether it says that what there is to show is loading."""
-        return self._waiting is not None
-
-    def settled(self) -> None:
-        """There is an answer: nothing is waited for, nothing has failed."""
-        self._failure = None
-        if self._waiting is not None:
-            self._waiting.stop()
-            self._waiting = None
-
     def redraw(self, key: Hashable | None = None) -> None:
         """Draw again: one item, or all of them."""
         if key is None:
@@ -478,10 +443,11 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             self.painter.forget_item(self.keys.index(key))
         self.refresh()
 
-    def _lay_out_again(self) -> None:
+    def lay_out_again(self) -> None:
+        """Lay out the same items anew: there are more lines above or below them, or the list is wider."""
         self.painter.forget()
-        self.foot = self._footer()
-        lines = self.head + self.line_count + len(self.foot) if self.keys else len(self._state_lines())
+        self.foot = self.state.foot() if self.keys else []
+        lines = self.head + self.line_count + len(self.foot) if self.keys else len(self.state.lines())
         self.virtual_size = Size(self.scrollable_content_region.width, lines)
         self.refresh_bindings()
         self.refresh()
@@ -495,20 +461,8 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def _room(self) -> int:
         return max(1, self.size.height - self.head - len(self.foot))
 
-    def _footer(self) -> list[Content]:
-        """The lines that stay at the bottom while there are items."""
-        if not self.keys:
-            return []
-        lines: list[Content] = []
-        if self._failure is not None:
-            said, keys = failed(*self._failure, shown=self.extent.here)
-            lines += [*shortened(self._wrapped([said]), _MOST_SAID), *self._wrapped([keys])]
-        if self.extent.is_partial and not self.query_text:
-            lines.append(self.extent.rest)
-        return lines
-
     def watch_show_vertical_scrollbar(self) -> None:
-        self._lay_out_again()  # the lines have a cell less, and no resize tells of it
+        self.lay_out_again()  # the lines have a cell less, and no resize tells of it
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -525,7 +479,7 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         if not self.keys:
-            lines = self._state_lines()
+            lines = self.state.lines()
             return self.painter.strip(fit(lines[y], width) if y < len(lines) else Content(""), width)
         head, footer = self.head, self.foot
         if y < head and self.columns_line is not None:
@@ -536,21 +490,75 @@ class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             return self.painter.strip(fit(footer[index], width) if index < len(footer) else Content(""), width)
         return self.painter.line(self.scroll_offset.y + y - head, width)
 
-    def _state_lines(self) -> list[Content]:
+
+class ListState:
+    """What a list says in place of its items, and below them: that it waits, what failed, why it is empty, that there is
+    more."""
+
+    def __init__(self, of: Lines, empty: str, hint: str) -> None:
+        self._of = of
+        self.empty, self.hint = empty, hint
+        """Why there is nothing, and the next key."""
+        self._waiting: Waiting | None = None
+        self._failure: tuple[str, str] | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it says that what there is to show is loading."""
+        return self._waiting is not None
+
+    def wait_for(self, what: str, *, cancel: str = "") -> None:
+        """Say that `what` (such as "the comments of Mobile SDK") is loading, if there is nothing to show yet."""
+        if self._failure is not None:
+            self._failure = None
+            self._of.lay_out_again()
+        if not self._of.extent.here and self._waiting is None:
+            self._waiting = Waiting(self._of, what, cancel)
+            self._of.redraw()
+
+    def fail(self, what: str, cause: str) -> None:
+        """Say what did not load and why, in place of the items, or below those there are."""
+        self.settled()
+        self._failure = (what, cause)
+        self._of.lay_out_again()
+
+    def lacks(self, unreadable: int) -> None:
+        """Say that there may be something here all the same, when nothing is: so much of the answer is left out."""
+        if unreadable and not self._of.extent.here:
+            what = f"{plural(unreadable, 'part')} of the answer could not be read"
+            self.fail(what, "It has a form Octavo does not know. A newer Octavo may.")
+
+    def settled(self) -> None:
+        """There is an answer: nothing is waited for, nothing has failed."""
+        self._failure = None
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+
+    def lines(self) -> list[Content]:
+        """What stands where there are no items."""
+        query, here = self._of.query_text, self._of.extent.here
         if self._waiting is not None:
             return self._waiting.lines()
         if self._failure is not None:
-            lines = failed(*self._failure)
-        elif self.query_text and self.extent.here:
-            lines = filtered_out(self.extent.here, self.query_text)
-        else:
-            lines = nothing(self.empty, self.hint)
-        return self._wrapped(lines)
+            return self._wrapped(failed(*self._failure))
+        return self._wrapped(filtered_out(here, query) if query and here else nothing(self.empty, self.hint))
+
+    def foot(self) -> list[Content]:
+        """The lines that stay at the bottom while there are items."""
+        lines: list[Content] = []
+        extent = self._of.extent
+        if self._failure is not None:
+            said, keys = failed(*self._failure, shown=extent.here)
+            lines += [*shortened(self._wrapped([said]), _MOST_SAID), *self._wrapped([keys])]
+        if extent.is_partial and not self._of.query_text:
+            lines.append(extent.rest)
+        return lines
 
     def _wrapped(self, lines: list[Content]) -> list[Content]:
         # Beside a scroll bar there may be no cell left. Not to wrap for that would take the bar away, and bring it back.
-        width = self.scrollable_content_region.width
-        return wrapped(lines, max(1, width) if self.outer_size.width else 0)
+        width = self._of.scrollable_content_region.width
+        return wrapped(lines, max(1, width) if self._of.outer_size.width else 0)
 
 
 class Extent:

@@ -279,7 +279,7 @@ class Rows(Lines, Generic[T]):
     def show(self, items: Sequence[T], *, total: int | None = None, beyond: str = "") -> None:
         """Show `items` instead of what was shown. `total` says how many there are when these are not all; `beyond` says
         that where nobody counts them."""
-        self.settled()
+        self.state.settled()
         self._all, self.extent.total, self.extent.beyond = items, total, beyond
         self.ticks.leave(items)
         self._arrange()
@@ -290,7 +290,7 @@ class Rows(Lines, Generic[T]):
         counted = page.next is not None and (page.count or 0) > read
         more = page.next is not None and not counted
         self.show(items, total=page.count if counted else None, beyond=f"The first {read} loaded" if more else "")
-        self.lacks(page.unreadable)
+        self.state.lacks(page.unreadable)
 
     def apply_filter(self, query: str) -> None:
         self._arrange()

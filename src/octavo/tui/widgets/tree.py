@@ -145,7 +145,7 @@ class Tree(Lines):
 
     def show(self, roots: Sequence[Node], *, folded: Mapping[Hashable, bool] | None = None) -> None:
         """Show `roots` instead of what was shown. `folded` brings back what an earlier tree's `folds.by_hand` said."""
-        self.settled()
+        self.state.settled()
         self.outline, self._hits = Outline(roots), None
         if folded is not None:
             self.folds.by_hand = dict(folded)
