@@ -37,6 +37,10 @@ def test_every_kind_of_block_with_every_attribute_is_made() -> None:
     assert set(HAVE_TEXT) == {kind for kind, (_, holds) in rows.items() if holds.startswith("text")}
 
 
+def test_of_every_kind_that_has_children_it_is_said_what_it_is_in_a_diff() -> None:
+    assert set(model.ROLES) == set(CHILDREN)
+
+
 def test_every_kind_of_run_is_made() -> None:
     assert {kind: set(attrs) for kind, attrs in RUNS.items()} == {
         kind: _names(attrs) for kind, (_, attrs) in _rows("run").items()

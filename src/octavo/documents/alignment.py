@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from octavo.documents.blocks import kinds_with
 from octavo.documents.nodes import Node
 from octavo.documents.sequences import stretches
 
@@ -27,10 +28,7 @@ _COMPATIBLE = {
         ("embed", "paragraph"),
     )
 }
-_CONTAINERS = frozenset(
-    {"list", "hint", "tabs", "tab", "expandable", "table", "cards", "stepper", "step", "updates", "columns", "column"}
-    | {"quote", "if", "conflict", "footnotes"}
-)
+_OF_ANY_LENGTH = kinds_with("any length")
 _PICTURES = frozenset({"figure", "image"})
 _LONGEST_TEXT = 1500
 _MOST_COMPARED = 6000
@@ -62,7 +60,7 @@ def similarity(old: Node, new: Node) -> float:
         return 0.5 + 0.5 * text_similarity(ours, theirs)
     if not ours and not theirs:
         return 0.7 - penalty
-    if kind not in _CONTAINERS and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
+    if kind not in _OF_ANY_LENGTH and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
         return 0.0
     found = text_similarity(ours, theirs)
     if old.children and new.children:

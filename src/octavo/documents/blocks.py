@@ -84,11 +84,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """The attributes of a block or run that has none."""
 NO_MARKS: frozenset[str] = frozenset()
+
+Role = Literal["any length", "frame", "opened", "series", "part", "grid"]
+"""What a block that others stand in is where pages are compared:
+- any length: one of its kind may have changed into another however much longer;
+- frame: a reader looks into it, and what is in it may have been elsewhere;
+- opened: one that did not change, but holds a thread, is shown only around that;
+- series: it is seen by what is in it, and has no name of its own;
+- part: one of a series or grid, which is known again however short it is;
+- grid: rows of cells."""
+ROLES: Mapping[str, tuple[Role, ...]] = {
+    "list": ("any length", "frame", "opened", "series"),
+    "item": ("frame", "part"),
+    "task": ("frame", "part"),
+    "quote": ("any length", "frame", "opened"),
+    "table": ("any length", "grid"),
+    "row": ("part",),
+    "cards": ("any length", "grid"),
+    "card": ("part",),
+    "hint": ("any length", "frame", "opened"),
+    "tabs": ("any length", "frame", "opened", "series"),
+    "tab": ("any length", "frame", "opened", "part"),
+    "stepper": ("any length", "frame", "opened", "series"),
+    "step": ("any length", "frame", "opened", "part"),
+    "columns": ("any length", "frame", "opened", "series"),
+    "column": ("any length", "frame", "opened"),
+    "expandable": ("any length", "frame", "opened"),
+    "updates": ("any length", "frame", "opened", "series"),
+    "update": ("frame", "opened", "part"),
+    "if": ("any length", "frame"),
+    "else": ("frame",),
+    "conflict": ("any length",),
+    "footnotes": ("any length",),
+    **dict.fromkeys(("prompt", "figure", "openapi", "include", "integration", "side", "footnote", "unknown"), ()),
+    **dict.fromkeys(("api-method", "api-section", "api-parameter", "api-response"), ()),
+}
+"""Those of each kind of block that has children."""
 
 
 class Run(NamedTuple):
@@ -188,6 +224,11 @@ class Document(NamedTuple):
     def find(self, key: str) -> Block | None:
         """The block called `key`."""
         return next((block for block in self.walk() if block.key == key), None)
+
+
+def kinds_with(role: Role) -> frozenset[str]:
+    """The kinds of blocks that have a role."""
+    return frozenset(kind for kind, roles in ROLES.items() if role in roles)
 
 
 def words(runs: tuple[Run, ...]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from octavo.documents.alignment import align
-from octavo.documents.blocks import Block, Document, words
+from octavo.documents.blocks import Block, Document, kinds_with, words
 from octavo.documents.change_size import size_of
 from octavo.documents.changes import Cell, Cells, ColumnPair, Diff, Lines, Setting, Table, Words
 from octavo.documents.exchanges import exchanged
@@ -22,7 +22,7 @@ from octavo.documents.table_diff import column_pairs, column_settings, row_pairs
 from octavo.documents.word_diff import compare
 
 _EXACT = frozenset({"code", "math"})
-_TABLES = frozenset({"table", "cards"})
+_GRIDS = kinds_with("grid")
 _FALLBACKS = frozenset({"content-ref", "openapi"})
 """Blocks whose words are not shown where they can be."""
 _NO_CELL = Block("cell")
@@ -59,7 +59,7 @@ def _compared(old: Sequence[Node], new: Sequence[Node]) -> list[Step]:
 def change(old: Node, new: Node) -> Step:
     """What changed from one block to the other."""
     step = Step("changed", old, new, settings=changed_settings(old.block, new.block))
-    if new.kind in _TABLES and old.kind in _TABLES:
+    if new.kind in _GRIDS and old.kind in _GRIDS:
         columns = column_pairs(old.block, new.block)
         step.parts = Table(columns, ())
         step.rows = _rows(old, new, columns)

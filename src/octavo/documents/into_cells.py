@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from octavo.documents.alignment import align, text_similarity
-from octavo.documents.blocks import Block, words
+from octavo.documents.blocks import Block, kinds_with, words
 from octavo.documents.nodes import Node
 from octavo.documents.steps import Step
 
 Change = Callable[[Node, Node], Step]
 
-_GRIDS = frozenset({"table", "cards"})
+_GRIDS = kinds_with("grid")
 _TEXTS = frozenset({"paragraph", "heading"})
 _LONG_ENOUGH = 15
 _SHARE_KEPT = 0.5

@@ -6,11 +6,12 @@ from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
 
 from octavo.documents.alignment import similarity, text_similarity
+from octavo.documents.blocks import kinds_with
 from octavo.documents.nodes import Node
 from octavo.documents.restructuring import FRAMES, Change, close
 from octavo.documents.steps import Step
 
-_PARTS = frozenset({"item", "task", "tab", "step", "update", "row", "card"})
+_PARTS = kinds_with("part")
 """Those of a container are known again however short they are. Beside the same blocks as before, so is any word."""
 _LONG_ENOUGH = 25
 _LONG_ENOUGH_EDITED = 60

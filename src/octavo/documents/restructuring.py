@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from octavo.documents.alignment import align, similarity, text_similarity
-from octavo.documents.blocks import Block, Run, words
+from octavo.documents.blocks import Block, Run, kinds_with, words
 from octavo.documents.changes import Setting
 from octavo.documents.into_cells import made_into_cells
 from octavo.documents.nodes import Node
@@ -18,10 +18,7 @@ from octavo.documents.word_diff import compare
 
 Change = Callable[[Node, Node], Step]
 
-FRAMES = frozenset({"hint", "tabs", "tab", "stepper", "step", "columns", "column", "expandable", "updates", "update"})
-FRAMES |= {"quote", "list", "item", "task", "if", "else"}
-"""Kinds of containers that a reader looks into: what is in them may have been elsewhere."""
-_SERIES = frozenset({"tabs", "stepper", "columns", "updates", "list"})
+FRAMES, _SERIES = kinds_with("frame"), kinds_with("series")
 _LONG_ENOUGH = 15
 _SHARE_KEPT = 0.5
 _ITSELF = 0.7

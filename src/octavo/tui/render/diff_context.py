@@ -6,18 +6,16 @@ from bisect import bisect_right
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from octavo.documents.blocks import Block, words
+from octavo.documents.blocks import Block, kinds_with, words
 from octavo.tui.render.diff_units import DiffUnit, Unfolding, cut
 
 _CLIP = 3
 """Lines of a block that stands around a change: one that has not one line more is shown whole."""
 _READ = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
 """What tells where one is by a few of its lines."""
-_UNNAMED = frozenset(
-    {"list", "document", "columns", "column", "tabs", "stepper", "updates", "figure", "item", "task", "footnotes"}
-)
-PLAIN_FRAMES = frozenset({"list", "columns", "tabs", "stepper", "updates", "item", "task"})
+PLAIN_FRAMES = kinds_with("series") | {"item", "task"}
 """Containers that are seen by what is in them, when they come or go around it."""
+_UNNAMED = PLAIN_FRAMES | {"document", "column", "figure", "footnotes"}
 _NAMES = {"expandable": "expandable section", "openapi": "interface", "quote": "quotation"}
 _PARTS = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab", "updates": "update"}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from octavo.documents.blocks import Block, Document, words
+from octavo.documents.blocks import Block, Document, kinds_with, words
 from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved, Removed, Restructured, Same, Size
 from octavo.documents.source_diff import Hunk
 from octavo.tui.render.block_slices import is_long
@@ -19,10 +19,7 @@ from octavo.tui.render.thread_lines import ThreadLine
 _MOST_EXCHANGED = 8
 _NEAR = 5
 """Lines between blocks that move together: blank ones, and tags of what they stand in."""
-_OPENED = frozenset(
-    {"list", "hint", "tabs", "tab", "stepper", "step", "expandable", "quote", "columns", "column", "updates", "update"}
-)
-"""What did not change, but holds a thread, is shown only around that."""
+_OPENED = kinds_with("opened")
 
 
 def changes(
