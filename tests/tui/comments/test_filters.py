@@ -8,8 +8,9 @@ from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Target, TargetNode, TargetPage
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
-from octavo.tui.comments.filters import ORDERS, Thread, belongs, narrowed, offered, words_of
-from octavo.tui.comments.people import mention, mention_of
+from octavo.data.comment_words import mention_of, words_of
+from octavo.tui.comments.filters import ORDERS, Thread, belongs, narrowed, offered
+from octavo.tui.comments.people import mention
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ADA, TOM = User(id="ada", display_name="Ada"), User(id="tom", display_name="Tom")

@@ -11,8 +11,9 @@ from octavo.api import change_requests, organizations, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef
+from octavo.data.merge_rules import MergeCandidate, MergeRules, inherits, rules_for
 from octavo.server.app import Platform
-from octavo.tui.review.merge_rules import MergeCandidate, MergeRules, facts, inherits, rules_for
+from octavo.tui.review.merge_rule_facts import facts
 from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask, Clock, Refusal, small_world
 from tests.server.writing import ACME, Desk, insert, update

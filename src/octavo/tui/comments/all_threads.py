@@ -14,6 +14,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.data.comment_words import words_of
 from octavo.tui.comments import bulk_actions, filters
 from octavo.tui.comments.filters import Thread, ThreadFilter
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
@@ -224,7 +225,7 @@ class CommentsScreen(ListView[Thread]):
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
-        words = Content(filters.words_of(comment.body.text))
+        words = Content(words_of(comment.body.text))
         if self.order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
         age = self.shell.workspace.on_its_way(comment.id) or short_age(comment.posted_at)

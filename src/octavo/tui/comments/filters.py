@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 from octavo.api.comments import Comment
 from octavo.api.places import Discussion
-from octavo.tui.comments.people import mention_of
+from octavo.data.comment_words import names
 from octavo.tui.widgets.wording import short_age
 
-_MARKED = re.compile(r"(\*{1,2}|`)(?=\S)([^*`\n]{1,300})(?<=\S)\1")
-_QUOTE = re.compile(r"^\s*(?:> ?)+")
-_LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -125,26 +121,6 @@ def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
     return {
         place: f"{len(each)} · oldest {short_age(min(one.posted_at for one in each))}" for place, each in there.items()
     }
-
-
-def names(markdown: str, me: str) -> bool:
-    """Whether a text names somebody, as the composer writes it: a link to the person."""
-    return bool(me) and mention_of(me) in markdown
-
-
-def words_of(markdown: str) -> str:
-    """The words of a comment as a list shows them: in one line, links without their addresses, no marks of emphasis and
-    quotation, and dots where lines of code end."""
-    said: list[str] = []
-    in_code = goes_on = False
-    for row in markdown.split("\n"):
-        words = _QUOTE.sub("", row).strip()
-        if words.startswith(("```", "~~~")):
-            in_code, goes_on = not in_code, False
-        elif words:
-            said += ["·", words] if goes_on else [words]
-            goes_on = in_code
-    return " ".join(_MARKED.sub(r"\2", _LINK.sub(r"\1", " ".join(said))).split())
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from octavo.api import comments
 from octavo.api.errors import ApiError
 from octavo.api.organizations import ListMembers
 from octavo.api.places import Discussion, OrganizationRef
 from octavo.api.users import User
+from octavo.data.comment_words import mention_of
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -57,11 +57,6 @@ class People:
 def mention(user: User) -> str:
     """What names somebody in markdown: a link to the person, which the platform makes a reference to a user of."""
     return f"[@{user.name.translate(_SPECIAL)}{mention_of(user.id)}"
-
-
-def mention_of(person: str) -> str:
-    """What a mention of a person ends with."""
-    return f"](/users/{quote(person, safe=':@.+')})"
 
 
 class MentionText:

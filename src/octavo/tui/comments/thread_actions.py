@@ -11,10 +11,10 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.data.comment_words import words_of
 from octavo.data.entry import OriginalComment
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import fenced
-from octavo.tui.comments.filters import words_of
 from octavo.tui.render.quotes import excerpt_of, quoted
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import not_allowed_with

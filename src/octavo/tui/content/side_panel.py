@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from octavo.api.comments import Comment
 from octavo.api.content import Page
+from octavo.data.comment_words import words_of
 from octavo.documents.blocks import Document, Heading
-from octavo.tui.comments.filters import words_of
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.row_list import Row, Rows
 from octavo.tui.widgets.wording import long_age, short_age

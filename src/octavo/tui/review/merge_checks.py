@@ -18,7 +18,8 @@ from octavo.api.reviews import Review
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.tui.review import merge_effects, merge_rules
+from octavo.data.merge_rules import MergeCandidate, asks_currency, inherits, rules_for
+from octavo.tui.review import merge_effects, merge_rule_facts
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.fact_list import Fact
@@ -107,12 +108,12 @@ async def _rules(
 ) -> tuple[list[Fact], bool]:
     """How the rules stand, and whether one asks that it is up to date."""
     organization: Organization | None = None
-    if merge_rules.inherits(space) and space.organization is not None:
+    if inherits(space) and space.organization is not None:
         try:
             organization = await live.fetch(organizations.Get(at=OrganizationRef(organization_id=space.organization)))
         except ApiError:
             organization = None
-    rules = merge_rules.rules_for(space, organization)
+    rules = rules_for(space, organization)
     names = {review.reviewer.id: review.reviewer.name for review in given}
     if change_request.created_by is not None:
         names[change_request.created_by.id] = change_request.created_by.name
@@ -122,8 +123,8 @@ async def _rules(
         except (ApiError, ValueError):
             continue  # its id has to do
     me = live.outbox.me.id if live.outbox.me is not None else None
-    facts = merge_rules.facts(rules, merge_rules.MergeCandidate(change_request, given, me, names))
-    return list(facts), merge_rules.asks_currency(rules, me)
+    facts = merge_rule_facts.facts(rules, MergeCandidate(change_request, given, me, names))
+    return list(facts), asks_currency(rules, me)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
+from octavo.data.comment_words import words_of
 from octavo.data.live import Snapshot
-from octavo.tui.comments.filters import words_of
 from octavo.tui.review.merge_checks import name, sign
 from octavo.tui.review.status_summary import Fact, RequestStatus
 from octavo.tui.widgets.changing_text import ChangingText

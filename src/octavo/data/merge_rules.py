@@ -5,7 +5,7 @@ The server is the judge: what is found here is said, and never sent or left out 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from octavo.api.organizations import Organization
 from octavo.api.reviews import Review
 from octavo.api.safety import line
 from octavo.api.spaces import Space
-from octavo.tui.widgets.fact_list import Fact
 
 _UNDECIDED = {
     "custom": "an expression, which only the server can work out",
@@ -121,10 +120,15 @@ class MergeCandidate:
         return _joined([self.names.get(user, line(user)) for user in users])
 
 
+def bypasses(rules: MergeRules, me: str | None) -> bool:
+    """Whether the rules do not bind `me`."""
+    return any(rule.get("rule") == "allow_bypass" and me in _users(rule) for rule in rules.rules)
+
+
 def asks_currency(rules: MergeRules, me: str | None) -> bool:
     """Whether what the primary content has moved on from may not be merged by `me`."""
-    binds = not any(rule.get("rule") == "allow_bypass" and me in _users(rule) for rule in rules.rules)
-    return binds and any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
+    asks = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
+    return asks and not bypasses(rules, me)
 
 
 _KNOWN = frozenset(
@@ -141,35 +145,6 @@ _KNOWN = frozenset(
         "allow_bypass",
     }
 )
-
-
-def facts(rules: MergeRules, case: MergeCandidate) -> Iterator[Fact]:
-    """How the rules stand: in a line, then one for each that is not met or cannot be told."""
-    if not rules.is_known:
-        yield Fact("care", "merge rules", "not known: the server decides")
-        return
-    asked = [rule for rule in rules.rules if rule.get("rule") != "allow_bypass"]
-    if not asked:
-        yield Fact("ok", "merge rules", "none")
-        return
-    bypass = any(rule.get("rule") == "allow_bypass" and case.me in _users(rule) for rule in rules.rules)
-    lacking = [(rule, said) for rule in asked if (said := case.lacks(rule))]
-    unsure = [(rule, said) for rule in asked if not case.lacks(rule) and (said := case.unsure(rule))]
-    met = len(asked) - len(lacking) - len(unsure)
-    said = f"{met} of {len(asked)} met, of the {rules.of}"
-    if bypass and (lacking or unsure):
-        said += ": they do not bind you"
-    mark: Literal["ok", "care", "bad"] = "ok" if met == len(asked) else "bad" if lacking and not bypass else "care"
-    yield Fact(mark, "merge rules", said)
-    for rule, why in lacking:
-        yield Fact("care" if bypass else "bad", "", _with_message(rule, why))
-    for rule, why in unsure:
-        yield Fact("care", "", _with_message(rule, why))
-
-
-def _with_message(rule: Mapping[str, Any], why: str) -> str:
-    message = rule.get("message")
-    return f"{why} · {line(message)}" if isinstance(message, str) and message.strip() else why
 
 
 def _joined(names: Sequence[str]) -> str:
