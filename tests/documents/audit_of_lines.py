@@ -34,6 +34,25 @@ _RAW = re.compile(
     r"|\{#[\w-]+\}",
     re.IGNORECASE,
 )
+PLATFORM_TAGS = frozenset(
+    {
+        "hint",
+        "tabs",
+        "tab",
+        "stepper",
+        "step",
+        "columns",
+        "column",
+        "updates",
+        "update",
+        "prompt",
+        "code",
+        "content-ref",
+    }
+    | {"page-ref", "embed", "file", "include", "if", "openapi", "openapi-operation", "openapi-schemas"}
+    | {"openapi-webhook", "swagger", "swagger-description", "swagger-parameter", "swagger-response", "api-method"}
+)
+"""The tags that the platform has. What stands in others is shown in a box with their name."""
 _SHORT_NAME = re.compile(r"(?<![\w:/]):[a-z][a-z0-9_+-]*[a-z0-9]:(?![\w:/])")
 _NOTE = re.compile(r"[⁰¹²³⁴-⁹]+|\[[^\]]*\]")
 _INK = re.compile(r"[^\s─│╭╮╰╯]")
@@ -127,9 +146,12 @@ def _unsteady(lines: Iterable[Line]) -> Iterator[Fault]:
 
 
 def _unknown_blocks(lines: Iterable[Line]) -> Iterator[Fault]:
+    """Boxes of blocks that nobody knows, where the platform does, and where nothing says whose box it is."""
     for line in lines:
         if any(piece.furniture and piece.text == "unknown block" for piece in line.pieces):
-            yield Fault(_at(line), f"unknown block: {line.text.partition(' ──')[0].strip(' ╭╮─')}")
+            name = line.text.partition("unknown block")[0].strip(" ╭╮─")
+            if not name or name in PLATFORM_TAGS:
+                yield Fault(_at(line), f"unknown block: {name or 'without a name'}")
 
 
 def _cut(lines: Iterable[Line], look: Styles, movable: Iterable[Block], when: str) -> Iterator[Fault]:

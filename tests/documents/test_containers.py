@@ -168,6 +168,14 @@ CASES = {
         "{'content': 'graph TB\\n A(\"x\") --> B[\"y\"]\\n\\n %% note'}]"
         ' \'graph TB\\n A("x") --> B["y"]\\n\\n %% note\'\nparagraph after',
     ),
+    "expandable as a tag": (
+        '{% expandable title="More of it" %}\n| a |\n|---|\n| b |\n{% endexpandable %}\nafter',
+        "expandable More of it\n  table\n    row\n      cell b\nparagraph after",
+    ),
+    "open expandable as a tag": (
+        '{% expandable expanded="true" title="More" %}\n\nx\n\n{% endexpandable %}',
+        "expandable [open=True] More\n  paragraph x",
+    ),
     "unknown tag": (
         '{% frob b a="1" %}\nx\n{% endfrob %}',
         "unknown [name=frob arguments={'a': '1', '': 'b'}]\n  paragraph x",

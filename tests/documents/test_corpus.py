@@ -17,6 +17,7 @@ import pytest
 
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
+from tests.documents import audit_of_lines
 from tests.documents.audit import misplaced, tree_text
 from tests.documents.checker import check, check_all, faults
 from tests.documents.independent_reader import lost
@@ -46,12 +47,24 @@ def test_the_audit_sees_what_is_lost_and_out_of_place() -> None:
     assert [each.rpartition(" lines ")[2].split()[0] for each in said] == ["1-1", "1-1", "1-1"]
 
 
-def test_the_checker_sees_emoji_and_blocks_nobody_knows() -> None:
-    page = "# T\n\n:no_such_sign: here\n\n{% nobody %}\nIn it\n{% endnobody %}\n"
-    assert [fault.what for fault in faults(page, widths=(80,))] == [
-        "unknown emoji :no_such_sign:",
-        "unknown block: nobody",
+def test_the_checker_sees_emoji_nobody_knows() -> None:
+    assert [fault.what for fault in faults("# T\n\n:no_such_sign: here\n", widths=(80,))] == [
+        "unknown emoji :no_such_sign:"
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("nobody", []), ("hint", ["unknown block: hint"]), ("  ", ["unknown block: without a name"])],
+)
+def test_the_checker_takes_boxes_of_tags_that_the_platform_has_or_that_have_no_name_for_faults(
+    name: str, said: list[str]
+) -> None:
+    document = parse("{% nobody %}\nIn it\n{% endnobody %}\n")
+    (box,) = document.blocks
+    assert box.kind == "unknown"
+    found = audit_of_lines.faults(document._replace(blocks=(box._replace(attrs={"name": name}),)), (80,))
+    assert sorted({fault.what for fault in found}) == said
 
 
 @needs_corpus

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from octavo.documents.anchors import slug
+from octavo.documents.blocks import Run
 from octavo.documents.tags import Tag
 from octavo.documents.tree import Draft, Tree
 
@@ -96,6 +97,13 @@ def _column(tag: Tag) -> Draft:
 
 def _updates(tag: Tag) -> Draft:
     return Draft("updates", {"format": tag.arguments.get("format", "full")})
+
+
+def _expandable(tag: Tag) -> Draft:
+    """What `<details>` is, as people write it who take the platform to have a tag for it."""
+    title = tag.arguments.get("title", "")
+    attrs = {"open": is_open} if (is_open := any(_flags(tag, open="open", expanded="expanded").values())) else {}
+    return Draft("expandable", attrs, runs=(Run(title),) if title else ())
 
 
 def _update(tag: Tag) -> Draft:
@@ -217,6 +225,7 @@ _MAKERS: dict[str, Callable[[Tag], Draft]] = {
     "column": _column,
     "updates": _updates,
     "update": _update,
+    "expandable": _expandable,
     "prompt": _prompt,
     "code": _code,
     "content-ref": _content_ref,
