@@ -160,7 +160,6 @@ LARGER = {
     "CommentsScreen": 69,
     "ConflictsScreen": 67,
     "DiffView": 75,
-    "Octavo": 65,
     "OwnConflictsScreen": 67,
     "PageView": 73,
     "ThreeWay": 67,

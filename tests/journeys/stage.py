@@ -193,12 +193,12 @@ class Run:
 
     def _busy(self) -> bool:
         if not self.app.has_session:
-            return self.app.busy
+            return bool(self.app.tasks)
         session, gate = self.app.session, self._gate
         held_back = gate.waiting if gate is not None else 0
         if gate is not None and gate.under_way:
             return True
-        if not held_back and (self.app.busy or session.live._tasks):
+        if not held_back and (self.app.tasks or session.live._tasks):
             return True
         if not held_back and any(not worker.is_finished for worker in self.app.workers):
             return True

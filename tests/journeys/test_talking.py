@@ -301,9 +301,9 @@ async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_ap
         run.gate.shut(comments.Update)
         done: list[object] = []
         resolve = comments.Update(at=at, comment_id=thread.id, resolved=True)
-        run.app.write("resolve the thread", resolve, then=done.append)
+        run.app.writes.write("resolve the thread", resolve, then=done.append)
         words = comments.Create(at=at, body=Markdown(markdown="On my way out"))
-        run.app.queue(Queued(words, "comment"), said="Comment written.")
+        run.app.writes.queue(Queued(words, "comment"), said="Comment written.")
         opened = asyncio.create_task(open_at_end(run))
         await run.app.action_quit()
     await opened

@@ -13,9 +13,9 @@ from textual.screen import Screen
 from textual.signal import Signal
 
 from octavo.api.errors import ApiError
-from octavo.api.operation import Operation
 from octavo.settings import Settings
 from octavo.tui.app import routes
+from octavo.tui.app.background_tasks import BackgroundTasks
 from octavo.tui.app.first_screen import HeldBack
 from octavo.tui.app.preloading import AFTER, warm_up
 from octavo.tui.app.teardown import Teardown
@@ -25,7 +25,7 @@ from octavo.tui.shell.routes import Route, ToSearch
 from octavo.tui.shell.session import Session, SignInMethods
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import Workspace
-from octavo.tui.shell.write_queue import Queued, WriteQueue
+from octavo.tui.shell.write_queue import WriteQueue
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from octavo.first_picture import FirstPicture
     from octavo.tui.app.kept_picture import KeptPicture
     from octavo.tui.shell.shell import Suggestions
+    from octavo.tui.widgets.theme_picker import ThemePicker
 
 
 def _has_session(app: Octavo, _: object) -> bool:
@@ -68,13 +69,37 @@ def _refresh(app: Octavo, _: object) -> None:
         view.ask_again()
 
 
+def _refresh_all(app: Octavo, _: object) -> None:
+    following = [each.following for each in app.screens if isinstance(each, View)]
+    ops = dict.fromkeys((*app.workspace.ops, *(op for each in following for op in each.ops())))
+    for op in ops:
+        app.background(app.session.live.refresh(op))
+    app.say(f"Asked again for everything that is on show in any view: {plural(len(ops), 'question')}.")
+
+
+def _search(app: Octavo, _: object) -> None:
+    app.workspace.with_organization(lambda _: app.go(ToSearch()))
+
+
+def _show_activity(app: Octavo, _: object) -> None:
+    from octavo.tui.app.activity import ActivityScreen
+
+    app.push_screen(ActivityScreen())
+
+
+def _go_up_or_quit(app: Octavo, _: object) -> None:
+    from octavo.tui.app.quitting import quit_or_up
+
+    quit_or_up(app)
+
+
 ANYWHERE: Commands[Octavo] = Commands(
     "app",
     (
         Command("help", "question_mark", "Help", "Help for what has focus", run=lambda app, _: app.show_help(), key_display="?"),
         Command("palette", "colon,ctrl+p", "Commands", "Every command, with its key",
                 run=lambda app, _: app.show_palette(), there=_has_session, key_display=":", shown=False),
-        Command("search", "s,ctrl+k", "Search", "Search pages, change requests and spaces", run=lambda app, _: app.search(), there=_has_session),
+        Command("search", "s,ctrl+k", "Search", "Search pages, change requests and spaces", run=_search, there=_has_session),
         Command("home", "1", "Home", "Organizations, and what waits in them",
                 run=lambda app, _: app.show_view("home"), there=_has_session, id="view.home", shown=False),
         Command("content", "2", "Content", "Spaces and their pages",
@@ -86,19 +111,19 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("refresh", "r", "Refresh", "Ask the server again for what is on show",
                 run=_refresh, there=_has_session, id="view.refresh", shown=False),
         Command("refresh_all", "R", "Refresh all", "Ask the server again for what is on show in any view",
-                run=lambda app, _: app.ask_again_everywhere(), there=_has_session, id="view.refresh_all", shown=False),
+                run=_refresh_all, there=_has_session, id="view.refresh_all", shown=False),
         Command("info", "i", "Info", "Ids, people, dates and rights of what the cursor is on, and why keys are dim",
                 run=_show_info, why_not=_why_no_info, there=_has_session, id="view.info", shown=False),
         Command("undo", "u", "Undo", "Take back the last write, or stop it while it waits",
                 run=lambda app, _: app.undo(), there=_has_session, id="write.undo", shown=False),
-        Command("theme", "f2", "Theme", "Choose the colours; what the cursor is on is tried on", run=lambda app, _: app.choose_theme(), shown=False),
+        Command("theme", "f2", "Theme", "Choose the colours; what the cursor is on is tried on", run=lambda app, _: app.theme_picker.choose(), shown=False),
         Command("activity", "exclamation_mark", "Activity", "Requests, errors and writes that wait",
-                run=lambda app, _: app.show_activity(), there=_has_session, key_display="!", shown=False),
+                run=_show_activity, there=_has_session, key_display="!", shown=False),
         Command("go_back", "backspace,less_than_sign", "Back", "Back to where I was, over all views", run=lambda app, _: app.trail.travel(-1),
                 why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
         Command("forward", "greater_than_sign", "Forward", "Forward again", run=lambda app, _: app.trail.travel(1),
                 why_not=lambda app, _: app.trail.why_not(1), there=_has_session, id="view.forward", key_display=">", shown=False),
-        Command("back", "q", "Back or quit", "Go back to the list one came from; at the top of a view: quit", run=lambda app, _: app.go_up_or_quit(), shown=False),
+        Command("back", "q", "Back or quit", "Go back to the list one came from; at the top of a view: quit", run=_go_up_or_quit, shown=False),
         Command("quit", "ctrl+q", "Quit", "Quit from anywhere", run=lambda app, _: app.action_quit(), shown=False, priority=True),
         Command("suspend", "ctrl+z", "Suspend", "Suspend to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
     ),
@@ -154,8 +179,10 @@ class Octavo(Explained, HeldBack[int], TypedAhead[int]):
         self._quitting = False
         self.picture = picture
         self.picturing: KeptPicture | None = None
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._wear_first(settings, session)
+        self.tasks = BackgroundTasks(self._failed)
+        for theme in themes():
+            self.register_theme(theme)
+        self.theme = self._first_theme()
         self.stylesheet = internals.OnceParsed(variables=self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
@@ -191,19 +218,14 @@ class Octavo(Explained, HeldBack[int], TypedAhead[int]):
         self.trail.clear()
         if self._session is not None:
             await self.writes.deliver()
-            await self._end_work()
+            workers = tuple(self.workers)
+            self.workers.cancel_all()
+            await self.tasks.end()
+            await asyncio.gather(*(worker.wait() for worker in workers), return_exceptions=True)
             old, self._session = self._session, None
             await old.live.close()
             await old.outbox.close()
             await old.close()
-
-    async def _end_work(self) -> None:
-        """Stop all that still works with the session, and wait until it has."""
-        workers, tasks = tuple(self.workers), self._tasks - {asyncio.current_task()}
-        self.workers.cancel_all()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*(worker.wait() for worker in workers), *tasks, return_exceptions=True)
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
@@ -288,49 +310,18 @@ class Octavo(Explained, HeldBack[int], TypedAhead[int]):
 
     def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run `work` to its end whatever screen is shown. An error that is not an ApiError is a bug, and seen."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
+        return self.tasks.start(work)
 
     @property
     def ending(self) -> bool:
         """Whether the app was told to end: what is on the screen is being taken down."""
         return internals.is_ending(self)
 
-    @property
-    def busy(self) -> bool:
-        """Whether something that was given to `background` is not done."""
-        return bool(self._tasks)
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if task.cancelled() or (error := task.exception()) is None:
-            return
+    def _failed(self, error: BaseException) -> None:
         if isinstance(error, ApiError):
             self.say(str(error), tone="failed")
         else:
             internals.end_with(self, error)  # type: ignore[arg-type]  # what the loop keeps is an Exception
-
-    def queue(self, *writes: Queued, said: str) -> None:
-        """Give comment writes to the outbox: on disk before `said` is said, sent after the time for undo."""
-        self.writes.queue(writes, said)
-
-    def write(
-        self,
-        doing: str,
-        op: Operation[Any],
-        *edits: tuple[Operation[Any], Callable[[Any], Any]],
-        said: str = "",
-        then: Callable[[Any], None] | None = None,
-        otherwise: str = "",
-        final: str = "",
-    ) -> None:
-        """Send a write now, with its `edits` shown at once and taken back with a sentence when it is refused.
-
-        `otherwise` is what that sentence ends with; `final` says why `u` does not take it back.
-        """
-        self.writes.write(doing, op, *edits, said=said, then=then, otherwise=otherwise, final=final)
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
         """Tell the person what happened, where it hides nothing they look at. Never markup."""
@@ -354,15 +345,6 @@ class Octavo(Explained, HeldBack[int], TypedAhead[int]):
         if self._session is not None:
             self.writes.undo()
 
-    def ask_again_everywhere(self) -> None:
-        if self._session is None:
-            return
-        following = [each.following for each in self.screens if isinstance(each, View)]
-        ops = dict.fromkeys((*self.workspace.ops, *(op for each in following for op in each.ops())))
-        for op in ops:
-            self.background(self._session.live.refresh(op))
-        self.say(f"Asked again for everything that is on show in any view: {plural(len(ops), 'question')}.")
-
     def show_view(self, view: str) -> None:
         """Show another view; the one on show as it is at its top."""
         if self._session is None:
@@ -382,48 +364,36 @@ class Octavo(Explained, HeldBack[int], TypedAhead[int]):
 
     def show_palette(self) -> None:
         from octavo.tui.widgets.command_palette import PaletteScreen
-        from octavo.tui.widgets.theme_picker import ThemePicker
 
-        self.push_screen(PaletteScreen(self.screen, ThemePicker(self, self.remember_theme)))
-
-    def search(self) -> None:
-        self.workspace.with_organization(lambda _: self.go(ToSearch()))
-
-    def show_activity(self) -> None:
-        from octavo.tui.app.activity import ActivityScreen
-
-        if self._session is not None:
-            self.push_screen(ActivityScreen())
+        self.push_screen(PaletteScreen(self.screen, self.theme_picker))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Off: it would write a file wherever a caller says (T5)."""
 
     # Themes
 
-    def _wear_first(self, settings: Settings, session: Session | None) -> None:
-        """Wear the theme of the settings, else the one chosen last, else what the terminal says of its ground."""
-        for theme in themes():
-            self.register_theme(theme)
-        last = session.state.recall("theme") if session else None
-        wanted = (settings.theme, str(last or ""))
-        ground = "light" if settings.light_ground else "dark"
-        self.theme = next((name for name in wanted if name in self.available_themes), ground)
+    def _first_theme(self) -> str:
+        """That of the settings, else the one chosen last, else what the terminal says of its ground."""
+        last = self._session.state.recall("theme") if self._session is not None else None
+        ground = "light" if self.settings.light_ground else "dark"
+        return next((name for name in (self.settings.theme, str(last or "")) if name in self.available_themes), ground)
+
+    @property
+    def theme_picker(self) -> ThemePicker:
+        """What tries themes on. One that is kept is worn at the next start too."""
+        from octavo.tui.widgets.theme_picker import ThemePicker
+
+        def remember(name: str) -> None:
+            if self._session is not None:
+                self._session.state.remember("theme", name)
+
+        return ThemePicker(self, remember)
 
     def validate_theme(self, name: str) -> str:
         """Give a theme of others our tokens before it is worn: without them no style could be read."""
         if name not in palettes():
             self.register_theme(adopted(self.available_themes[name]))
         return name
-
-    def choose_theme(self) -> None:
-        from octavo.tui.widgets.theme_picker import ThemePicker
-
-        ThemePicker(self, self.remember_theme).choose()
-
-    def remember_theme(self, name: str) -> None:
-        """Wear it at the next start too."""
-        if self._session is not None:
-            self._session.state.remember("theme", name)
 
     # Endings
 
@@ -434,11 +404,6 @@ class Octavo(Explained, HeldBack[int], TypedAhead[int]):
 
     def is_screen_installed(self, screen: Screen[Any] | str) -> bool:
         return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.trail.holds(screen))
-
-    def go_up_or_quit(self) -> None:
-        from octavo.tui.app.quitting import quit_or_up
-
-        quit_or_up(self)
 
     async def action_quit(self) -> None:
         self._keep_picture()

@@ -79,7 +79,7 @@ def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> Non
         for each in several.threads
     ]
     done = f"{plural(len(several.threads), 'thread')} {'reopened' if opens else 'resolved'}"
-    app.queue(*writes, said=f"{done}{several.others}")
+    app.writes.queue(*writes, said=f"{done}{several.others}")
     then()
 
 
@@ -104,7 +104,7 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             if resolves and each.comment.is_open:
                 writes.append(Queued(comments.Update(**where, resolved=True), "resolve the thread", about=about))
         done = f"Reply written to {plural(len(threads), 'thread')}" + (", which are resolved" if resolves else "")
-        app.queue(*writes, said=f"{done}{several.others}")
+        app.writes.queue(*writes, said=f"{done}{several.others}")
         then()
 
     title = f"Reply to {plural(len(threads), 'thread')}" + (", then resolve" if resolves else "")
@@ -131,7 +131,7 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
         ]
         to = f"{'from' if takes_back else 'to'} {plural(len(writes), 'thread')}"
         done = f"{emoji(code)} taken back {to}" if takes_back else f"Reacted with {emoji(code)} {to}"
-        app.queue(*writes, said=f"{done}{several.others}")
+        app.writes.queue(*writes, said=f"{done}{several.others}")
         then()
 
     thread_actions.pick_reaction(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)

@@ -108,9 +108,9 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
         return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
     if comment.is_open:
-        app.queue(Queued(op, "resolve the thread", about=name(comment)), said="Thread resolved")
+        app.writes.queue(Queued(op, "resolve the thread", about=name(comment)), said="Thread resolved")
     else:
-        app.queue(Queued(op, "reopen the thread", about=name(comment)), said="Thread reopened")
+        app.writes.queue(Queued(op, "reopen the thread", about=name(comment)), said="Thread reopened")
 
 
 def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
@@ -124,7 +124,7 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "take the reaction back" if mine else "react"
     said = f"{emoji(chosen)} taken back" if mine else f"Reacted with {emoji(chosen)}"
-    app.queue(Queued(op, doing, about=name(comment)), said=said)
+    app.writes.queue(Queued(op, doing, about=name(comment)), said=said)
 
 
 def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
@@ -221,7 +221,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.queue(Queued(op, f"delete the {kind}", about=name(comment)), said=f"{kind.capitalize()} deleted")
+            app.writes.queue(Queued(op, f"delete the {kind}", about=name(comment)), said=f"{kind.capitalize()} deleted")
 
     said = f"“{excerpt_of(words_of(what.body.text))}”"
     app.push_screen(
@@ -246,7 +246,7 @@ def _compose(
     source: str = "",
 ) -> None:
     def written(text: str) -> None:
-        app.queue(Queued(send(text), doing, place, basis, about), *after, said=said)
+        app.writes.queue(Queued(send(text), doing, place, basis, about), *after, said=said)
 
     def hold(text: str) -> None:
         app.writes.hold(Queued(send(text), doing, place, basis, about))

@@ -77,7 +77,7 @@ def _archive(app: Shell, request: RequestAtHand) -> None:
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.write(f"{verb.lower()} #{change_request.number}", op, said=f"{done} #{change_request.number}")
+            app.writes.write(f"{verb.lower()} #{change_request.number}", op, said=f"{done} #{change_request.number}")
 
     said = (
         "It comes back to the list of open ones."
@@ -140,7 +140,7 @@ def _send_description(
         for draft in drafts:
             draft.drop()
 
-    app.write(
+    app.writes.write(
         f"save the description of {name}" if "description" in given else f"rename {name}",
         change_requests.Update(at=at, **given),
         (change_requests.Get(at=at), lambda known: known.model_copy(update=given)),

@@ -75,7 +75,7 @@ def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[
 
 
 def _withdraw(app: Shell, request: RequestAtHand, user_id: str, name: str) -> None:
-    app.write(
+    app.writes.write(
         f"take back the request to {name}",
         reviews.Withdraw(at=request.at, user_id=user_id),
         said=f"{name} is not asked any more",

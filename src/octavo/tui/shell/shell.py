@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from octavo.tui.shell.host import Host
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment, Reply
-    from octavo.api.operation import Operation
     from octavo.api.places import Discussion
     from octavo.tui.shell.navigation_history import NavigationHistory
     from octavo.tui.shell.workspace import Workspace
-    from octavo.tui.shell.write_queue import Queued, WriteQueue
+    from octavo.tui.shell.write_queue import WriteQueue
 
 
 class Suggestions(Protocol):
@@ -36,21 +34,6 @@ class Shell(Host, Protocol):
     @property
     def suggestions(self) -> Suggestions:
         """What becomes of suggested wordings."""
-
-    def queue(self, *writes: Queued, said: str) -> None:
-        """Give comment writes to the outbox: on disk before `said` is said, sent after the time for undo."""
-
-    def write(
-        self,
-        doing: str,
-        op: Operation[Any],
-        *edits: tuple[Operation[Any], Callable[[Any], Any]],
-        said: str = "",
-        then: Callable[[Any], None] | None = None,
-        otherwise: str = "",
-        final: str = "",
-    ) -> None:
-        """Send a write now, with its `edits` shown at once and taken back with a sentence when it is refused."""
 
     def undo(self) -> None:
         """Take back the last write, or stop it while it waits."""

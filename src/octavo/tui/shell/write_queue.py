@@ -60,8 +60,8 @@ class WriteQueue:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def queue(self, writes: Sequence[Queued], said: str) -> None:
-        """Put `writes` on disk, then say so; they are sent when the time to undo is over."""
+    def queue(self, *writes: Queued, said: str) -> None:
+        """Put comment writes on disk, then say so; they are sent when the time to undo is over."""
         self._begin(self._add(writes, said))
 
     async def _add(self, writes: Sequence[Queued], said: str) -> None:
@@ -135,12 +135,15 @@ class WriteQueue:
         doing: str,
         op: Operation[Any],
         *edits: tuple[Operation[Any], Callable[[Any], Any]],
-        said: str,
-        then: Callable[[Any], None] | None,
-        otherwise: str,
-        final: str,
+        said: str = "",
+        then: Callable[[Any], None] | None = None,
+        otherwise: str = "",
+        final: str = "",
     ) -> None:
-        """Send a write now. When it is refused its `edits` are taken back with a sentence."""
+        """Send a write now, with its `edits` shown at once and taken back with a sentence when it is refused.
+
+        `otherwise` is what that sentence ends with; `final` says why `u` does not take it back.
+        """
         self._begin(self._send(doing, op, *edits, said=said, then=then, otherwise=otherwise, final=final))
 
     async def _send(
