@@ -1,0 +1,572 @@
+"""What needs a person: a pure function from all that is known to rows, the most urgent first.
+
+    inbox = inbox_of(Known(me=mia, spaces=..., change_requests=..., reviews=...))
+    for row in inbox.rows: ...                 # why, what, where, since when
+    inbox.unknown.words                        # "reviews of 12 change requests are not read yet"
+
+The interface has no notifications, so each row follows from answers, and nothing is claimed that none of them says: what
+was not read makes no row, and is counted. One thing is one row. What only the person did asks nothing of them.
+
+The interface does not say who wrote a page: neither pages nor revisions have an author (4.9, 4.10). So of the threads on
+pages one wrote only those in one's own change requests are known. Nor does any list say whether a change request
+conflicts: it takes the pages of both sides, which a review reads. Here it is said that it is outdated, which every
+conflict begins with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment, CreateReply, Message, Reply, Update
+from octavo.api.organizations import Organization
+from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.api.reviews import RequestedReviewer, Review
+from octavo.api.safety import line
+from octavo.api.spaces import Space
+from octavo.api.users import User
+from octavo.data.comment_words import names, words_of
+from octavo.data.drafts import Draft
+from octavo.data.entry import Entry
+from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
+
+Reason = Literal[
+    "not sent",
+    "review asked",
+    "changed since review",
+    "approved",
+    "changes asked",
+    "outdated",
+    "new replies",
+    "on my work",
+    "mentioned",
+    "left unsent",
+]
+"""Why something needs a person, the most urgent first."""
+REASONS: tuple[Reason, ...] = get_args(Reason)
+HEADINGS: Mapping[Reason, str] = MappingProxyType(
+    {
+        "not sent": "Not sent",
+        "review asked": "Your review is asked",
+        "changed since review": "Changed since your review",
+        "approved": "Yours, approved",
+        "changes asked": "Yours, changes asked for",
+        "outdated": "Yours, outdated",
+        "new replies": "New replies",
+        "on my work": "On your change requests",
+        "mentioned": "You are mentioned",
+        "left unsent": "Left unsent",
+    }
+)
+"""What a section of rows of one reason is called."""
+_RANK = {reason: rank for rank, reason in enumerate(REASONS)}
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_LONGEST_TITLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRef:
+    """A thread: where it is, and its first comment."""
+
+    at: Discussion
+    comment_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRef:
+    """Words that were typed and not sent: the place they are kept at."""
+
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRef:
+    """A write that is not done."""
+
+    entry_id: str
+
+
+Thing = ChangeRequestRef | ThreadRef | DraftRef | WriteRef
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing that needs the person, and why."""
+
+    key: str
+    """The same for the same thing, whatever happens to it."""
+    reason: Reason
+    """The most urgent one."""
+    also: tuple[Reason, ...]
+    """The others, the most urgent first."""
+    words: str
+    """All reasons as the person reads them."""
+    title: str
+    context: str
+    """Where it is, who is concerned, and numbers."""
+    moment: datetime | None
+    """When what is the most urgent about it came to be."""
+    space_id: str
+    """Empty: no space."""
+    about: Thing
+    stamp: str
+    """Another one whenever something new happened to it, and the same as long as nothing did."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What was not read and may need the person as well: how many of each."""
+
+    me: bool = False
+    """Who the person is."""
+    reviews: int = 0
+    """Change requests whose reviews are not known."""
+    requested: int = 0
+    """Change requests of which it is not known who is asked to review."""
+    places: int = 0
+    """Spaces and change requests whose threads are not known."""
+    replies: int = 0
+    """Threads whose replies are not known."""
+
+    @property
+    def words(self) -> str:
+        """What is not known, as a remark. Empty when all is."""
+        parts = [
+            "who you are" if self.me else "",
+            _of("reviews", self.reviews, "change request"),
+            _of("who is asked to review", self.requested, "change request"),
+            _of("threads", self.places, "place"),
+            _of("replies", self.replies, "thread"),
+        ]
+        said = ", ".join(filter(None, parts))
+        return f"not known yet: {said}" if said else ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """All that is known. What a mapping has no entry for was not read."""
+
+    me: User | None = None
+    teams: frozenset[str] = frozenset()
+    """The teams one is in, as far as they are known."""
+    organization: Organization | None = None
+    """Whose rules of merging hold where a space inherits them."""
+    spaces: Mapping[str, Space] = field(default_factory=dict)
+    change_requests: Sequence[ChangeRequest] = ()
+    """Those that are open or drafts, each with its space."""
+    reviews: Mapping[ChangeRequestRef, Sequence[Review]] = field(default_factory=dict)
+    requested: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
+    threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
+    replies: Mapping[ThreadRef, Sequence[Reply]] = field(default_factory=dict)
+    """The replies of a thread. One without any needs none."""
+    entries: Sequence[Entry] = ()
+    """Writes that are not done, and those that were done after what is known was read."""
+    drafts: Sequence[Draft] = ()
+
+
+@dataclass(frozen=True)
+class Inbox:
+    """The rows, and what may still make some."""
+
+    rows: tuple[Row, ...] = ()
+    unknown: Unknown = Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """One reason of one thing."""
+
+    reason: Reason
+    words: str
+    moment: datetime | None
+    stamp: str
+
+
+@dataclass(slots=True)
+class _Case:
+    """One thing, with all that is claimed of it."""
+
+    key: str
+    about: Thing
+    title: str
+    context: str
+    space_id: str
+    claims: list[_Claim] = field(default_factory=list)
+
+    def row(self) -> Row:
+        claims = sorted(self.claims, key=lambda each: _RANK[each.reason])
+        reasons = tuple(dict.fromkeys(each.reason for each in claims))
+        return Row(
+            key=self.key,
+            reason=reasons[0],
+            also=reasons[1:],
+            words=" · ".join(each.words for each in claims),
+            title=self.title,
+            context=self.context,
+            moment=claims[0].moment,
+            space_id=self.space_id,
+            about=self.about,
+            stamp=" ".join(f"{each.reason}:{each.stamp}" for each in claims),
+        )
+
+
+def inbox_of(known: Known) -> Inbox:
+    """What needs the person, as far as it is known."""
+    return _Reading(known).inbox()
+
+
+def in_order(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The most urgent first, and of one reason what happened last."""
+    return tuple(sorted(rows, key=lambda row: (_RANK[row.reason], -_seconds(row.moment), row.key)))
+
+
+def undecided(change_request: ChangeRequest) -> bool:
+    """Whether it can be reviewed, and is in a space that is known."""
+    return change_request.status in ("open", "draft") and change_request.space is not None
+
+
+def ref_of(change_request: ChangeRequest) -> ChangeRequestRef:
+    """Where an undecided change request is."""
+    return ChangeRequestRef(space_id=change_request.space or "", change_request_id=change_request.id)
+
+
+def is_mine(change_request: ChangeRequest, me: str) -> bool:
+    """Whether a person started a change request."""
+    return change_request.created_by is not None and change_request.created_by.id == me != ""
+
+
+def place_of_draft(place: str) -> tuple[str, Discussion | None, str]:
+    """The kind of a draft, where it belongs, and the thread it is about, read off the name of its place."""
+    kind, *parts = place.split(" ")
+    if kind not in _DRAFTS or not parts or not parts[0]:
+        return kind, None, ""
+    space, *rest = parts
+    match kind, rest:
+        case (("reply" | "edit"), [*into, thread]) if kind == "reply" and len(into) < 2:
+            return kind, _discussion(space, into), thread
+        case "edit", [*into, thread, _] if len(into) < 2:
+            return kind, _discussion(space, into), thread
+        case "comment", [*into, _, _] if len(into) < 2:
+            return kind, _discussion(space, into), ""
+        case "page", [_, into, _, _]:
+            return kind, _discussion(space, [into] if into != "-" else []), ""
+        case (("review" | "subject" | "description"), [into, *_]):
+            return kind, _discussion(space, [into]), ""
+    return kind, _discussion(space, []), ""
+
+
+_DRAFTS: Mapping[str, str] = MappingProxyType(
+    {
+        "comment": "a comment",
+        "reply": "a reply",
+        "edit": "a changed comment",
+        "page": "the text of a page",
+        "review": "a verdict",
+        "subject": "a subject",
+        "description": "a description",
+        "title": "a title",
+        "details": "details of a page",
+    }
+)
+"""What is typed at places of each kind."""
+
+
+def _discussion(space: str, into: Sequence[str]) -> Discussion:
+    return ChangeRequestRef(space_id=space, change_request_id=into[0]) if into else SpaceRef(space_id=space)
+
+
+class _Reading:
+    """Reads one `Known`: collects what is claimed of each thing."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._me = known.me.id if known.me is not None else ""
+        self._cases: dict[str, _Case] = {}
+        self._requests = {ref_of(each): each for each in known.change_requests if undecided(each)}
+        self._unread = {"reviews": 0, "requested": 0, "places": 0, "replies": 0}
+        under_way = [each for each in known.entries if each.state == "done" or _is_under_way(each)]
+        self._answered = {
+            ThreadRef(each.at, each.op.comment_id) for each in under_way if isinstance(each.op, CreateReply)
+        }
+        self._resolved = {
+            ThreadRef(each.at, each.op.comment_id)
+            for each in under_way
+            if isinstance(each.op, Update) and each.op.resolved
+        }
+        self._reviewed = {each.at for each in under_way if each.is_verdict}
+
+    def inbox(self) -> Inbox:
+        self._writes()
+        if self._me:
+            for at, about in self._requests.items():
+                self._request(at, about)
+            for place, threads in self._known.threads.items():
+                if isinstance(place, ChangeRequestRef) and place not in self._requests:
+                    continue  # it was decided since its threads were read
+                for comment in threads:
+                    if comment.is_open_thread:
+                        self._thread(ThreadRef(place, comment.id), comment)
+            self._count_places()
+        self._unsent()
+        rows = in_order([case.row() for case in self._cases.values() if case.claims])
+        return Inbox(rows, Unknown(me=not self._me, **self._unread))
+
+    # Change requests
+
+    def _request(self, at: ChangeRequestRef, about: ChangeRequest) -> None:
+        reviews, requested = self._known.reviews.get(at), self._known.requested.get(at)
+        mine = is_mine(about, self._me)
+        if requested is None:
+            self._unread["requested"] += 1
+        elif at not in self._reviewed:
+            self._asked(at, about, requested)
+        if reviews is None:
+            self._unread["reviews"] += 1
+        elif mine:
+            self._verdicts(at, about, [each for each in reviews if not each.outdated])
+        elif at not in self._reviewed:
+            self._changed(at, about, [each for each in reviews if not each.outdated])
+        if mine and about.outdated:
+            self._claim(at, about, "outdated", "the primary content moved on", about.updated_at, about.base or "")
+
+    def _asked(self, at: ChangeRequestRef, about: ChangeRequest, requested: Sequence[RequestedReviewer]) -> None:
+        for each in requested:
+            me = each.user is not None and each.user.id == self._me
+            team = each.team is not None and each.team.id in self._known.teams
+            if me or team:
+                by = f" by {each.requested_by.name}" if each.requested_by is not None else ""
+                words = f"your review is asked{by}" if me else f"the review of your team is asked{by}"
+                stamp = f"{_stamp(each.created_at)} {about.revision or ''}"
+                self._claim(at, about, "review asked", words, each.created_at, stamp)
+                return
+
+    def _changed(self, at: ChangeRequestRef, about: ChangeRequest, given: Sequence[Review]) -> None:
+        mine = [each for each in given if each.reviewer.id == self._me]
+        last = max(mine, key=lambda each: each.created_at or _LONG_AGO, default=None)
+        if last is None or last.revision is None or about.revision in (None, last.revision):
+            return
+        approved = last.status == "approved"
+        words = "changed since you approved it" if approved else "changed since you asked for changes"
+        self._claim(at, about, "changed since review", words, about.updated_at, f"{last.id} {about.revision}")
+
+    def _verdicts(self, at: ChangeRequestRef, about: ChangeRequest, given: Sequence[Review]) -> None:
+        others = [
+            each
+            for each in given
+            if each.reviewer.id != self._me and (each.revision is None or each.revision == about.revision)
+        ]
+        refusals = [each for each in given if each.status == "changes-requested" and each.reviewer.id != self._me]
+        asking = [each for each in others if each.status == "changes-requested"]
+        approvals = [each for each in others if each.status == "approved"]
+        if asking:
+            verb = "asks" if len(asking) == 1 else "ask"
+            words = f"{_people(asking)} {verb} for changes"
+            self._claim(at, about, "changes asked", words, _latest(asking), " ".join(sorted(e.id for e in asking)))
+        elif approvals and not refusals and about.status == "open" and not about.outdated:
+            may = self._may_merge(about, given)
+            if may is not None:
+                words = f"approved by {_people(approvals)}{may}"
+                stamp = " ".join(sorted(each.id for each in approvals))
+                self._claim(at, about, "approved", words, _latest(approvals), stamp)
+
+    def _may_merge(self, about: ChangeRequest, given: Sequence[Review]) -> str | None:
+        """What to add of merging. None: it cannot be merged by this person now."""
+        space = self._known.spaces.get(about.space or "")
+        if space is None:
+            return ""
+        if not space.permissions.merge:
+            return None
+        rules = rules_for(space, self._known.organization)
+        if not rules.is_known:
+            return ", the server decides whether it can be merged"
+        if bypasses(rules, self._me):
+            return ", can be merged"
+        case = MergeCandidate(about, given, self._me, {})
+        if any(case.lacks(rule) for rule in rules.rules):
+            return None
+        unsure = any(case.unsure(rule) for rule in rules.rules)
+        return ", the server decides whether it can be merged" if unsure else ", can be merged"
+
+    # Threads
+
+    def _thread(self, thread: ThreadRef, root: Comment) -> None:
+        if thread in self._answered or thread in self._resolved:
+            return
+        replies = self._known.replies.get(thread)
+        if replies is None and root.replies > 0:
+            self._unread["replies"] += 1
+            return
+        messages: list[Message] = [root, *(replies or ())]
+        mine = [number for number, each in enumerate(messages) if each.posted_by.id == self._me]
+        news = messages[mine[-1] + 1 :] if mine else messages
+        if not news:
+            return
+        last, place = news[-1], self._requests.get(thread.at) if isinstance(thread.at, ChangeRequestRef) else None
+        from_whom = _some([each.posted_by.name for each in news])
+        if mine:
+            words = f"{_number(len(news), 'new reply', 'new replies')} from {from_whom}"
+            self._say(thread, root, "new replies", words, last)
+        elif place is not None and is_mine(place, self._me):
+            words = f"{from_whom} wrote on your change request"
+            self._say(thread, root, "on my work", words, last)
+        naming = [each for each in news if names(each.body.text, self._me)]
+        if naming:
+            words = f"{_some([each.posted_by.name for each in naming])} mentions you"
+            if len({each.posted_by.id for each in naming}) > 1:
+                words = f"{_some([each.posted_by.name for each in naming])} mention you"
+            self._say(thread, root, "mentioned", words, naming[-1])
+
+    def _say(self, thread: ThreadRef, root: Comment, reason: Reason, words: str, last: Message) -> None:
+        claim = _Claim(reason, words, last.posted_at, last.id)
+        self._of_thread(thread, root).claims.append(claim)
+
+    def _of_thread(self, thread: ThreadRef, root: Comment) -> _Case:
+        key = f"thread {' '.join(_ids(thread.at))} {thread.comment_id}"
+        if (case := self._cases.get(key)) is None:
+            page = root.target.page
+            where = [(page.title or page.path or "a page") if page is not None else ""]
+            if isinstance(thread.at, ChangeRequestRef) and (about := self._requests.get(thread.at)) is not None:
+                where.append(f"#{about.number} {about.title}")
+            context = self._context(thread.at.space_id, *where, root.posted_by.name)
+            case = self._cases[key] = _Case(key, thread, _title(root.body.text), context, thread.at.space_id)
+        return case
+
+    def _count_places(self) -> None:
+        """Places where threads are open that were not read."""
+        places: list[tuple[Discussion, int]] = [
+            *((SpaceRef(space_id=each.id), each.comments) for each in self._known.spaces.values()),
+            *((at, about.comments) for at, about in self._requests.items()),
+        ]
+        self._unread["places"] = sum(count > 0 and at not in self._known.threads for at, count in places)
+
+    # What is this person's own
+
+    def _writes(self) -> None:
+        for entry in self._known.entries:
+            if entry.state in ("gathered", "done") or not (entry.asks or entry.state == "failed"):
+                continue
+            words = {"failed": f"couldn't {entry.doing}", "unknown": f"in doubt: {entry.doing}"}
+            title = _title(entry.words) or line(entry.about) or entry.doing
+            context = self._context(entry.at.space_id, line(entry.reason))
+            key = f"write {entry.id}"
+            case = _Case(key, WriteRef(entry.id), title, context, entry.at.space_id)
+            said = words.get(entry.state, f"waits for you: {entry.doing}")
+            case.claims.append(
+                _Claim("not sent", said, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
+            )
+            self._cases[key] = case
+
+    def _unsent(self) -> None:
+        held: dict[ChangeRequestRef, list[Entry]] = {}
+        for entry in self._known.entries:
+            if entry.state == "gathered" and isinstance(entry.at, ChangeRequestRef):
+                held.setdefault(entry.at, []).append(entry)
+        for into, entries in held.items():
+            case = self._request_case(into, _title(entries[0].words))
+            words = f"{_number(len(entries), 'comment')} held for your verdict"
+            stamp = " ".join(each.id for each in entries)
+            case.claims.append(_Claim("left unsent", words, entries[-1].created_at, stamp))
+        for draft in self._known.drafts:
+            kind, at, thread = place_of_draft(draft.place)
+            if kind in _DRAFTS:
+                case = self._draft_case(draft, at, thread, kind)
+                words = f"{_DRAFTS[kind]} of yours is not sent"
+                stamp = f"{draft.place} {_stamp(draft.saved_at)}"
+                case.claims.append(_Claim("left unsent", words, draft.saved_at, stamp))
+
+    def _draft_case(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _Case:
+        if at is not None and thread:
+            key = f"thread {' '.join(_ids(at))} {thread}"
+            root = next((each for each in self._known.threads.get(at, ()) if each.id == thread), None)
+            if (case := self._cases.get(key)) is not None:
+                return case
+            if root is not None:
+                return self._of_thread(ThreadRef(at, thread), root)
+        if isinstance(at, ChangeRequestRef) and kind in ("review", "subject", "description"):
+            return self._request_case(at, _title(draft.text))
+        key = f"draft {draft.place}"
+        where = ""
+        if isinstance(at, ChangeRequestRef) and (about := self._requests.get(at)) is not None:
+            where = f"#{about.number} {about.title}"
+        space_id = at.space_id if at is not None else ""
+        self._cases[key] = _Case(
+            key, DraftRef(draft.place), _title(draft.text), self._context(space_id, where), space_id
+        )
+        return self._cases[key]
+
+    # What a row says beside its reasons
+
+    def _claim(
+        self,
+        at: ChangeRequestRef,
+        about: ChangeRequest,
+        reason: Reason,
+        words: str,
+        moment: datetime | None,
+        stamp: str,
+    ) -> None:
+        self._request_case(at, about.title).claims.append(_Claim(reason, words, moment, stamp))
+
+    def _request_case(self, at: ChangeRequestRef, title: str) -> _Case:
+        """The case of a change request, which is called `title` where it is not known."""
+        key = f"change request {' '.join(_ids(at))}"
+        if (case := self._cases.get(key)) is None:
+            context = self._context(at.space_id)
+            if (about := self._requests.get(at)) is not None:
+                title = f"#{about.number} {about.title}"
+                author = about.created_by.name if about.created_by is not None else ""
+                threads = _number(about.comments, "open thread") if about.comments > 0 else ""
+                draft = "draft" if about.status == "draft" else ""
+                context = self._context(at.space_id, author, draft, threads)
+            case = self._cases[key] = _Case(key, at, title, context, at.space_id)
+        return case
+
+    def _context(self, space_id: str, *parts: str) -> str:
+        space = self._known.spaces.get(space_id)
+        return " · ".join(filter(None, (space.title if space is not None else "", *parts)))
+
+
+def _is_under_way(entry: Entry) -> bool:
+    return entry.state not in ("gathered", "failed") and not entry.asks
+
+
+def _ids(at: Discussion) -> tuple[str, ...]:
+    return (at.space_id, at.change_request_id) if isinstance(at, ChangeRequestRef) else (at.space_id, "-")
+
+
+def _title(markdown: str) -> str:
+    return line(words_of(markdown)[:_LONGEST_TITLE])
+
+
+def _people(reviews: Sequence[Review]) -> str:
+    return _some([each.reviewer.name for each in reviews])
+
+
+def _some(people: Sequence[str]) -> str:
+    """At most two names, and how many more."""
+    once = list(dict.fromkeys(people))
+    return " and ".join(once) if len(once) < 3 else f"{once[0]}, {once[1]} and {len(once) - 2} more"
+
+
+def _latest(reviews: Sequence[Review]) -> datetime | None:
+    return max((each.created_at for each in reviews if each.created_at is not None), default=None)
+
+
+def _stamp(moment: datetime | None) -> str:
+    return moment.isoformat() if moment is not None else ""
+
+
+def _seconds(moment: datetime | None) -> float:
+    return moment.timestamp() if moment is not None else 0.0
+
+
+def _of(what: str, number: int, of: str) -> str:
+    return f"{what} of {_number(number, of)}" if number else ""
+
+
+def _number(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"

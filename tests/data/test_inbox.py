@@ -1,0 +1,441 @@
+"""What needs a person: each reason, and what comes nearest to it and is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from octavo.api import comments, reviews
+from octavo.api.bodies import Body, Markdown
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment, Reply, Target, TargetPage
+from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.api.reviews import RequestedReviewer, Review, TeamReference
+from octavo.api.spaces import Permissions, Space
+from octavo.api.users import User
+from octavo.data.comment_words import mention_of
+from octavo.data.comment_write import CommentWrite
+from octavo.data.drafts import Draft
+from octavo.data.entry import Entry
+from octavo.data.inbox import (
+    REASONS,
+    DraftRef,
+    Inbox,
+    Known,
+    Row,
+    ThreadRef,
+    Unknown,
+    WriteRef,
+    inbox_of,
+    place_of_draft,
+)
+from tests.server.asking import START
+
+MIA, TOM, ADA = (User(id=name.lower(), display_name=f"{name} Lund") for name in ("Mia", "Tom", "Ada"))
+SPACE = Space(id="s", title="Handbook", permissions=Permissions(merge=True), merge_rules={"type": "none"})
+HERE = SpaceRef(space_id="s")
+AT = ChangeRequestRef(space_id="s", change_request_id="c")
+MENTION = f"[@Mia Lund{mention_of('mia')} what do you think?"
+
+
+def at_hour(hours: float) -> Any:
+    return START + timedelta(hours=hours)
+
+
+def request(by: User = TOM, **more: Any) -> ChangeRequest:
+    about = {"id": "c", "number": 7, "status": "open", "subject": "Rotate secrets", "space": "s", "revision": "r2"}
+    return ChangeRequest(**{**about, "created_by": by, "updated_at": at_hour(5), **more})
+
+
+def review(by: User, status: str = "approved", **more: Any) -> Review:
+    about = {"id": f"by {by.id}", "status": status, "reviewer": by, "revision": "r2", "created_at": at_hour(4)}
+    return Review(**{**about, **more})
+
+
+def asked(of: User | None = MIA, **more: Any) -> RequestedReviewer:
+    return RequestedReviewer(**{"user": of, "requested_by": TOM, "created_at": at_hour(1), "revision": "r1", **more})
+
+
+def comment(by: User, says: str = "Is that so?", name: str = "k", **more: Any) -> Comment:
+    return Comment(id=name, posted_by=by, posted_at=at_hour(2), body=Body(markdown=says), **more)
+
+
+def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> Reply:
+    return Reply(id=name, posted_by=by, posted_at=at_hour(hour), body=Body(markdown=says))
+
+
+def entry(op: CommentWrite, state: Any = "queued", **more: Any) -> Entry:
+    about = {"id": "e1", "doing": "reply", "created_at": at_hour(6), "asked_at": at_hour(6), "state": state}
+    return Entry(op=op, **{**about, **more})
+
+
+def known(about: ChangeRequest | None = None, **more: Any) -> Known:
+    requests = () if about is None else (about,)
+    read: dict[str, Any] = {"reviews": {AT: ()}, "requested": {AT: ()}, "threads": {AT: (), HERE: ()}}
+    return Known(**{"me": MIA, "spaces": {"s": SPACE}, "change_requests": requests, **read, **more})
+
+
+def in_thread(root: Comment, *replies: Reply, at: Discussion = HERE, **more: Any) -> Known:
+    """A thread whose replies were read."""
+    with_count = root.model_copy(update={"replies": len(replies)})
+    return known(threads={at: (with_count,)}, replies={ThreadRef(at, root.id): replies}, **more)
+
+
+def only(inbox: Inbox) -> Row:
+    (row,) = inbox.rows
+    return row
+
+
+def new_reply(thread: str = "k", at: Discussion = HERE) -> comments.CreateReply:
+    return comments.CreateReply(at=at, comment_id=thread, body=Markdown(markdown="Later."))
+
+
+def verdict() -> reviews.Submit:
+    return reviews.Submit(at=AT, status="approved")
+
+
+FRESH = {"reviews": {AT: (review(TOM),)}}
+STALE = {"reviews": {AT: (review(MIA, revision="r1"),)}}
+REFUSED = {"reviews": {AT: (review(TOM, "changes-requested"),)}}
+NAMED_TEAM = asked(None, kind="team", team=TeamReference(id="docs"))
+REVIEWS_RULE = {"type": "rules", "rules": [{"rule": "require_specific_reviewers", "users": ["ada"]}]}
+RULED = SPACE.model_copy(update={"merge_rules": REVIEWS_RULE})
+CUSTOM = SPACE.model_copy(update={"merge_rules": {"type": "rules", "rules": [{"rule": "custom", "expression": "x"}]}})
+READER = SPACE.model_copy(update={"permissions": Permissions()})
+
+
+@pytest.mark.parametrize(
+    ("reason", "words", "there", "nearest"),
+    [
+        pytest.param(
+            "not sent",
+            "couldn't reply",
+            known(entries=(entry(new_reply(), "failed", reason="The thread is gone."),)),
+            known(entries=(entry(new_reply()),)),
+            id="a write that failed, not one on its way",
+        ),
+        pytest.param(
+            "not sent",
+            "in doubt: reply",
+            known(entries=(entry(new_reply(), "unknown"),)),
+            known(entries=(entry(new_reply(), "unknown", settles_at=at_hour(7)),)),
+            id="a write in doubt that waits for a person, not one that is looked for",
+        ),
+        pytest.param(
+            "review asked",
+            "your review is asked by Tom Lund",
+            known(request(), requested={AT: (asked(),)}),
+            known(request(), requested={AT: (asked(ADA),)}),
+            id="my review, not that of another",
+        ),
+        pytest.param(
+            "review asked",
+            "the review of your team is asked by Tom Lund",
+            known(request(), requested={AT: (NAMED_TEAM,)}, teams=frozenset({"docs"})),
+            known(request(), requested={AT: (NAMED_TEAM,)}, teams=frozenset({"sales"})),
+            id="that of my team, not of another team",
+        ),
+        pytest.param(
+            "review asked",
+            "your review is asked by Tom Lund",
+            known(request(status="draft"), requested={AT: (asked(),)}),
+            known(request(status="merged"), requested={AT: (asked(),)}),
+            id="of a draft, not of what is merged",
+        ),
+        pytest.param(
+            "review asked",
+            "your review is asked by Tom Lund",
+            known(request(), requested={AT: (asked(),)}, entries=(entry(verdict(), "failed", reason="No."),)),
+            known(request(), requested={AT: (asked(),)}, entries=(entry(verdict()),)),
+            id="also when my verdict failed, not while it is on its way",
+        ),
+        pytest.param(
+            "changed since review",
+            "changed since you approved it",
+            known(request(), **STALE),
+            known(request(revision="r1"), **STALE),
+            id="what I approved and was edited, not as I approved it",
+        ),
+        pytest.param(
+            "changed since review",
+            "changed since you asked for changes",
+            known(request(), reviews={AT: (review(MIA, "changes-requested", revision="r1"),)}),
+            known(request(), reviews={AT: (review(MIA, "changes-requested", revision="r1", outdated=True),)}),
+            id="what I asked changes for, not by a review that counts no more",
+        ),
+        pytest.param(
+            "changed since review",
+            "changed since you approved it",
+            known(request(TOM), **STALE),
+            known(request(MIA), **STALE),
+            id="what another edits, not my own",
+        ),
+        pytest.param(
+            "approved",
+            "approved by Tom Lund, can be merged",
+            known(request(MIA), **FRESH),
+            known(request(ADA), **FRESH),
+            id="mine approved, not that of another",
+        ),
+        pytest.param(
+            "approved",
+            "approved by Tom Lund, can be merged",
+            known(request(MIA), **FRESH),
+            known(request(MIA), reviews={AT: (review(MIA),)}),
+            id="approved by another, not by myself",
+        ),
+        pytest.param(
+            "approved",
+            "approved by Tom Lund, can be merged",
+            known(request(MIA), **FRESH),
+            known(request(MIA, revision="r3"), **FRESH),
+            id="approved as it is, not as it was",
+        ),
+        pytest.param(
+            "approved",
+            "approved by Tom Lund, can be merged",
+            known(request(MIA), **FRESH),
+            known(request(MIA), **FRESH, spaces={"s": READER}),
+            id="where I may merge, not where I may not",
+        ),
+        pytest.param(
+            "approved",
+            "approved by Tom Lund, the server decides whether it can be merged",
+            known(request(MIA), **FRESH, spaces={"s": CUSTOM}),
+            known(request(MIA), **FRESH, spaces={"s": RULED}),
+            id="where a rule is not to be told, not where one lacks a reviewer",
+        ),
+        pytest.param(
+            "changes asked",
+            "Tom Lund asks for changes",
+            known(request(MIA), **REFUSED),
+            known(request(MIA, revision="r3"), **REFUSED),
+            id="of mine as it is, not of what I edited since",
+        ),
+        pytest.param(
+            "outdated",
+            "the primary content moved on",
+            known(request(MIA, outdated=True)),
+            known(request(TOM, outdated=True)),
+            id="mine, not that of another",
+        ),
+        pytest.param(
+            "new replies",
+            "1 new reply from Tom Lund",
+            in_thread(comment(MIA), reply(TOM)),
+            in_thread(comment(MIA), reply(TOM), reply(MIA, name="a2", hour=4)),
+            id="a reply to my thread, not when mine was the last",
+        ),
+        pytest.param(
+            "new replies",
+            "2 new replies from Tom Lund and Ada Lund",
+            in_thread(comment(TOM), reply(MIA), reply(TOM, name="a2"), reply(ADA, name="a3")),
+            in_thread(comment(TOM), reply(ADA), reply(TOM, name="a2"), reply(ADA, name="a3")),
+            id="where I replied, not where I never wrote",
+        ),
+        pytest.param(
+            "new replies",
+            "1 new reply from Tom Lund",
+            in_thread(comment(MIA), reply(TOM)),
+            in_thread(comment(MIA, status="resolved"), reply(TOM)),
+            id="in an open thread, not in one that is done",
+        ),
+        pytest.param(
+            "new replies",
+            "1 new reply from Tom Lund",
+            in_thread(comment(MIA), reply(TOM), entries=(entry(new_reply("other")),)),
+            in_thread(comment(MIA), reply(TOM), entries=(entry(new_reply()),)),
+            id="not once my answer is on its way",
+        ),
+        pytest.param(
+            "new replies",
+            "1 new reply from Tom Lund",
+            in_thread(comment(MIA), reply(TOM)),
+            in_thread(
+                comment(MIA),
+                reply(TOM),
+                entries=(entry(comments.Update(at=HERE, comment_id="k", resolved=True), "done"),),
+            ),
+            id="not once I resolved it",
+        ),
+        pytest.param(
+            "on my work",
+            "Tom Lund wrote on your change request",
+            in_thread(comment(TOM), at=AT, about=request(MIA)),
+            in_thread(comment(TOM), at=AT, about=request(ADA)),
+            id="on my change request, not on that of another",
+        ),
+        pytest.param(
+            "on my work",
+            "Tom Lund wrote on your change request",
+            in_thread(comment(TOM), at=AT, about=request(MIA)),
+            in_thread(comment(TOM, target=Target(review="r")), at=AT, about=request(MIA)),
+            id="a thread, not the words of a review",
+        ),
+        pytest.param(
+            "on my work",
+            "Tom Lund wrote on your change request",
+            in_thread(comment(TOM), at=AT, about=request(MIA)),
+            in_thread(comment(TOM), at=AT, about=request(MIA, status="merged")),
+            id="while it is open, not once it is merged",
+        ),
+        pytest.param(
+            "mentioned",
+            "Tom Lund mentions you",
+            in_thread(comment(TOM, MENTION)),
+            in_thread(comment(TOM, "@Mia Lund what do you think?")),
+            id="by a mention, not by a name in the text",
+        ),
+        pytest.param(
+            "mentioned",
+            "Ada Lund mentions you",
+            in_thread(comment(TOM), reply(ADA, MENTION)),
+            in_thread(comment(TOM), reply(ADA, MENTION), reply(MIA, name="a2")),
+            id="in a reply, not before my own",
+        ),
+        pytest.param(
+            "left unsent",
+            "a reply of yours is not sent",
+            known(drafts=(Draft("reply s k", "Half a", at_hour(6), "w"),)),
+            known(drafts=(Draft("held e1", "Half a", at_hour(6), "w"),)),
+            id="a draft, not the changed words of a held comment",
+        ),
+        pytest.param(
+            "left unsent",
+            "2 comments held for your verdict",
+            known(entries=tuple(entry(new_reply(at=AT), "gathered", id=name) for name in ("e1", "e2"))),
+            known(entries=tuple(entry(new_reply(at=AT), id=name, review="e9") for name in ("e1", "e2"))),
+            id="held comments, not those let go with a verdict",
+        ),
+    ],
+)
+def test_a_reason_makes_a_row_and_what_comes_nearest_to_it_makes_none(
+    reason: str, words: str, there: Known, nearest: Known
+) -> None:
+    row = only(inbox_of(there)) if len(inbox_of(there).rows) == 1 else inbox_of(there).rows[-1]
+    assert (row.reason, row.words) == (reason, words)
+    assert not [each for each in inbox_of(nearest).rows if reason in (each.reason, *each.also)]
+
+
+def test_a_row_says_what_where_whose_and_since_when() -> None:
+    row = only(inbox_of(known(request(comments=2), requested={AT: (asked(),)})))
+    assert (row.title, row.context) == ("#7 Rotate secrets", "Handbook · Tom Lund · 2 open threads")
+    assert (row.moment, row.space_id, row.about) == (at_hour(1), "s", AT)
+    page = Target(page=TargetPage(id="p", title="Retries"))
+    row = only(inbox_of(in_thread(comment(MIA, "**Why** 24 h?", target=page), reply(TOM))))
+    assert (row.title, row.context, row.moment) == ("Why 24 h?", "Handbook · Retries · Mia Lund", at_hour(3))
+    assert row.about == ThreadRef(HERE, "k")
+
+
+def test_one_thing_is_one_row_that_says_all_its_reasons_the_most_urgent_first() -> None:
+    row = only(inbox_of(in_thread(comment(MIA), reply(TOM, MENTION))))
+    assert (row.reason, row.also) == ("new replies", ("mentioned",))
+    assert row.words == "1 new reply from Tom Lund · Tom Lund mentions you"
+    held = (entry(new_reply(at=AT), "gathered"),)
+    row = only(inbox_of(known(request(), requested={AT: (asked(),)}, entries=held)))
+    assert (row.reason, row.also) == ("review asked", ("left unsent",))
+    unsent = (Draft("reply s k", "Half a", at_hour(6), "w"),)
+    row = only(inbox_of(in_thread(comment(MIA), reply(TOM), drafts=unsent)))
+    assert (row.reason, row.also, row.about) == ("new replies", ("left unsent",), ThreadRef(HERE, "k"))
+
+
+def test_rows_stand_by_urgency_and_those_of_one_reason_by_what_happened_last() -> None:
+    early, late = (comment(MIA, name=name, replies=1) for name in ("k1", "k2"))
+    replies = {
+        ThreadRef(HERE, "k1"): (reply(TOM, hour=3),),
+        ThreadRef(HERE, "k2"): (reply(TOM, hour=4),),
+    }
+    failed = entry(new_reply(), "failed", reason="No.")
+    rows = inbox_of(
+        known(
+            request(),
+            requested={AT: (asked(),)},
+            threads={HERE: (early, late)},
+            replies=replies,
+            entries=(failed,),
+            drafts=(Draft("page s p - r1 1", "# Half a page", at_hour(9), "w"),),
+        )
+    ).rows
+    assert [row.reason for row in rows] == ["not sent", "review asked", "new replies", "new replies", "left unsent"]
+    assert [row.about for row in rows[2:4]] == [ThreadRef(HERE, "k2"), ThreadRef(HERE, "k1")]
+    assert [REASONS.index(row.reason) for row in rows] == sorted(REASONS.index(row.reason) for row in rows)
+    assert (rows[0].about, rows[-1].about) == (WriteRef("e1"), DraftRef("page s p - r1 1"))
+    assert len({row.key for row in rows}) == len(rows)
+
+
+def test_the_stamp_changes_when_something_new_happens_and_at_nothing_else() -> None:
+    before = only(inbox_of(known(request(), requested={AT: (asked(),)})))
+    renamed = request(subject="Rotate them", updated_at=at_hour(8), comments=3)
+    same = only(inbox_of(known(renamed, requested={AT: (asked(),)})))
+    assert (same.key, same.stamp) == (before.key, before.stamp)
+    edited = only(inbox_of(known(request(revision="r3"), requested={AT: (asked(),)})))
+    again = only(inbox_of(known(request(), requested={AT: (asked(created_at=at_hour(7)),)})))
+    assert (edited.key, again.key) == (before.key, before.key)
+    assert len({before.stamp, edited.stamp, again.stamp}) == 3
+    thread = only(inbox_of(in_thread(comment(MIA), reply(TOM))))
+    more = only(inbox_of(in_thread(comment(MIA), reply(TOM), reply(ADA, name="a2"))))
+    assert thread.key == more.key
+    assert thread.stamp != more.stamp
+
+
+def test_what_was_not_read_makes_no_row_and_is_counted() -> None:
+    unread = known(
+        request(comments=2),
+        reviews={},
+        requested={},
+        threads={HERE: (comment(MIA, replies=3),)},
+        spaces={"s": SPACE, "t": SPACE.model_copy(update={"id": "t", "comments": 4})},
+    )
+    inbox = inbox_of(unread)
+    assert inbox.rows == ()
+    assert inbox.unknown == Unknown(reviews=1, requested=1, places=2, replies=1)
+    assert inbox.unknown.words == (
+        "not known yet: reviews of 1 change request, who is asked to review of 1 change request, threads of 2 places, "
+        "replies of 1 thread"
+    )
+    assert inbox_of(known(request())).unknown.words == ""
+
+
+def test_without_knowing_who_one_is_only_what_lies_here_is_said() -> None:
+    nobody = replace(
+        in_thread(comment(MIA), reply(TOM)), me=None, entries=(entry(new_reply(), "failed", reason="No."),)
+    )
+    inbox = inbox_of(nobody)
+    assert [row.reason for row in inbox.rows] == ["not sent"]
+    assert inbox.unknown.words == "not known yet: who you are"
+
+
+@pytest.mark.parametrize(
+    ("place", "kind", "at", "thread"),
+    [
+        ("reply s k", "reply", HERE, "k"),
+        ("reply s c k", "reply", AT, "k"),
+        ("edit s k a1", "edit", HERE, "k"),
+        ("edit s c k k", "edit", AT, "k"),
+        ("comment s p n", "comment", HERE, ""),
+        ("comment s  ", "comment", HERE, ""),
+        ("comment s c p n", "comment", AT, ""),
+        ("page s p - r1 1", "page", HERE, ""),
+        ("page s p c r1 2", "page", AT, ""),
+        ("review s c approved", "review", AT, ""),
+        ("subject s", "subject", HERE, ""),
+        ("title s p", "title", HERE, ""),
+        ("something else", "something", None, ""),
+        ("reply ", "reply", None, ""),
+        ("", "", None, ""),
+    ],
+)
+def test_the_place_of_a_draft_says_where_it_belongs(place: str, kind: str, at: Discussion | None, thread: str) -> None:
+    assert place_of_draft(place) == (kind, at, thread)
+
+
+def test_words_of_others_are_one_line_of_safe_text() -> None:
+    row = only(inbox_of(known(entries=(entry(new_reply(), "failed", reason="No\x1b[2J\nway"),))))
+    assert "\x1b" not in row.context
+    assert "\n" not in row.context
+    row = only(inbox_of(known(drafts=(Draft("comment s  ", "a\x1b]0;x\x07\n\nb" * 500, at_hour(1), "w"),))))
+    assert row.title.isprintable()
+    assert len(row.title) <= 300
