@@ -57,6 +57,8 @@ class Line:
     old_number: int = 0
     new_number: int = 0
     """Places, counted from 0. Of a line that is only on one side, the other number is where it would stand."""
+    untold: int = 0
+    """How many lines that stayed as they were it stands for, where they are only counted."""
 
 
 @dataclass(frozen=True, slots=True)

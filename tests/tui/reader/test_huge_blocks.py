@@ -10,6 +10,7 @@ import re
 import pytest
 
 from octavo.documents.blocks import Block
+from octavo.documents.changes import Changed, Lines
 from octavo.documents.merging.three_way import parts
 from octavo.documents.parse import Reading, parse
 from octavo.tui.reader.diff_view import DiffView
@@ -19,9 +20,9 @@ from octavo.tui.render.comparison import compare
 from octavo.tui.render.conflict_page import prepare
 from octavo.tui.render.diff_context import PlacedUnit, Stretch, folded
 from octavo.tui.render.diff_lines import set_diff_unit
-from octavo.tui.render.diff_sequence import changes
+from octavo.tui.render.diff_sequence import changes, source_changes
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import DiffUnit, Unfolding
+from octavo.tui.render.diff_units import DiffUnit, Unfolding, kept_entries
 from octavo.tui.render.layout import set_block, set_unit, units
 from octavo.tui.render.layout_context import Folds, LayoutContext, trail
 from octavo.tui.render.page_units import UnitReader
@@ -261,3 +262,32 @@ def test_of_a_huge_word_that_changed_each_slice_shows_its_own_letters() -> None:
     heights = [len(set_diff_unit(setting, unit, room)) for unit in made.units]
     assert len(heights) > 5
     assert max(heights) <= MOST_LINES
+
+
+@pytest.mark.parametrize("name", ["code in a hint", "code of tabs"])
+def test_changed_code_is_cut_a_while_at_a_time_and_what_is_far_from_a_change_only_counted(name: str) -> None:
+    page = HUGE[name](40)
+    lines = page.split("\n")
+    lines[len(lines) // 2] += " x"
+    compared = compare(page, "\n".join(lines))
+    if name == "code of tabs":  # which is cut when it is compared
+        (entry,) = compared.diff.entries
+        assert isinstance(entry, Changed)
+        assert list(kept_entries(entry)) == list(kept_entries(entry))
+    made = changes(compared.diff, Unfolding(), {})
+    pauses = 0
+    while not made.cut(0):
+        pauses += 1
+    assert pauses > len(lines) / 400 if name == "code in a hint" else pauses >= len(made.units)
+    changed = [unit.entry.parts for unit in made.units if isinstance(unit.entry, Changed)]
+    told = [line for parts in changed if isinstance(parts, Lines) for line in parts.lines]
+    assert [line.untold > 0 for line in told] == [True, *[False] * 7, True]
+    assert sum(line.untold or 1 for line in told) == len(compared.new.blocks[0].plain().split("\n"))
+
+
+def test_a_line_too_long_for_one_unit_is_not_set_as_one_where_it_stands_beside_one_that_changed() -> None:
+    long = " ".join("word" for _ in range(20_000))
+    compared = compare(f"```\n{long}\na\n```\n", f"```\n{long}\nb\n```\n")
+    for made in (changes(compared.diff, Unfolding(), {}), source_changes(compared.hunks)):
+        setting, room = LayoutContext(LOOK, Folds(), set_block), SideWidths.of(90, split=False)
+        assert max(len(set_diff_unit(setting, unit, room)) for unit in made.whole().units) <= MOST_LINES

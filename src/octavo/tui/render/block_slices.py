@@ -115,18 +115,20 @@ def slices(block: Block, most: float = MOST) -> Iterator[Block]:
         yield _placed(before, is_first=False, is_last=True)
 
 
-def kept_slices(block: Block) -> Sequence[Block]:
-    """All slices of a block, for those who need them again and again: those of the long blocks asked for last are kept."""
+def kept_slices(block: Block) -> Iterator[Block]:
+    """The slices of a block, for those who need them again and again: those of the long blocks gone through last are
+    kept."""
     if (known := _kept.get(id(block))) is not None and known[0] is block:
-        return known[1]
-    if not is_long(block):
-        return (block,)
-    found = list(slices(block))
+        yield from known[1]
+        return
+    found: list[Block] = []
+    for piece in slices(block):
+        found.append(piece)
+        yield piece
     if len(found) > 1:
         _kept[id(block)] = (block, found)
         while len(_kept) > _KEPT:
             _kept.pop(next(iter(_kept)), None)
-    return found
 
 
 def _placed(piece: Block, *, is_first: bool, is_last: bool) -> Block:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -50,11 +52,16 @@ def compare(before: str, after: str) -> Compared:
 
     old, new = parse(before), parse(after)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
-        kept_slices(block)  # the diff is made of them, and they are cut here off the event loop
+        _go_through(kept_slices(block))  # the diff is made of them, and they are cut here off the event loop
         if block.kind == "table":
             telling(block)
     changed = diff(old, new)
     for entry in changed.entries:
         if isinstance(entry, (Changed, Moved)):
-            kept_entries(entry)
+            _go_through(kept_entries(entry))
     return Compared(changed, old, new)
+
+
+def _go_through(pieces: Iterator[object]) -> None:
+    """Let all pieces be made: they are kept where they are made."""
+    deque(pieces, maxlen=0)

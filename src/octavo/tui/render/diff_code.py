@@ -10,7 +10,7 @@ from octavo.documents import changes as model
 from octavo.documents.blocks import Block
 from octavo.tui.render.code import coloured, tokens_of, wrapped
 from octavo.tui.render.diff_sides import Part, SideWidths, exchanged
-from octavo.tui.render.diff_units import CONTEXT
+from octavo.tui.render.diff_units import near_changes
 from octavo.tui.render.diff_words import behind, ground_of, gutter, in_place, settings, unseen
 from octavo.tui.render.highlight import Tokens
 from octavo.tui.render.layout_context import LayoutContext
@@ -23,24 +23,14 @@ def changed_code(
     setting: LayoutContext, old: Block, new: Block, lines: Sequence[model.Line], room: SideWidths, part: int = 0
 ) -> list[Part]:
     """Lines of code that changed, with a few around them, or those of its slice `part`."""
-    near = [False] * len(lines)
-    for index, line in enumerate(lines):
-        if line.op != "equal":
-            for at in range(max(0, index - CONTEXT), min(len(lines), index + CONTEXT + 1)):
-                near[at] = True
     look, tokens = setting.look, [tokens_of(setting, block) or [] for block in (old, new)]
     was, now = (_said(_title(block), block, block.lines[0] + 1, look, room) for block in (old, new))
     parts = [Part(was, now, is_same=True)] if part < 2 else []
-    index = 0
-    while index < len(lines):
-        if near[index]:
-            parts += _line(lines[index], look, room, (old, new), tokens)
-            index += 1
+    for line in lines if part else filter(None, near_changes(lines)):
+        if not line.untold:
+            parts += _line(line, look, room, (old, new), tokens)
             continue
-        start = index
-        while index < len(lines) and not near[index]:
-            index += 1
-        words = f"{look.glyphs.more} {index - start} unchanged {'line' if index - start == 1 else 'lines'}"
+        words = f"{look.glyphs.more} {line.untold} unchanged {'line' if line.untold == 1 else 'lines'}"
         was, now = (_said(words, block, None, look, room) for block in (old, new))
         parts.append(Part(was, now, is_same=True))
     return exchanged(parts, room)

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, kinds_with, words
-from octavo.tui.render.diff_units import DiffUnit, Unfolding, cut
+from octavo.tui.render.diff_units import DiffUnit, Unfolding, cut, cutting
 
 _CLIP = 3
 """Lines of a block that stands around a change: one that has not one line more is shown whole."""
@@ -116,14 +116,14 @@ def folded(given: Iterable[PlacedUnit | Stretch], unfolding: Unfolding, title: s
         if each.unit.kind != "threads" and (hidden or each.container is not container):
             yield _fold(hidden, each.place) if hidden else DiffUnit("label", place=each.place or (title,))
             hidden, container = [], each.container
-        if not each.is_same:
-            yield each.unit
+        if not clip:
+            yield from cutting(each.unit)
             continue
-        pieces = cut(each.unit)
-        if clip:
-            yield each.unit._replace(block=pieces[0 if clip > 0 else -1].block, clip=clip)
-        else:
-            yield from pieces
+        edge = next(cut(each.unit))
+        for piece in cutting(each.unit) if clip < 0 else ():
+            yield None
+            edge = piece or edge
+        yield each.unit._replace(block=edge.block, clip=clip)
     if hidden:
         yield _fold(hidden, ())
 

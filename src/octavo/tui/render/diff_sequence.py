@@ -13,7 +13,7 @@ from octavo.documents.source_diff import Hunk
 from octavo.tui.render.block_slices import is_long
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.diff_context import PLAIN_FRAMES, PlacedUnit, Stretch, folded, name_of, naming
-from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding, cut, source_units
+from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding, source_units
 from octavo.tui.render.thread_lines import ThreadLine
 
 _MOST_EXCHANGED = 8
@@ -245,8 +245,7 @@ class _Writer:
             unit = unit._replace(within=inner.new, was_within=inner.old)
         says_itself = unit.block is not None and unit.block.kind == "heading"
         place = inner.above if says_itself else inner.place
-        for each in [unit] if is_same else cut(unit):
-            self._placed.append(PlacedUnit(each, place, inner.named, is_same, is_held))
+        self._placed.append(PlacedUnit(unit, place, inner.named, is_same, is_held))
 
     def _put_note(self, text: str, change: int = -1) -> None:
         self._put(DiffUnit("note", Block("note", key=f"note {len(self._placed)}"), text=text, change=change))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple, TypeVar
@@ -14,8 +15,9 @@ from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.thread_lines import ThreadLine
 
 T = TypeVar("T")
-_ROWS, _LINE = 60, 90
-"""How many entries of a table that changed are set at a time, and what a line of code weighs beside its letters."""
+_ROWS, _LINE, _PAUSE = 60, 90, 200
+"""How many entries of a table that changed are set at a time, what a line of code weighs beside its letters, and after how
+many lines of it one may stop."""
 _KEPT = 12
 _kept: dict[int, tuple[Changed | Moved, list[Entry]]] = {}
 CONTEXT = 3
@@ -122,81 +124,102 @@ def may_hold(block: Block, other: Block) -> bool:
     return first <= other.lines[0] < end or block.kind == "footnotes"  # which stand anywhere
 
 
-def cut(unit: DiffUnit) -> list[DiffUnit]:
-    """A unit in slices; only the unit when it is not long."""
+def cut(unit: DiffUnit) -> Iterator[DiffUnit]:
+    """A unit in slices, cut as they are asked for; only the unit when it is not long."""
+    return filter(None, cutting(unit))
+
+
+def cutting(unit: DiffUnit) -> Iterator[DiffUnit | None]:
+    """A unit in slices, and None wherever one may stop for a while."""
     match unit.entry:
         case None if unit.kind == "block" and unit.block is not None:
-            if not is_long(unit.block):
-                return [unit]
-            olds = kept_slices(unit.old) if unit.old is not None else ()
-            return [
-                each._replace(block=piece, old=olds[at] if at < len(olds) else None)
-                for at, (each, piece) in enumerate(_numbered(unit, kept_slices(unit.block)))
-            ]
-        case _ if unit.is_frame:
-            return [unit]
-        case Added(block=block):
-            return [each._replace(block=piece, entry=Added(piece)) for each, piece in _numbered(unit, _shown(block))]
-        case Removed(block=block):
-            return [each._replace(block=piece, entry=Removed(piece)) for each, piece in _numbered(unit, _shown(block))]
+            olds = kept_slices(unit.old) if unit.old is not None else iter(())
+            for each, piece in _numbered(unit, kept_slices(unit.block)):
+                yield each._replace(block=piece, old=next(olds, None))
+        case Added() | Removed() as entry if not unit.is_frame:
+            for each, piece in _numbered(unit, _shown(entry.block)):
+                yield each._replace(block=piece, entry=replace(entry, block=piece))
         case Changed() | Moved() as entry:
-            return [each._replace(entry=piece) for each, piece in _numbered(unit, kept_entries(entry))]
-    return [unit]
+            for each, part in _numbered(unit, kept_entries(entry)):
+                yield each._replace(entry=part) if part is not None else None
+        case _:
+            yield unit
 
 
-def kept_entries(entry: Changed | Moved) -> Sequence[Entry]:
-    """A change in slices: those of the long ones asked for last are kept."""
+def kept_entries(entry: Changed | Moved) -> Iterator[Entry | None]:
+    """A change in slices, and None wherever one may stop for a while: those of the long ones gone through last are kept."""
     if (known := _kept.get(id(entry))) is not None and known[0] is entry:
-        return known[1]
-    found = _entries(entry)
-    if len(found) > 1:
+        yield from known[1]
+        return
+    found: list[Entry] = []
+    is_long = False
+    for piece in _entries(entry):
+        if piece is not None:
+            found.append(piece)
+        else:
+            is_long = True
+        yield piece
+    if is_long or len(found) > 1:
         _kept[id(entry)] = (entry, found)
         while len(_kept) > _KEPT:
             _kept.pop(next(iter(_kept)), None)
-    return found
 
 
 def source_units(lines: Sequence[Line], count: int) -> Iterator[DiffUnit]:
     """The units of lines of source that changed: the change numbered `count`."""
     block = Block("change", key=f"change {count}")
-    for at, some in enumerate(_stretches([part for line in lines for part in _parts(line)])):
-        yield DiffUnit("lines", block, lines=tuple(some), change=-1 if at else count, tight=at > 0)
+    for at, some in enumerate(filter(None, _stretches(part for line in lines for part in _parts(line)))):
+        yield DiffUnit("lines", block, lines=some, change=-1 if at else count, tight=at > 0)
 
 
-def _shown(block: Block) -> Sequence[Block]:
+def _shown(block: Block) -> Iterator[Block]:
     """A block that came or went in slices. Of its tabs all are on show, so each is cut by itself."""
     if block.kind != "tabs" or not is_long(block):
         return kept_slices(block)
-    return [piece for tab in block.children for piece in kept_slices(block._replace(children=(tab,)))]
+    return (piece for tab in block.children for piece in kept_slices(block._replace(children=(tab,))))
 
 
-def _numbered(unit: DiffUnit, pieces: Sequence[T]) -> list[tuple[DiffUnit, T]]:
-    if len(pieces) == 1:
-        return [(unit, pieces[0])]
+def _numbered(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T]]:
+    """The pieces of a unit, each with the unit that is to hold it: the one itself where there is only one piece. Where one
+    may stop is told as it comes."""
     later = unit._replace(change=-1, tight=True)
-    return [((later if at > 1 else unit)._replace(part=at), piece) for at, piece in enumerate(pieces, 1)]
+    first: T | None = None
+    at = 0
+    for piece in pieces:
+        if piece is None:
+            yield unit, piece
+            continue
+        at += 1
+        if first is None:
+            first = piece
+            continue
+        if at == 2:
+            yield unit._replace(part=1), first
+        yield later._replace(part=at), piece
+    if at == 1 and first is not None:
+        yield unit, first
 
 
-def _entries(entry: Changed | Moved) -> list[Entry]:
+def _entries(entry: Changed | Moved) -> Iterator[Entry | None]:
     match entry.parts:
-        case Table(rows=rows) as table:
-            return _tables(entry, table) if len(rows) > _ROWS or any(map(_is_wordy, rows)) else [entry]
+        case Table() as table:
+            yield from _tables(entry, table)
         case Lines(lines=lines):
-            pieces = list(_stretches([part for line in lines for part in _parts(line)]))
-            return [replace(entry, parts=Lines(tuple(piece))) for piece in pieces] if len(pieces) > 1 else [entry]
+            for some in _stretches(near_changes(lines)):
+                yield replace(entry, parts=Lines(some)) if some is not None else None
         case Words(words=words) as parts if not parts.is_rewritten and not any(
             _is_long(word.run.text) for word in words
         ):
-            chunks = list(_chunks(words))
-            return (
-                [replace(entry, parts=replace(parts, words=chunk)) for chunk in chunks] if len(chunks) > 1 else [entry]
-            )
+            for chunk in _chunks(words):
+                yield entry if len(chunk) == len(words) else replace(entry, parts=replace(parts, words=chunk))
         case None | Words() if is_long(entry.old) or is_long(entry.new):
             pairs = zip_longest(kept_slices(entry.old), kept_slices(entry.new))
             if len(both := list(pairs)) > 1:
                 entry = replace(entry, parts=None)  # of a slice its own words are shown, not those of all
-            return [_pair(entry, old, new) for old, new in both]
-    return [entry]
+            for old, new in both:
+                yield _pair(entry, old, new)
+        case _:
+            yield entry
 
 
 def _pair(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry:
@@ -208,24 +231,31 @@ def _pair(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry
     return Removed(old)
 
 
-def _tables(entry: Changed | Moved, table: Table) -> list[Entry]:
+def _tables(entry: Changed | Moved, table: Table) -> Iterator[Entry | None]:
     """A table in parts of some rows. A row with more in it than is set at a time is shown as it was and as it is."""
-    out: list[Entry] = []
     some: list[Entry] = []
-    for row in table.rows:
+
+    def part() -> Entry:
+        return entry if len(some) == len(table.rows) else replace(entry, parts=replace(table, rows=tuple(some)))
+
+    for at, row in enumerate(table.rows):
+        if at % _ROWS == _ROWS - 1:
+            yield None
         if _is_wordy(row):
-            out += [replace(entry, parts=replace(table, rows=tuple(some)))] if some else []
+            if some:
+                yield part()
             some = []
             was = [row.old] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Removed) else []
             now = [row.new] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Added) else []
-            out += [Removed(piece) for each in was for piece in slices(entry.old._replace(children=(each,)))]
-            out += [Added(piece) for each in now for piece in slices(entry.new._replace(children=(each,)))]
+            yield from (Removed(piece) for each in was for piece in slices(entry.old._replace(children=(each,))))
+            yield from (Added(piece) for each in now for piece in slices(entry.new._replace(children=(each,))))
         else:
             some.append(row)
         if len(some) >= _ROWS:
-            out.append(replace(entry, parts=replace(table, rows=tuple(some))))
+            yield part()
             some = []
-    return [*out, replace(entry, parts=replace(table, rows=tuple(some)))] if some else out
+    if some or not table.rows:
+        yield part()
 
 
 def _is_wordy(row: Entry) -> bool:
@@ -262,23 +292,49 @@ def _pieces_of(word: Word) -> Iterator[Word]:
         yield replace(word, run=word.run._replace(text=text))
 
 
-def _stretches(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Lines of code or source, so many as are set at a time. Those far from a change are only counted: they stay
-    together."""
-    near = bytearray(len(lines) + 2 * CONTEXT)
+def near_changes(lines: Sequence[Line]) -> Iterator[Line | None]:
+    """Lines of code, those that are too long as several; of those far from a change is only told how many they are. None
+    wherever one may stop for a while."""
+    waiting: deque[Line] = deque()
+    """Lines that stayed, and of which it is not known whether they stand before a change."""
+    untold, since = 0, CONTEXT
     for at, line in enumerate(lines):
-        if line.op != "equal":
-            near[at : at + 2 * CONTEXT + 1] = b"\1" * (2 * CONTEXT + 1)
+        if at % _PAUSE == _PAUSE - 1:
+            yield None
+        for part in _parts(line) if _is_long(line.old) or _is_long(line.new) else (line,):
+            if part.op != "equal":
+                if untold:
+                    yield Line("equal", untold=untold)
+                yield from waiting
+                waiting.clear()
+                untold = since = 0
+                yield part
+            elif since < CONTEXT:
+                since += 1
+                yield part
+            else:
+                waiting.append(part)
+                if len(waiting) > CONTEXT:
+                    untold += waiting.popleft().untold or 1
+    if untold := untold + sum(line.untold or 1 for line in waiting):
+        yield Line("equal", untold=untold)
+
+
+def _stretches(lines: Iterable[Line | None]) -> Iterator[tuple[Line, ...] | None]:
+    """Lines of code or source, so many as are set at a time, and None wherever one may stop for a while."""
     some: list[Line] = []
     held = 0
-    for at, line in enumerate(lines):
-        if held > MOST and (not near[at + CONTEXT] or held > 2 * MOST):
-            yield some
+    for line in lines:
+        if line is None:
+            yield None
+            continue
+        if held > MOST and (line.untold or held > 2 * MOST):
+            yield tuple(some)
             some, held = [], 0
         some.append(line)
-        held += len(line.old) + len(line.new) + _LINE if near[at + CONTEXT] else 0
+        held += len(line.old) + len(line.new) + _LINE
     if some:
-        yield some
+        yield tuple(some)
 
 
 def _parts(line: Line) -> Iterator[Line]:
