@@ -413,7 +413,7 @@ async def test_what_was_compared_ahead_is_reviewed_without_a_connection(stage: S
 @pytest.mark.long
 async def test_changes_that_the_server_does_not_list_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("octavo.tui.review.diff_base.FIRST", 10)
-    monkeypatch.setattr("octavo.tui.review.diff_base.MOST", 30)
+    monkeypatch.setattr("octavo.tui.review.diff_base.LISTED_AT_MOST", 30)
     async with stage.play(start="changes") as run:
         await open_one(run, "classic")
         await run.see("0 of 60 viewed", "page 1 of 60")

@@ -21,8 +21,8 @@ from octavo.data.sending import Send
 FAR = 10
 """Revisions that are gone back in search of an edit whose answer was lost."""
 _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
-MOST = 50
-"""Changes of one edit."""
+CHANGES_OF_ONE_EDIT = 50
+"""More of them are several edits."""
 NO_OPERATION = "This server has no operation to edit content, so pages can only be edited in the browser."
 
 

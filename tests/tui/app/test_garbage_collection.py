@@ -118,7 +118,7 @@ async def test_what_stays_when_nobody_is_there_is_looked_at_no_more_until_it_is_
 
 async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
-    monkeypatch.setattr(garbage_collection, "MOST", 500)
+    monkeypatch.setattr(garbage_collection, "STAYED_OBJECTS", 500)
     app = App()
     async with app.run_test() as pilot:
         app.teardown.garbage.begin()

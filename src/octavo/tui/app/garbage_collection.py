@@ -23,7 +23,7 @@ LATER = 30.0
 deadline, is looked for once more then, and what stays is looked at no more until it is closed and as much time goes by."""
 BETWEEN_KEYS = 0.05
 """Seconds after a key, when what it led to is painted."""
-MOST = 15_000
+STAYED_OBJECTS = 15_000
 """Objects that stayed, more than after the last look at everything, for which no pause is waited for: some 3 MB."""
 _NEW, _YOUNG, _ALL = 2_000, 10, 100
 """What Python does by itself: objects more than at its last look at the new ones, such looks between two at all that is
@@ -140,7 +140,7 @@ class Garbage:
         self._closed = WeakSet()
 
     def _has_grown(self) -> bool:
-        return len(gc.get_objects(generation=2)) - self._stayed > MOST
+        return len(gc.get_objects(generation=2)) - self._stayed > STAYED_OBJECTS
 
 
 class _CLibrary:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from octavo.data.live import Live
     from octavo.tui.shell.session import Session
 
-MOST, SECONDS, MEMORY = 4 << 20, 20.0, 512 << 20
+FILE_BYTES, SECONDS, MEMORY = 4 << 20, 20.0, 512 << 20
 """Bytes of a file that is read as a description, and what reading it may take."""
 _MOST_READ = 32 << 20
 """Bytes of what it says, each name written out where it is referred to."""
@@ -77,7 +77,7 @@ async def _file(session: Session, place: ContentRef, target: links.ToFile) -> Sp
     if file is None or not file.download_url:
         return Specification(trouble=f"The file {target.name} that describes it is gone.")
     content = bytearray()
-    async with aclosing(session.download(file.download_url, MOST)) as chunks:
+    async with aclosing(session.download(file.download_url, FILE_BYTES)) as chunks:
         async for chunk in chunks:
             content += chunk
     return await read(bytes(content), file.name or target.name)

@@ -23,7 +23,7 @@ from octavo.tui.shell.session import Session
 from octavo.tui.terminal import child_programs
 from octavo.tui.terminal.scaled_picture import ScaledPicture
 
-MOST = 15 << 20
+PICTURE_BYTES = 15 << 20
 """Bytes of a picture that is shown."""
 SECONDS = 10.0
 """In which all of it has to be here."""
@@ -87,7 +87,7 @@ async def bring(session: Session, place: Place) -> bytes:
     """The bytes of a picture. Raises NotShown and ApiError."""
     data = bytearray()
     try:
-        async with asyncio.timeout(SECONDS), aclosing(session.download(place.url, MOST)) as chunks:
+        async with asyncio.timeout(SECONDS), aclosing(session.download(place.url, PICTURE_BYTES)) as chunks:
             async for chunk in chunks:
                 data += chunk
     except TimeoutError:

@@ -19,7 +19,7 @@ from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.painting import restyled, words_between
 from octavo.tui.render.styled_lines import cells
 from octavo.tui.render.virtual_lines import VirtualLines
-from octavo.tui.terminal.clipboard import MOST
+from octavo.tui.terminal.clipboard import COPIED_BYTES
 
 AT_ONCE = 0.015
 """Seconds in which what is selected is copied at once. What takes longer is gathered a slice at a time between keys."""
@@ -59,7 +59,9 @@ class Gathering:
     def go_on(self, margin_of: Callable[[int], int], seconds: float) -> bool:
         """Gather for so long. True when nothing more is to be gathered of the lines there are."""
         until, galley = time.perf_counter() + seconds, self.galley
-        while self._next < len(galley) and self._next <= self._last and self._size <= MOST:  # more cannot be copied
+        while (
+            self._next < len(galley) and self._next <= self._last and self._size <= COPIED_BYTES
+        ):  # more cannot be copied
             unit, self._next = self._next, self._next + 1
             start = self._start if unit == self._first else None
             end = self._end if unit == self._last else None
@@ -75,7 +77,7 @@ class Gathering:
     @property
     def needs_more(self) -> bool:
         """Whether lines that come below those there are belong to it."""
-        return self._last >= len(self.galley) and self._size <= MOST
+        return self._last >= len(self.galley) and self._size <= COPIED_BYTES
 
 
 class TextSelection:
@@ -131,7 +133,7 @@ class TextSelection:
         elif self._gather(selection, seconds):
             words = self._gathering.words
             self.pane.screen.action_copy_text()
-            if len(words.encode("utf-8", "replace")) <= MOST:
+            if len(words.encode("utf-8", "replace")) <= COPIED_BYTES:
                 self.copied(words)
 
 

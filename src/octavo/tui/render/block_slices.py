@@ -12,7 +12,7 @@ from unicodedata import combining
 from octavo.documents.blocks import NOTHING, Block, Run
 from octavo.tui.render.merged_cells import placed
 
-MOST = 6000
+SLICE_WEIGHT = 6000
 """What is set at a time weighs about so much: a block that weighs twice as much is cut. A paragraph weighs what it has
 letters, with something for itself."""
 _BLOCK, _ROW, _WIDE = 60, 90, 4
@@ -71,7 +71,7 @@ def ends(block: Block) -> bool:
     return cut is None or cut.is_last
 
 
-def is_long(block: Block, most: float = MOST) -> bool:
+def is_long(block: Block, most: float = SLICE_WEIGHT) -> bool:
     """Whether a block is set in slices, so that about `most` is set at a time."""
     return block.kind in _CUTTERS and weight(block, 2 * most) > 2 * most and not _is_drawn(block)
 
@@ -96,7 +96,7 @@ def letters(runs: Sequence[Run]) -> int:
     return sum([len(run.text) * (1 if run.text.isascii() else _WIDE) for run in runs])
 
 
-def slices(block: Block, most: float = MOST) -> Iterator[Block]:
+def slices(block: Block, most: float = SLICE_WEIGHT) -> Iterator[Block]:
     """A block in slices of about `most`, each a block with some of its children, rows or words; only the block when it is
     not long. They are cut as they are asked for."""
     if not is_long(block, most):
@@ -220,7 +220,7 @@ def _without_long_words(piece: Block, most: float) -> Iterator[Block]:
                 )
 
 
-def shortened(row: Block, most: float = MOST) -> Block:
+def shortened(row: Block, most: float = SLICE_WEIGHT) -> Block:
     """A row whose cells, or a card, image or field that itself, has no more words than are set at a time."""
     every = row.children or (row,)
     if not any(_is_wordy(cell, most) for cell in every):
@@ -273,7 +273,7 @@ def _words(runs: Sequence[Run], most: float) -> Iterator[tuple[Run, ...]]:
 
 def texts(text: str) -> Iterator[str]:
     """A long text a while at a time, as `slices` cuts a paragraph of it."""
-    for runs in _words([Run(text)], MOST):
+    for runs in _words([Run(text)], SLICE_WEIGHT):
         yield runs[0].text
 
 

@@ -29,7 +29,7 @@ _NUMBER = 5
 """Cells of the line numbers of a diff: a conflict has none of its own."""
 
 
-_MOST = 160
+_SIDE_LINES = 160
 """Lines of a side of a conflict, and of what becomes of it: all of them are set at once."""
 _KINDS = {
     "row": "a row",
@@ -151,7 +151,7 @@ def _side(setting: LayoutContext, units: Sequence[DiffUnit], missing: str, width
     room = SideWidths.of(2 * (width + _NUMBER) + 3, split=True)
     out: list[Line] = []
     for unit in units:
-        if len(out) > _MOST:
+        if len(out) > _SIDE_LINES:
             return [*out, *_cleared(_more(setting.look, width))]
         lines: list[Line] = []
         for piece in in_slices(unit):
@@ -160,7 +160,7 @@ def _side(setting: LayoutContext, units: Sequence[DiffUnit], missing: str, width
                 for line in set_diff_unit(setting, piece, room)
                 if line.pieces
             ]
-            if len(lines) > _MOST:
+            if len(lines) > _SIDE_LINES:
                 lines += _more(setting.look, width)
                 break
         lines = [line for line in lines if line.text.strip()]
@@ -204,7 +204,7 @@ def _becomes(setting: LayoutContext, shown: Shown, decided: ConflictDecision, wi
     lines: list[Line] = []
     for piece in (piece for unit in units if unit.kind not in ("title", "label") for piece in in_slices(unit)):
         lines += set_around(setting, piece, width)
-        if len(lines) > _MOST:
+        if len(lines) > _SIDE_LINES:
             lines += _cleared(_more(look, width))
             break
     while lines and not lines[0].text.strip():

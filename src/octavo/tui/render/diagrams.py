@@ -18,7 +18,7 @@ from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import headed, wrap
 from octavo.tui.terminal import child_programs
 
-SECONDS, MEMORY, MOST = 3.0, 512 << 20, 1 << 20
+SECONDS, MEMORY, ANSWER_BYTES = 3.0, 512 << 20, 1 << 20
 """What drawing may take: time, bytes of memory, bytes of drawings."""
 TALLEST, WIDEST = 400, 2_000
 _HEAD = 3
@@ -85,7 +85,7 @@ async def find(diagram: Diagram) -> DrawnDiagram:
     """The drawings of a diagram, or why there are none."""
     given = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
-        told = await child_programs.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=MOST)
+        told = await child_programs.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES)
     except OSError as error:
         return DrawnDiagram(problem=f"the program that draws could not be started ({error.strerror}).")
     drawings = tuple(parse_drawings(told.output))

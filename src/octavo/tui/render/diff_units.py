@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from octavo.documents.blocks import Block, Run
 from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
-from octavo.tui.render.block_slices import MOST, is_long, kept_slices, slices, texts, weight, whole_of
+from octavo.tui.render.block_slices import SLICE_WEIGHT, is_long, kept_slices, slices, texts, weight, whole_of
 from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.thread_lines import ThreadLine
 
@@ -262,9 +262,9 @@ def _is_wordy(row: Entry) -> bool:
     """Whether a row that is not the same on both sides holds more than is set at a time."""
     match row:
         case Changed(old=old, new=new) | Moved(old=old, new=new):
-            return weight(old, 4 * MOST) + weight(new, 4 * MOST) > 4 * MOST
+            return weight(old, 4 * SLICE_WEIGHT) + weight(new, 4 * SLICE_WEIGHT) > 4 * SLICE_WEIGHT
         case Added(block=block) | Removed(block=block):
-            return weight(block, 2 * MOST) > 2 * MOST
+            return weight(block, 2 * SLICE_WEIGHT) > 2 * SLICE_WEIGHT
     return False
 
 
@@ -276,7 +276,7 @@ def _chunks(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
         for part in _pieces_of(word):
             some.append(part)
             held += len(part.run.text) * (1 if part.run.text.isascii() else 4)
-            if held > MOST:
+            if held > SLICE_WEIGHT:
                 yield tuple(some)
                 some, held = [], 0
     if some:
@@ -285,7 +285,7 @@ def _chunks(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
 
 def _pieces_of(word: Word) -> Iterator[Word]:
     """A stretch of words as several, where it is one that stayed as it was."""
-    if word.op != "equal" or len(word.run.text) <= MOST or word.old is not None:
+    if word.op != "equal" or len(word.run.text) <= SLICE_WEIGHT or word.old is not None:
         yield word
         return
     for text in texts(word.run.text):
@@ -328,7 +328,7 @@ def _stretches(lines: Iterable[Line | None]) -> Iterator[tuple[Line, ...] | None
         if line is None:
             yield None
             continue
-        if held > MOST and (line.untold or held > 2 * MOST):
+        if held > SLICE_WEIGHT and (line.untold or held > 2 * SLICE_WEIGHT):
             yield tuple(some)
             some, held = [], 0
         some.append(line)
@@ -353,4 +353,4 @@ def _parts(line: Line) -> Iterator[Line]:
 
 
 def _is_long(text: str) -> bool:
-    return len(text) > 2 * MOST
+    return len(text) > 2 * SLICE_WEIGHT

@@ -13,7 +13,7 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.render.wrap import wrap
 
 T = TypeVar("T")
-_MOST = 60
+_SOURCE_LINES = 60
 """Lines of a source that are shown: there may be a box for each slice of a long block."""
 _LONGEST = 20_000
 _log = logging.getLogger(__name__)
@@ -46,8 +46,8 @@ def unset(block: Block, written: Callable[[Block], str], look: Styles, width: in
     """The box: what kind of block it is, and how it is written, or else the words in it. Of a slice of one the same."""
     text = guarded(lambda: written(block) or block.plain(), lambda: "")[:_LONGEST]
     rows = steady(text).expandtabs(4).split("\n")
-    lines = [Line(part) for row in rows[:_MOST] for part in wrap([Piece(row, look.text)], width - 4)]
-    lines += [Line([Piece(look.glyphs.more, look.muted, None, True)])] * (len(rows) > _MOST)
+    lines = [Line(part) for row in rows[:_SOURCE_LINES] for part in wrap([Piece(row, look.text)], width - 4)]
+    lines += [Line([Piece(look.glyphs.more, look.muted, None, True)])] * (len(rows) > _SOURCE_LINES)
     title = [Piece(f"{look.glyphs.no} {block.kind}, as it is written", look.error)]
     why = [Piece("a bug in Octavo", look.muted, None, True)]
     out = box(lines, width, look, title=title, right=why)

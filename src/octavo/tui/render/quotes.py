@@ -7,7 +7,7 @@ from textwrap import dedent
 
 from octavo.documents.suggesting import fence
 
-_MOST = 240
+_CHARACTERS = 240
 _QUOTE = re.compile(r" {0,3}> ?")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _BLOCK = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|<)")
@@ -17,7 +17,7 @@ _BLOCK = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|<)")
 def excerpt_of(text: str) -> str:
     """The beginning of what is written about, in the lines it has."""
     lines = "\n".join(line.rstrip() for line in dedent(text).split("\n") if line.strip())
-    return lines if len(lines) <= _MOST else lines[: _MOST - 1] + "…"
+    return lines if len(lines) <= _CHARACTERS else lines[: _CHARACTERS - 1] + "…"
 
 
 def quoted(text: str, *, is_code: bool) -> str:

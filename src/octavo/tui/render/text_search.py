@@ -12,7 +12,7 @@ from octavo.tui.render.block_slices import begins
 from octavo.tui.render.styled_lines import Line, cells
 
 _NAMES = ("title", "description", "path", "name", "date", "summary", "url", "alt")
-_MOST = 10_000
+_PLACES_FOUND = 10_000
 _LETTERS, _ENTRIES = 10_000, 200
 """A stretch of the words of a page is about so long."""
 
@@ -81,7 +81,7 @@ class Finder:
                 counts[entry.unit] = nth + 1
                 yield Find(entry.unit, nth, entry.block, entry.path)
                 found += 1
-                if found >= _MOST:
+                if found >= _PLACES_FOUND:
                     return
             yield None
 

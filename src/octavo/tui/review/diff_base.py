@@ -26,7 +26,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import short_age
 
 Base = Literal["base", "review", "main"]
-FIRST, MOST = 100, 1000
+LISTED_FIRST, LISTED_AT_MOST = 100, 1000
 """Changes that are asked for at first, and the most that a server lists: what is beyond them is found here."""
 FORESEE_AFTER = 0.6
 """Seconds after which it is looked into what may conflict: the first diff comes before."""
@@ -81,7 +81,7 @@ class Comparison:
         self.conflicting: frozenset[str] = frozenset()
         """The pages that may conflict with the primary content, as far as that was looked into."""
         self._foreseen = ""
-        self._limit = FIRST
+        self._limit = LISTED_FIRST
         self.trouble = ""
         """Why it is not known whether what is listed is so still, while that is so."""
         self.reviews: tuple[Review, ...] = ()
@@ -145,9 +145,9 @@ class Comparison:
                 self._shown_in.could_not_compare(self.trouble)
             return
         self._listed = snapshot.value
-        if snapshot.value.more and self._limit < MOST:
+        if snapshot.value.more and self._limit < LISTED_AT_MOST:
             # A page must never be hidden from its reviewer: ask until nothing is left out.
-            self._limit = MOST
+            self._limit = LISTED_AT_MOST
             self._view.call_later(self._follow_changes)
         self._find_changes()
 
@@ -220,7 +220,7 @@ class Comparison:
         if self._completed is not None and listed.more and self._completed[:2] == (sides, listed):
             self._take(self._completed[2], 0)
             return
-        self._take(changed_pages(listed.changes), listed.more if self._limit == MOST else 0)
+        self._take(changed_pages(listed.changes), listed.more if self._limit == LISTED_AT_MOST else 0)
         stood = any(not each.is_there_after for each in self.changed or ())
         if sides.old is not None and (stood or self.left_out):
             self.instead("changes", partial(self._complete, sides, sides.old, listed))

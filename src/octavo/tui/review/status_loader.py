@@ -27,7 +27,7 @@ FOLLOWED = 60
 """As many are kept up to date, those on show among them. What was found of others is shown until they are seen again."""
 AT_ONCE = 4
 """Change requests that are looked at together where all of a list are wanted."""
-_MOST, _ALL = 100, "all of a list"
+_LISTED, _ALL = 100, "all of a list"
 
 
 @dataclass
@@ -232,12 +232,12 @@ def _at(about: ChangeRequest) -> ChangeRequestRef:
 
 
 def _reviews(at: ChangeRequestRef) -> reviews.List:
-    return reviews.List(at=at, format="markdown", limit=_MOST)
+    return reviews.List(at=at, format="markdown", limit=_LISTED)
 
 
 def _requested(at: ChangeRequestRef) -> reviews.ListRequested:
-    return reviews.ListRequested(at=at, limit=_MOST)
+    return reviews.ListRequested(at=at, limit=_LISTED)
 
 
 def _open_threads(at: ChangeRequestRef) -> comments.List:
-    return comments.List(at=at, status="open", format="markdown", limit=_MOST)
+    return comments.List(at=at, status="open", format="markdown", limit=_LISTED)

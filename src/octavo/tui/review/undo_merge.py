@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _NO_BEFORE = "The server does not say what stood there before this merge, so it cannot be put back from here."
 _SHOWN = 8
-MOST = 50
-"""Changes of one edit."""
 
 
 def may_not_undo(app: Shell, request: RequestAtHand) -> str | None:
@@ -129,6 +127,7 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
 async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """What is said of it, and which change request it is if it was made. Raises ApiError."""
     from octavo.data.putting_back import put_back
+    from octavo.data.writing_content import CHANGES_OF_ONE_EDIT
     from octavo.tui.review import merge_reversal
 
     live = app.session.live
@@ -141,8 +140,8 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
     planned = merge_reversal.plan(three, await merge_reversal.changes_of(live, space, three))
     made = await merge_reversal.reversal_edits(live, space, three, planned, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
-    for start in range(0, len(made.edits), MOST):
-        outcome = await put_back(live, at, head, made.edits[start : start + MOST])
+    for start in range(0, len(made.edits), CHANGES_OF_ONE_EDIT):
+        outcome = await put_back(live, at, head, made.edits[start : start + CHANGES_OF_ONE_EDIT])
         if outcome.kind != "sent":
             return f"#{draft.number}: {outcome.sentence} Undo merge goes on with this draft.", None
         head = outcome.revision

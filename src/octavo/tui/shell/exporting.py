@@ -28,7 +28,7 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-MOST = 256 << 20
+FILE_BYTES = 256 << 20
 """Bytes of one file that are taken."""
 AT_ONCE = 4
 """Pages that are read at once for an export."""
@@ -70,7 +70,7 @@ def save_file(app: Shell, file: File) -> None:
         app.say(f"The server gives no address for {file.name or 'this file'}, so it cannot be saved.", tone="care")
         return
     size = size_in_words(file.size) if file.size else ""
-    export = Export(file.name or "the file", file.name, lambda: app.session.download(url, MOST), intro=size)
+    export = Export(file.name or "the file", file.name, lambda: app.session.download(url, FILE_BYTES), intro=size)
     ask_where(app, export)
 
 
@@ -121,7 +121,7 @@ async def _page(app: Shell, at: ContentRef, page_id: str) -> bytes:
 async def _pdf(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
     # Not kept as other answers are: whoever has its address may read what it leads to.
     made = await app.session.live.send(op)
-    async with aclosing(app.session.download(made.url, MOST)) as chunks:
+    async with aclosing(app.session.download(made.url, FILE_BYTES)) as chunks:
         async for chunk in chunks:
             yield chunk
 

@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from octavo.tui.shell.host import Host
 
-MOST = 200
+PLACES_HELD = 200
 """How many places one can go back to."""
 MOST_HELD = 4
 """Screens that are kept as they were left. Of those one was on before, the view below them is shown."""
@@ -66,7 +66,7 @@ class NavigationHistory:
         else:
             self._behind[-1] = Step(here, opened)
         self._forget(self._ahead)
-        self._forget(self._behind[:-MOST])
+        self._forget(self._behind[:-PLACES_HELD])
         self._let_go()
         while len(self._app.screen_stack) > 1 and self._app.screen.is_modal:
             self._app.pop_screen()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item")
 
-MOST = 2000
+ITEMS_READ = 2000
 """Items of a list that is read whole. Beyond them, screens say that there is more."""
 
 
@@ -72,7 +72,7 @@ class Following:
         return cast("Shell", self._shower.app)
 
     def follow_whole(
-        self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None], most: int = MOST
+        self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None], most: int = ITEMS_READ
     ) -> None:
         """Follow a list and read on until it is whole, `most` of it is here, or so many pages, or that fails: what counts
         must not be cut short."""

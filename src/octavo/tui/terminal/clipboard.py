@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol
 
-MOST = 74_000
+COPIED_BYTES = 74_000
 """Bytes that are copied at most."""
 
 
@@ -18,7 +18,7 @@ class ClipboardApp(Protocol):
 
 def fits(app: ClipboardApp, text: str) -> bool:
     """Whether `text` can be copied. If it is too long, that is said."""
-    if len(text.encode("utf-8", "replace")) <= MOST:
+    if len(text.encode("utf-8", "replace")) <= COPIED_BYTES:
         return True
     app.say("This is too long to be copied through the terminal: nothing is copied.", tone="care")
     return False

@@ -16,7 +16,7 @@ from textual.worker import WorkerFailed
 from octavo.api.safety import line, text
 from octavo.redaction import redact
 
-MOST = 100
+REPORTS_OF_ONE_PROCESS = 100
 """Reports of processes of one number."""
 
 
@@ -76,8 +76,8 @@ def _write(folder: Path, report: str) -> Path:
 
 def _new(folder: Path) -> tuple[Path, int]:
     """A file that was not there, open for writing. The numbers of processes come again, and so may their names."""
-    for number in range(1, MOST + 1):
+    for number in range(1, REPORTS_OF_ONE_PROCESS + 1):
         path = folder / (f"crash-{os.getpid()}.txt" if number == 1 else f"crash-{os.getpid()}-{number}.txt")
         with suppress(FileExistsError):
             return path, os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-    raise OSError(errno.EEXIST, f"there are {MOST} of this process already; delete those in {folder}")
+    raise OSError(errno.EEXIST, f"there are {REPORTS_OF_ONE_PROCESS} of this process already; delete those in {folder}")

@@ -14,7 +14,7 @@ from octavo.tui.widgets.commands import ActiveCommand, key_bar
 from octavo.tui.widgets.safe_text import safe
 
 _HELP = "app.help"
-_MOST = 8
+_COMMANDS_SHOWN = 8
 
 
 class KeyBar(Widget):
@@ -63,7 +63,7 @@ class KeyBar(Widget):
         room = self.size.width - 2 - (ending.cell_length + 2 if help_key else 0)
         line = Content(" ")
         self._places = []
-        for together in _grouped(others)[:_MOST]:
+        for together in _grouped(others)[:_COMMANDS_SHOWN]:
             label = self._label(together)
             if line.cell_length + label.cell_length > room:
                 break

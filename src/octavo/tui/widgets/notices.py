@@ -20,7 +20,7 @@ from octavo.tui.widgets.safe_text import fit, safe, safe_lines
 
 Tone = Literal["done", "care", "failed"]
 
-MOST = 2
+NOTICES_SHOWN = 2
 _BAR_CELLS = 10
 _MARKS: dict[Tone, tuple[str, str]] = {
     "done": ("", ""),
@@ -60,7 +60,7 @@ class NoticeBoard:
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
         """Show `text`, instead of the oldest when there are two. The same text again begins anew. Answers its number."""
-        self._notices = [notice for notice in self._notices if notice.text != text][1 - MOST :]
+        self._notices = [notice for notice in self._notices if notice.text != text][1 - NOTICES_SHOWN :]
         number = next(self._numbers)
         lasts = _SECONDS[tone] if seconds is None else seconds
         self._notices.append(Notice(number, text, tone, lasts, self._clock(), undo))

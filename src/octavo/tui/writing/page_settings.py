@@ -15,7 +15,7 @@ Values = dict[str, str]
 
 NAMES = {"slug": "Slug", "description": "Description", "emoji": "Emoji", "icon": "Icon", "hidden": "Hidden"}
 _LACKS = {"group": {"description"}, "link": {"slug", "description"}, "computed": {"description"}}
-_MOST = {"slug": 100, "description": 1000, "emoji": 50, "icon": 50}
+_LENGTHS = {"slug": 100, "description": 1000, "emoji": 50, "icon": 50}
 _SLUG = re.compile(r"[\w.-]+")
 _ICON = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
@@ -58,8 +58,8 @@ def wrong(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, st
     found: dict[str, str] = {}
     new = changed(page, values)
     for name, value in new.items():
-        if len(value) > _MOST.get(name, len(value)):
-            found[name] = f"At most {_MOST[name]} characters: these are {len(value)}."
+        if len(value) > _LENGTHS.get(name, len(value)):
+            found[name] = f"At most {_LENGTHS[name]} characters: these are {len(value)}."
     slug, icon = new.get("slug", ""), new.get("icon", "")
     if slug and "slug" not in found:
         if not _SLUG.fullmatch(slug):
