@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from octavo.tui.app.key_places import PLACES
+from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.widgets.commands import markdown_table
 from screenshots import readme
@@ -15,7 +15,7 @@ BEGIN, END = "<!-- keys: written by screenshots/keys.py -->", "<!-- end of keys 
 
 def with_keys(text: str) -> str:
     """`text` with the tables as the bindings have them. Raises ValueError when it has no markers for them."""
-    return readme.between(text, BEGIN, END, markdown_table((Octavo, *PLACES)))
+    return readme.between(text, BEGIN, END, markdown_table((Octavo, *KEYMAP_CONTEXTS)))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.deciding import review_with_gathered
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.outbox import Outbox, Queued
+from octavo.data.outbox import Outbox, QueuedWrite
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.documents.parse import parse
@@ -49,7 +49,7 @@ async def main(folder: str, origin: str, space: str, change_request: str, revisi
     for number, words in enumerate(WORDS):
         if not is_known(f"c{number}"):
             op = comments.Create(at=at, page="intro", node=NODE, body=Markdown(markdown=words))
-            await outbox.gather(Queued(op, "comment", f"c{number}"))
+            await outbox.gather(QueuedWrite(op, "comment", f"c{number}"))
             print(f"held {number}", flush=True)
             await asyncio.sleep(0.05)
     while not is_known(PLACE):

@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.deciding import review, review_with_gathered, withdraw_review
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.outbox import Queued
+from octavo.data.outbox import QueuedWrite
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit, nap
@@ -36,7 +36,7 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
 async def hold(outbox: ByHand, place: ChangeRequestRef, *words: str) -> None:
     for number, each in enumerate(words):
         op = comments.Create(at=place, page="intro", body=Markdown(markdown=each))
-        await outbox.gather(Queued(op, "comment", f"place {number}"))
+        await outbox.gather(QueuedWrite(op, "comment", f"place {number}"))
 
 
 async def posted(ask: Ask, place: ChangeRequestRef) -> list[str]:

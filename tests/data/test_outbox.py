@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.entry import Entry, OriginalComment
-from octavo.data.outbox import Outbox, Queued
+from octavo.data.outbox import Outbox, QueuedWrite
 from octavo.data.state import NotSaved, State
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
@@ -53,7 +53,7 @@ async def test_a_comment_is_held_then_sent(outbox: ByHand, here: SpaceRef, ask: 
 async def test_of_each_message_of_a_list_it_is_known_what_makes_it_without_looking_through_all_writes(
     outbox: ByHand, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writes = [Queued(comment(here, str(number)), "comment") for number in range(50)]
+    writes = [QueuedWrite(comment(here, str(number)), "comment") for number in range(50)]
     entries = await outbox.add_all(writes)
     named, looks = Entry.__dict__["pending_id"].fget, 0
 
@@ -94,13 +94,13 @@ async def test_what_is_begun_together_is_on_disk_together_and_taken_back_togethe
     outbox: ByHand, drafts: Drafts, here: SpaceRef, ask: Ask, clock: Clock, state: State
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
-    wanted = [Queued(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve") for each in about]
+    wanted = [QueuedWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve") for each in about]
     allow = refuse_to_save(state)
     with pytest.raises(NotSaved):
         await outbox.add_all(wanted)
     assert outbox.entries == ()
     allow()
-    entries = await outbox.add_all((*wanted, Queued(comment(here), "comment", "a")))
+    entries = await outbox.add_all((*wanted, QueuedWrite(comment(here), "comment", "a")))
     assert len({entry.held_until for entry in entries}) == 1, "the time to undo is the same for all"
     clock.forward(seconds=outbox.undo_seconds)
     while len(outbox.entries) == 4:

@@ -25,7 +25,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.comment_write import CommentWrite
 from octavo.data.drafts import Drafts
-from octavo.data.outbox import Queued
+from octavo.data.outbox import QueuedWrite
 from octavo.data.state import State
 from octavo.server.app import Platform
 from octavo.server.world import World
@@ -105,7 +105,7 @@ class Writes(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), words=st.sampled_from(TEXTS))
     def gather(self, which: int, words: str) -> None:
         op = comments.Create(at=self.here, page="intro", body=Markdown(markdown=words))
-        entry = self.run(self.instances[which].gather(Queued(op, "comment", f"place {self.added.total()}")))
+        entry = self.run(self.instances[which].gather(QueuedWrite(op, "comment", f"place {self.added.total()}")))
         assert self.find(entry.id), "It is on disk when gather returns"
         self.added[words] += 1
 

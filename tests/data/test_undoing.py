@@ -11,7 +11,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.entry import OriginalComment, Queued
+from octavo.data.entry import OriginalComment, QueuedWrite
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_lost_answers import Lossy
@@ -19,9 +19,9 @@ from tests.data.test_outbox import comment, deliver, thread
 from tests.server.asking import Ask, Clock
 
 
-def resolving(here: SpaceRef, threads: list[comments.Comment]) -> list[Queued]:
+def resolving(here: SpaceRef, threads: list[comments.Comment]) -> list[QueuedWrite]:
     return [
-        Queued(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve the thread", about="“Why?”")
+        QueuedWrite(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve the thread", about="“Why?”")
         for each in threads
     ]
 
@@ -54,7 +54,7 @@ async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
     await drafts.save("several", "Done.")
     await outbox.add_all(
         [
-            Queued(
+            QueuedWrite(
                 comments.CreateReply(at=here, comment_id=each.id, body=Markdown(markdown="Done.")),
                 "reply",
                 place=f"reply {each.id}",
@@ -176,6 +176,6 @@ async def test_an_edit_is_held_against_what_was_read_when_it_was_begun(
     where: dict[str, Any] = {"at": here, "comment_id": mine.id}
     await ask(comments.Update(**where, body=Markdown(markdown="Version 2 of another window")), "mia")
     edit = comments.Update(**where, body=Markdown(markdown="Version 2"))
-    await outbox.add_all([Queued(edit, "edit the comment", "edit", OriginalComment(text="Version 1"))])
+    await outbox.add_all([QueuedWrite(edit, "edit the comment", "edit", OriginalComment(text="Version 1"))])
     await deliver(outbox, clock)
     assert outbox.entries[0].contested

@@ -8,7 +8,7 @@ import pytest
 from textual.widget import Widget
 
 from octavo.tui.content.content import ContentScreen
-from octavo.tui.shell.view import Following
+from octavo.tui.shell.view import Subscriptions
 from tests.journeys.stage import Stage
 
 WAYS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -36,9 +36,9 @@ class Late(Widget):
                 await app.session.live.refresh(op)  # type: ignore[attr-defined]  # the app is ours
 
 
-def followings(screen: Widget) -> list[Following]:
+def followings(screen: Widget) -> list[Subscriptions]:
     found = [screen, *screen.query("*")]
-    return [each for node in found for each in vars(node).values() if isinstance(each, Following)]
+    return [each for node in found for each in vars(node).values() if isinstance(each, Subscriptions)]
 
 
 @pytest.mark.parametrize("name", WAYS)

@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 
 from octavo import tui
-from octavo.tui.app.key_places import PLACES
+from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.review.own_conflicts import OwnConflictsScreen
 from octavo.tui.widgets.buttons import TextButton
@@ -24,7 +24,7 @@ from tests.journeys.stage import Stage
 
 KEYMAP = Path(__file__).parent / "keymap.tsv"
 """The keys people were promised, and the ids of what they do: one row for each."""
-ALL: tuple[type[DOMNode], ...] = (Octavo, *PLACES, Chooser, FilterInput)
+ALL: tuple[type[DOMNode], ...] = (Octavo, *KEYMAP_CONTEXTS, Chooser, FilterInput)
 
 
 def test_every_binding_has_an_id_a_name_and_a_sentence() -> None:
@@ -68,7 +68,7 @@ def test_every_place_with_keys_is_in_the_key_map_and_the_readme() -> None:
 
 def test_the_readme_tells_of_every_key() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert markdown_table([Octavo, *PLACES]) in readme
+    assert markdown_table([Octavo, *KEYMAP_CONTEXTS]) in readme
 
 
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:

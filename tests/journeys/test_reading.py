@@ -3,7 +3,7 @@ from __future__ import annotations
 from octavo.documents.parse import parse
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.content.search import SearchScreen
-from octavo.tui.content.side_panel import Aside
+from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import Stage
@@ -229,7 +229,7 @@ async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Sta
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         await run.see("› Quickstart")
-        aside = run.app.screen.query_one(Aside)
+        aside = run.app.screen.query_one(SidePanel)
         first = aside.outline.key
         await run.press("G")
         await run.until(lambda: aside.outline.key != first, "see the outline follow")

@@ -9,7 +9,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.server.app import Platform
 from octavo.server.behaviour.threads import Threads
-from octavo.tui.shell.write_queue import Queued
+from octavo.tui.shell.write_queue import QueuedWrite
 from tests.journeys.stage import LONGEST, MARA, Run, Stage
 
 HERE = "You need a terminal and either curl"
@@ -303,7 +303,7 @@ async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_ap
         resolve = comments.Update(at=at, comment_id=thread.id, resolved=True)
         run.app.writes.write("resolve the thread", resolve, then=done.append)
         words = comments.Create(at=at, body=Markdown(markdown="On my way out"))
-        run.app.writes.queue(Queued(words, "comment"), said="Comment written.")
+        run.app.writes.queue(QueuedWrite(words, "comment"), said="Comment written.")
         opened = asyncio.create_task(open_at_end(run))
         await run.app.action_quit()
     await opened

@@ -14,7 +14,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
 from octavo.data.entry import Entry, OriginalComment, is_reviewing
 from octavo.data.live import Live
-from octavo.data.outbox import Queued
+from octavo.data.outbox import QueuedWrite
 from octavo.data.send_once import Sent, SingleRequest, Sleep, send_once
 from octavo.data.state import NotSaved
 
@@ -166,7 +166,7 @@ async def review_with_gathered(
     must not be lost with the process. It is sent when all of them have arrived. Nothing leaves without a connection.
     """
     body = {"comment": Markdown(markdown=comment)} if comment else {}
-    verdict = Queued(
+    verdict = QueuedWrite(
         reviews.Submit(at=at, status=status, **body), doing, place, OriginalComment(revision=expected_revision)
     )
     try:

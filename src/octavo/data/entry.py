@@ -56,7 +56,7 @@ class OriginalComment:
 
 
 @dataclass(frozen=True)
-class Queued:
+class QueuedWrite:
     """A write for the outbox: `doing` follows "Couldn't", `place` is that of its draft."""
 
     op: CommentWrite
@@ -93,7 +93,7 @@ class Entry:
     held_until: datetime | None = None
     """When it leaves by itself. None: when it is asked to."""
     due_at: datetime | None = None
-    """Queued: not before. Unknown: when it is looked for; None once that has no use any more."""
+    """QueuedWrite: not before. Unknown: when it is looked for; None once that has no use any more."""
     started_at: datetime | None = None
     settles_at: datetime | None = None
     """Unknown: when the server has acted on it, if it ever does. None: that time is over, and it was not there."""

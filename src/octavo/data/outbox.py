@@ -18,7 +18,7 @@ from octavo.data.driver import Driver
 from octavo.data.entry import (
     Entry,
     OriginalComment,
-    Queued,
+    QueuedWrite,
     let_go,
     released,
     retried,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Insert = Callable[[Sequence[Entry], Also], Awaitable[tuple[Entry, ...]]]
 """Puts new entries on disk, and answers what is there then."""
 
-__all__ = ["Entry", "Outbox", "Queued", "UndoResult"]
+__all__ = ["Entry", "Outbox", "QueuedWrite", "UndoResult"]
 
 REMEMBERED = 100
 """How many writes can be taken back, one after the other."""
@@ -121,17 +121,17 @@ class Outbox:
 
         `doing` follows "Couldn't": "reply", "resolve the thread". Raises NotSaved.
         """
-        (entry,) = await self.add_all((Queued(op, doing, place),))
+        (entry,) = await self.add_all((QueuedWrite(op, doing, place),))
         return entry
 
-    async def add_all(self, writes: Sequence[Queued]) -> tuple[Entry, ...]:
+    async def add_all(self, writes: Sequence[QueuedWrite]) -> tuple[Entry, ...]:
         """Take over writes that belong together: all of them are on disk when this returns, and `undo` takes back all.
         Raises NotSaved, and then none is."""
         entries = await self._add(writes, self.undo_seconds)
         self._remember(entries)
         return entries
 
-    async def gather(self, write: Queued) -> Entry:
+    async def gather(self, write: QueuedWrite) -> Entry:
         """Take over a comment that is sent with a review: it is on disk when this returns. Raises NotSaved."""
 
         async def insert(entries: Sequence[Entry], also: Also) -> tuple[Entry, ...]:
@@ -156,7 +156,7 @@ class Outbox:
             self._drafts.forget(place, turn)
         return after is not None
 
-    async def let_go(self, at: Discussion, verdict: Queued | None = None) -> tuple[Entry, ...]:
+    async def let_go(self, at: Discussion, verdict: QueuedWrite | None = None) -> tuple[Entry, ...]:
         """Send what is gathered for `at`, and the verdict after it, when the time to undo is over. Nothing where a
         verdict is on its way already. Raises NotSaved."""
         review, now = secrets.token_hex(8), self._now()
@@ -185,7 +185,7 @@ class Outbox:
                 return undone
         return None
 
-    async def _invert(self, opposites: Sequence[Queued]) -> None:
+    async def _invert(self, opposites: Sequence[QueuedWrite]) -> None:
         await self._add(opposites, 0.0)
 
     async def retry(self, entry_id: str) -> None:
@@ -259,7 +259,7 @@ class Outbox:
         if entries:
             self._history = [*self._history[1 - REMEMBERED :], tuple(entry.id for entry in entries)]
 
-    async def _add(self, writes: Sequence[Queued], hold: float, insert: Insert | None = None) -> tuple[Entry, ...]:
+    async def _add(self, writes: Sequence[QueuedWrite], hold: float, insert: Insert | None = None) -> tuple[Entry, ...]:
         now, entries = self._now(), []
         group = secrets.token_hex(8)
         failed: dict[str, list[str]] = {}

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal
 
 from octavo.data import ledger
-from octavo.data.entry import Entry, Queued, gathered_again
+from octavo.data.entry import Entry, QueuedWrite, gathered_again
 from octavo.data.pending import Also, Pending
 
 Fate = Literal["Taken back", "Held again", "Undone", "", "late"]
@@ -37,7 +37,7 @@ class _Told:
 
 
 async def take_back(
-    group: Sequence[str], pending: Pending, put_back: Also, add: Callable[[Sequence[Queued]], Awaitable[object]]
+    group: Sequence[str], pending: Pending, put_back: Also, add: Callable[[Sequence[QueuedWrite]], Awaitable[object]]
 ) -> tuple[UndoResult | None, tuple[str, ...]]:
     """Take back the writes of `group`, which were begun together. None: nothing is left of them. Also answers which of
     them are on their way and can be tried again. Raises NotSaved.
@@ -75,7 +75,7 @@ async def take_back(
     return UndoResult(_sentence(told), done=bool(back), place=place, text=text, back=back), late
 
 
-def _opposite(entry: Entry) -> tuple[_Told, list[Queued]]:
+def _opposite(entry: Entry) -> tuple[_Told, list[QueuedWrite]]:
     """What becomes of a write that does not wait any more, and what undoes it."""
     from octavo.data.inverse import inverse  # brings the comments with it
 
@@ -86,7 +86,7 @@ def _opposite(entry: Entry) -> tuple[_Told, list[Queued]]:
     opposite = inverse(entry)
     if not isinstance(opposite, str):
         going = "" if entry.state == "done" else "It was just going out, and is undone when it has arrived."
-        return _Told(entry, "Undone", going), [Queued(opposite, f"undo “{entry.doing}”", about=entry.about)]
+        return _Told(entry, "Undone", going), [QueuedWrite(opposite, f"undo “{entry.doing}”", about=entry.about)]
     if entry.state == "done":
         return _Told(entry, "", opposite), []
     return _Told(entry, "late", f"Too late for now: “{entry.doing}” is on its way. Try again in a moment."), []

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.themes import themes
 
@@ -34,7 +34,7 @@ HOSTILE = (
 )
 
 
-class Scratch(Explained, App[None]):
+class Scratch(HasCommands, App[None]):
     """Shows widgets one above the other, and keeps the messages it gets."""
 
     ENABLE_COMMAND_PALETTE = False

@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.command_palette import PaletteScreen
-from octavo.tui.widgets.commands import Command, Commands, Explained
+from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.help import HelpScreen
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.row_list import Row, Rows
@@ -35,7 +35,7 @@ PAGE: Commands[Page] = Commands(
 )  # fmt: skip
 
 
-class Page(Explained, Widget, can_focus=True):
+class Page(HasCommands, Widget, can_focus=True):
     CONTEXT = "page view"
     HELP = "Reads one page. c writes a comment on the block at the bar."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PAGE,)

@@ -13,7 +13,7 @@ from octavo.tui.widgets.chooser import Chooser
 from octavo.tui.widgets.commands import (
     Command,
     Commands,
-    Explained,
+    HasCommands,
     active_commands,
     apply_keymap,
     clashes,
@@ -53,7 +53,7 @@ PAGE: Commands[Page] = Commands(
 )  # fmt: skip
 
 
-class Page(Explained, Widget, can_focus=True):
+class Page(HasCommands, Widget, can_focus=True):
     CONTEXT = "page view"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PAGE,)
 
@@ -256,7 +256,7 @@ THREAD: Commands[Thread] = Commands(
 )
 
 
-class ThreadList(Explained, Widget, can_focus=True):
+class ThreadList(HasCommands, Widget, can_focus=True):
     CONTEXT = "thread list"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (THREAD.about(lambda view: view.thread),)
 

@@ -6,7 +6,7 @@ from textual.events import Paste
 
 from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
 from octavo.tui.widgets.fact_list import Fact
-from octavo.tui.widgets.text_inputs import Line
+from octavo.tui.widgets.text_inputs import LineInput
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
 
 FACTS = (
@@ -155,7 +155,7 @@ async def test_what_is_hostile_is_text() -> None:
                 )
             )
             await pilot.pause()
-            line = dialog.query_one("#typed", Line)
+            line = dialog.query_one("#typed", LineInput)
             line.post_message(Paste(text))
             await until(pilot, lambda line=line: bool(line.value))  # type: ignore[misc]  # bound now
             assert harmless(lines(app))

@@ -6,20 +6,20 @@ import pytest
 from textual.events import Paste
 
 from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.text_inputs import Line, Writing
+from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 from tests.tui.widgets.scratch import Scratch, harmless
 
 PASTED = "one \u202e\x1b[31m\ntwo"
 
 
-@pytest.mark.parametrize("kind", [Line, FilterInput, Writing])
+@pytest.mark.parametrize("kind", [LineInput, FilterInput, TextEditor])
 @pytest.mark.parametrize("copied_here", [False, True])
-async def test_what_is_pasted_is_fit_for_where_it_goes(kind: type[Line | Writing], copied_here: bool) -> None:
+async def test_what_is_pasted_is_fit_for_where_it_goes(kind: type[LineInput | TextEditor], copied_here: bool) -> None:
     field = kind()
     app = Scratch(field)
     async with app.run_test() as pilot:
         field.focus()
-        field.insert("ab", 0) if isinstance(field, Line) else field.insert("ab")
+        field.insert("ab", 0) if isinstance(field, LineInput) else field.insert("ab")
         field.select_all()
         if copied_here:
             app.copy_to_clipboard(PASTED)
@@ -27,16 +27,16 @@ async def test_what_is_pasted_is_fit_for_where_it_goes(kind: type[Line | Writing
         else:
             field.post_message(Paste(PASTED))
         await pilot.pause()
-        said = field.value.split("\n") if isinstance(field, Line) else field.text.split("\n")
+        said = field.value.split("\n") if isinstance(field, LineInput) else field.text.split("\n")
         assert harmless(said)
-        assert len(said) == (1 if isinstance(field, Line) else 2)
+        assert len(said) == (1 if isinstance(field, LineInput) else 2)
         assert said[0].startswith("one")
         await pilot.press("x")
-        assert (field.value if isinstance(field, Line) else field.text).endswith("x")
+        assert (field.value if isinstance(field, LineInput) else field.text).endswith("x")
 
 
 async def test_what_was_pasted_below_the_last_line_can_be_taken_back() -> None:
-    field = Writing()
+    field = TextEditor()
     app = Scratch(field)
     async with app.run_test(size=(40, 8)) as pilot:
         field.focus()

@@ -19,7 +19,7 @@ from octavo.tui.app.background_tasks import BackgroundTasks
 from octavo.tui.app.first_screen import HeldBack
 from octavo.tui.app.preloading import AFTER, warm_up
 from octavo.tui.app.teardown import Teardown
-from octavo.tui.app.typed_ahead import TypedAhead
+from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.routes import Route, ToSearch
 from octavo.tui.shell.session import Session, SignInMethods
@@ -30,7 +30,7 @@ from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.line_filters import filters
-from octavo.tui.widgets.commands import Command, Commands, Explained
+from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.notices import NoticeBoard, Tone
 from octavo.tui.widgets.themes import adopted, palettes, themes
 from octavo.tui.widgets.wording import plural
@@ -70,7 +70,7 @@ def _refresh(app: Octavo, _: object) -> None:
 
 
 def _refresh_all(app: Octavo, _: object) -> None:
-    following = [each.following for each in app.screens if isinstance(each, View)]
+    following = [each.subscriptions for each in app.screens if isinstance(each, View)]
     ops = dict.fromkeys((*app.workspace.ops, *(op for each in following for op in each.ops())))
     for op in ops:
         app.background(app.session.live.refresh(op))
@@ -132,7 +132,7 @@ ANYWHERE: Commands[Octavo] = Commands(
 """The keys that work everywhere but in dialogs."""
 
 
-class Octavo(Explained, HeldBack[int], TypedAhead[int]):
+class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"
@@ -151,7 +151,7 @@ class Octavo(Explained, HeldBack[int], TypedAhead[int]):
     def __init__(
         self,
         settings: Settings,
-        doors: SignInMethods,
+        sign_in_methods: SignInMethods,
         session: Session | None,
         *,
         start: str = "content",
@@ -162,7 +162,7 @@ class Octavo(Explained, HeldBack[int], TypedAhead[int]):
         super().__init__()
         self.teardown = Teardown(self)
         self.settings = settings
-        self.doors = doors
+        self.sign_in_methods = sign_in_methods
         self.trail = NavigationHistory(self)
         self.workspace = Workspace(self, self.trail)
         self.before_end: set[Callable[[], None]] = set()
@@ -237,10 +237,10 @@ class Octavo(Explained, HeldBack[int], TypedAhead[int]):
         loop.set_exception_handler(self._seen)
         if self.settings.keys:
             # Only then: every place with keys has to be imported for it.
-            from octavo.tui.app.key_places import PLACES
+            from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
             from octavo.tui.widgets.commands import apply_keymap
 
-            for problem in apply_keymap(self, self.settings.keys, (type(self), *PLACES)):
+            for problem in apply_keymap(self, self.settings.keys, (type(self), *KEYMAP_CONTEXTS)):
                 self.say(problem, tone="care")
         for problem in self.settings.problems:
             self.say(problem, tone="care")

@@ -14,10 +14,10 @@ from textual.widgets import Input, Static
 from octavo.api.errors import ApiError
 from octavo.tui.shell.session import Session, SignedIn
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.commands import Command, Commands, Explained
+from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.secret_input import SecretCount, SecretInput
-from octavo.tui.widgets.text_inputs import Line
+from octavo.tui.widgets.text_inputs import LineInput
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -36,7 +36,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
 )  # fmt: skip
 
 
-class SignInScreen(Explained, Screen[None]):
+class SignInScreen(HasCommands, Screen[None]):
     """One field, three ways in. Facts fill in as the server answers."""
 
     CSS_PATH = "sign_in.tcss"
@@ -55,13 +55,15 @@ class SignInScreen(Explained, Screen[None]):
         return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
-        doors = self.shell.doors
+        sign_in_methods = self.shell.sign_in_methods
         with Vertical(id="middle"):
             yield Static("◆", id="mark")
             yield Static("Docs review, without the tabs.", id="motto")
             with Vertical(id="card") as card:
                 card.border_title = " Sign in "
-                yield Static(self._asks_for(doors.host, "It is kept in the keyring of this system"), id="said")
+                yield Static(
+                    self._asks_for(sign_in_methods.host, "It is kept in the keyring of this system"), id="said"
+                )
                 with Horizontal(id="typing"):
                     yield Static("key  ", id="label")
                     yield (secret := SecretInput(id="key"))
@@ -75,7 +77,7 @@ class SignInScreen(Explained, Screen[None]):
                 yield Static("a made-up library, no account, offline", classes="why")
             with Horizontal(classes="way"):
                 yield TextButton("Open a folder", "ctrl+o", id="open")
-                yield Line(placeholder="path of a folder of markdown pages", id="folder")
+                yield LineInput(placeholder="path of a folder of markdown pages", id="folder")
         yield KeyBar()
 
     @staticmethod
@@ -83,15 +85,15 @@ class SignInScreen(Explained, Screen[None]):
         return Content(f"Paste a personal access key for {host}. {keeping}, and sent nowhere else.")
 
     async def _say_where_kept(self) -> None:
-        doors = self.shell.doors
-        said = self._asks_for(doors.host, await doors.keeping())
+        sign_in_methods = self.shell.sign_in_methods
+        said = self._asks_for(sign_in_methods.host, await sign_in_methods.keeping())
         for each in self.query("#said").results(Static):
             each.update(said)
 
     def on_mount(self) -> None:
         self.run_worker(self._say_where_kept())
-        if self.shell.doors.greeting:
-            self._say(("care", self.shell.doors.greeting))
+        if self.shell.sign_in_methods.greeting:
+            self._say(("care", self.shell.sign_in_methods.greeting))
         self.query_one("#start", TextButton).off = True
         self.query_one("#key", SecretInput).focus()
 
@@ -107,7 +109,7 @@ class SignInScreen(Explained, Screen[None]):
 
     async def _sign_in(self, key: str) -> None:
         try:
-            self._signed_in = await self.shell.doors.sign_in(key)
+            self._signed_in = await self.shell.sign_in_methods.sign_in(key)
         except (ApiError, ValueError) as error:
             self._say(("care", str(error)))
             return
@@ -139,16 +141,16 @@ class SignInScreen(Explained, Screen[None]):
 
     def open_folder(self) -> None:
         """Show the folder that is named; ask for its name when none is."""
-        field = self.query_one("#folder", Line)
+        field = self.query_one("#folder", LineInput)
         if field.value.strip():
             self.shell.background(self._enter(field.value.strip()))
         else:
             field.focus()
 
     async def _enter(self, way: str) -> None:
-        doors = self.shell.doors
+        sign_in_methods = self.shell.sign_in_methods
         try:
-            session: Session = await (doors.demo() if way == "demo" else doors.folder(way))
+            session: Session = await (sign_in_methods.demo() if way == "demo" else sign_in_methods.folder(way))
         except (ApiError, ValueError, OSError) as error:
             self._say(("care", str(error)))
             return

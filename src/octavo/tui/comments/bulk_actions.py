@@ -13,7 +13,7 @@ from octavo.documents.emoji import emoji
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.filters import Thread
 from octavo.tui.shell.permissions import not_allowed_with
-from octavo.tui.shell.write_queue import Queued
+from octavo.tui.shell.write_queue import QueuedWrite
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.wording import plural
 
@@ -71,7 +71,7 @@ def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> Non
     opens = not several.threads[0].comment.is_open
     doing = "reopen the thread" if opens else "resolve the thread"
     writes = [
-        Queued(
+        QueuedWrite(
             comments.Update(at=each.at, comment_id=each.comment.id, resolved=not opens),
             doing,
             about=thread_actions.name(each.comment),
@@ -100,9 +100,9 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             came_from = (shared, *own) if number == 0 else own
             about, where = thread_actions.name(each.comment), {"at": each.at, "comment_id": each.comment.id}
             op = comments.CreateReply(**where, body=Markdown(markdown=text))
-            writes.append(Queued(op, "reply", place, about=about, drafts=came_from))
+            writes.append(QueuedWrite(op, "reply", place, about=about, drafts=came_from))
             if resolves and each.comment.is_open:
-                writes.append(Queued(comments.Update(**where, resolved=True), "resolve the thread", about=about))
+                writes.append(QueuedWrite(comments.Update(**where, resolved=True), "resolve the thread", about=about))
         done = f"Reply written to {plural(len(threads), 'thread')}" + (", which are resolved" if resolves else "")
         app.writes.queue(*writes, said=f"{done}{several.others}")
         then()
@@ -121,7 +121,7 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
         takes_back = all(code in each for each in mine)
         change = {"removed_reactions" if takes_back else "added_reactions": (code,)}
         writes = [
-            Queued(
+            QueuedWrite(
                 comments.Update(at=each.at, comment_id=each.comment.id, **change),
                 "take the reaction back" if takes_back else "react",
                 about=thread_actions.name(each.comment),

@@ -25,7 +25,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
 from octavo.tui.widgets.safe_text import safe
-from octavo.tui.widgets.text_inputs import Writing
+from octavo.tui.widgets.text_inputs import TextEditor
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Composer(Dialog[str | None]):
         PurePath(__file__).with_name("composer.tcss"),
     ]
     CONTEXT: ClassVar[str] = "composer"
-    writing: Writing
+    writing: TextEditor
     """Where the text is written."""
     HELP: ClassVar[str] = "Write in markdown. What you type is kept as a draft, also when you close this."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (COMPOSER,)
@@ -128,7 +128,7 @@ class Composer(Dialog[str | None]):
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
                 yield Static(Content("\n").join(lines), classes="composer--quoted")
-            self.writing = Writing(self._named.shown(self._begun), placeholder=self._placeholder)
+            self.writing = TextEditor(self._named.shown(self._begun), placeholder=self._placeholder)
             yield self.writing
             yield VerticalScroll(classes="composer--preview")
             with Horizontal(classes="composer--state"):
@@ -212,7 +212,7 @@ class Composer(Dialog[str | None]):
     @property
     def _current(self) -> str:
         # While the app ends, the widget is gone before this screen is.
-        found = self.query(Writing)
+        found = self.query(TextEditor)
         return self._named.sent(found.first().text) if found else self._typed_last
 
     def why_not_send(self) -> str | None:

@@ -18,7 +18,7 @@ from octavo.documents.suggesting import fenced
 from octavo.tui.render.quotes import excerpt_of, quoted
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import not_allowed_with
-from octavo.tui.shell.write_queue import Queued
+from octavo.tui.shell.write_queue import QueuedWrite
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -87,7 +87,9 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
 
     resolves = resolve and comment.is_open
     about = name(comment)
-    resolving = Queued(comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread", about=about)
+    resolving = QueuedWrite(
+        comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread", about=about
+    )
     _compose(
         app,
         at,
@@ -108,9 +110,9 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
         return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
     if comment.is_open:
-        app.writes.queue(Queued(op, "resolve the thread", about=name(comment)), said="Thread resolved")
+        app.writes.queue(QueuedWrite(op, "resolve the thread", about=name(comment)), said="Thread resolved")
     else:
-        app.writes.queue(Queued(op, "reopen the thread", about=name(comment)), said="Thread reopened")
+        app.writes.queue(QueuedWrite(op, "reopen the thread", about=name(comment)), said="Thread reopened")
 
 
 def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
@@ -124,7 +126,7 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "take the reaction back" if mine else "react"
     said = f"{emoji(chosen)} taken back" if mine else f"Reacted with {emoji(chosen)}"
-    app.writes.queue(Queued(op, doing, about=name(comment)), said=said)
+    app.writes.queue(QueuedWrite(op, doing, about=name(comment)), said=said)
 
 
 def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
@@ -221,7 +223,9 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.writes.queue(Queued(op, f"delete the {kind}", about=name(comment)), said=f"{kind.capitalize()} deleted")
+            app.writes.queue(
+                QueuedWrite(op, f"delete the {kind}", about=name(comment)), said=f"{kind.capitalize()} deleted"
+            )
 
     said = f"“{excerpt_of(words_of(what.body.text))}”"
     app.push_screen(
@@ -242,14 +246,14 @@ def _compose(
     about: str,
     start: str = "",
     basis: OriginalComment | None = None,
-    after: Sequence[Queued] = (),
+    after: Sequence[QueuedWrite] = (),
     source: str = "",
 ) -> None:
     def written(text: str) -> None:
-        app.writes.queue(Queued(send(text), doing, place, basis, about), *after, said=said)
+        app.writes.queue(QueuedWrite(send(text), doing, place, basis, about), *after, said=said)
 
     def hold(text: str) -> None:
-        app.writes.hold(Queued(send(text), doing, place, basis, about))
+        app.writes.hold(QueuedWrite(send(text), doing, place, basis, about))
 
     can_hold = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after
     compose(app, at, place, title, excerpt, written, start=start, hold=hold if can_hold else None, source=source)

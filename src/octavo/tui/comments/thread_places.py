@@ -77,7 +77,7 @@ class AllThreads:
 
     def enter(self, organization: Organization) -> None:
         """Ask for the threads of this organization, and of no other."""
-        self._view.following.stop()
+        self._view.subscriptions.stop()
         self.asked.clear()
         self._found.clear()
         self._lists.clear()

@@ -15,7 +15,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.shell.view import Following
+from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.key_bar import KeyBar
@@ -66,7 +66,7 @@ class ThreadSheet(Dialog[None]):
         self._order = list(self._threads)
         self._current = comment_id
         self._since = since
-        self._following = Following(self)
+        self._subscriptions = Subscriptions(self)
 
     @property
     def shell(self) -> Shell:
@@ -81,11 +81,11 @@ class ThreadSheet(Dialog[None]):
     def on_mount(self) -> None:
         self.query_one(ThreadView).focus()
         op = comments.List(at=self._at, status="all", format="markdown", limit=200)
-        self._following.follow_whole("threads", op, self._show)
+        self._subscriptions.follow_whole("threads", op, self._show)
         self._draw()
 
     def on_unmount(self) -> None:
-        self._following.stop()
+        self._subscriptions.stop()
 
     def _show(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is None:
@@ -137,5 +137,5 @@ class ThreadSheet(Dialog[None]):
     def ask_again(self) -> None:
         """Ask the server again for the thread and its replies."""
         self.query_one(ThreadView).ask_again()
-        for op in self._following.ops():
+        for op in self._subscriptions.ops():
             self.shell.background(self.shell.session.live.refresh(op))

@@ -26,9 +26,9 @@ from octavo.tui.comments.thread_commands import NOTHING, THREAD, ThreadTarget
 from octavo.tui.render.quotes import lines_kept
 from octavo.tui.render.styled_lines import Line, Piece, fit
 from octavo.tui.render.styles import Styles
-from octavo.tui.shell.view import Following
+from octavo.tui.shell.view import Subscriptions
 from octavo.tui.shell.workspace import HELD
-from octavo.tui.widgets.commands import Command, Commands, Explained
+from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.scrolling import Scrolling
 from octavo.tui.widgets.wording import long_age, plural
 
@@ -93,7 +93,7 @@ MESSAGES: Commands[ThreadView] = Commands(
 )  # fmt: skip
 
 
-class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
+class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     """One thread. The cursor goes from message to message; the keys act on the thread or on that message."""
 
     CONTEXT: ClassVar[str] = "threads"
@@ -130,7 +130,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self._head: list[Line] = []
         self._parts: list[Part] = []
         self._cursor = 0
-        self._following = Following(self)
+        self._subscriptions = Subscriptions(self)
         self.not_for_this: Callable[[], str | None] = lambda: None
         """Why what the keys do is not for this thread alone now, in a sentence. A list beside it sets it."""
         self._look = Styles()
@@ -155,27 +155,27 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=0, animate=False)
         self.at, self.comment, self._about, self._on_page = at, comment, about, on_page
         if comment.id.startswith("pending-"):
-            self._following.follow("replies", None)
+            self._subscriptions.follow("replies", None)
             self._replies = Snapshot()
         else:
             op = comments.ListReplies(at=at, comment_id=comment.id, format="markdown", limit=200)
-            self._following.follow("replies", op, self._show_replies)
+            self._subscriptions.follow("replies", op, self._show_replies)
         page = comment.target.page
         if page is not None and isinstance(at, ChangeRequestRef) and suggestions(comment.body.text):
             now = content.GetPage(at=at, page_id=page.id, format="markdown")
-            self._following.follow("page", now, self._show_page)
+            self._subscriptions.follow("page", now, self._show_page)
         else:
-            self._following.follow("page", None)
+            self._subscriptions.follow("page", None)
         self._arrange()
 
     def ask_again(self) -> None:
         """Ask the server again for the replies."""
-        for op in self._following.ops():
+        for op in self._subscriptions.ops():
             self.shell.background(self.shell.session.live.refresh(op))
 
     def clear(self) -> None:
         """Show nothing."""
-        self._following.stop()
+        self._subscriptions.stop()
         self.comment, self._parts = None, []
         self._arrange()
 
@@ -188,7 +188,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             self._suggested.page_says(snapshot.value.markdown or "")
 
     def on_unmount(self) -> None:
-        self._following.stop()
+        self._subscriptions.stop()
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -368,7 +368,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def move(self, step: int) -> None:
         """Go so many messages on, or back."""
         self._go(self._cursor + step)
-        if step > 1 and self._replies.value and self._replies.value.next and (op := self._following.op("replies")):
+        if step > 1 and self._replies.value and self._replies.value.next and (op := self._subscriptions.op("replies")):
             self.shell.background(self.shell.session.live.more(op))  # type: ignore[arg-type]  # the slot holds a listing
 
     def scroll_page_on(self, direction: int) -> bool:

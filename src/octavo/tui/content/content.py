@@ -14,7 +14,7 @@ from octavo.api.places import Discussion
 from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
 from octavo.tui.content.navigation import Navigation
-from octavo.tui.content.side_panel import Aside
+from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_reading import SpaceReading
 from octavo.tui.content.spaces import Spaces
 from octavo.tui.content.visit import Visit
@@ -119,7 +119,7 @@ class ContentScreen(View, CopiesLater):
             yield Navigation(id="nav", classes="hairline")
             with Vertical(id="reading"):
                 yield PageView(ascii=self.shell.settings.ascii, id="page")
-            yield Aside(id="aside")
+            yield SidePanel(id="aside")
 
     def on_mount(self) -> None:
         self.shell.before_end.add(self.reading.history.keep)

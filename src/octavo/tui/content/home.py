@@ -101,13 +101,13 @@ class HomeScreen(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self._seats: dict[str, OrganizationSummary] = {}
+        self._summaries: dict[str, OrganizationSummary] = {}
 
     def body(self) -> Iterable[Widget]:
         organizations: Rows[OrganizationSummary] = Rows(
-            self._draw_seat,
-            key=lambda seat: seat.organization.id,
-            search=lambda seat: seat.organization.title,
+            self._draw_summary,
+            key=lambda summary: summary.organization.id,
+            search=lambda summary: summary.organization.title,
             two_lines=True,
             empty="This key belongs to no organization.",
             hint="Ask an administrator for an invitation, or sign in with another key: octavo auth login",
@@ -157,9 +157,9 @@ class HomeScreen(View):
 
     @property
     def things_at_hand(self) -> Sequence[Model]:
-        seat = self.organizations.item
+        summary = self.organizations.item
         inner = self.spaces.item if self.spaces.has_focus else self.changes.item if self.changes.has_focus else None
-        return [each for each in (inner, seat.organization if seat is not None else None) if each is not None]
+        return [each for each in (inner, summary.organization if summary is not None else None) if each is not None]
 
     @property
     def changes(self) -> Rows[ChangeRequest]:
@@ -181,12 +181,12 @@ class HomeScreen(View):
     def _show_organizations(self) -> None:
         snapshot = self.shell.workspace.organizations
         known = snapshot.value.items if snapshot.value else ()
-        if [seat.organization for seat in self._seats.values()] != list(known):
-            for left in self._seats.keys() - {each.id for each in known}:
+        if [summary.organization for summary in self._summaries.values()] != list(known):
+            for left in self._summaries.keys() - {each.id for each in known}:
                 self.follow(f"spaces {left}", None)
                 self.follow(f"member {left}", None)
-            self._seats = {
-                each.id: replace(self._seats.get(each.id, OrganizationSummary(each)), organization=each)
+            self._summaries = {
+                each.id: replace(self._summaries.get(each.id, OrganizationSummary(each)), organization=each)
                 for each in known
             }
             for organization in known[:MOST_SEATS]:
@@ -209,10 +209,10 @@ class HomeScreen(View):
             self.organizations.state.fail("Organizations did not load", str(snapshot.error))
 
     def _show_spaces(self, organization: str, snapshot: Snapshot[ListPage[Space]]) -> None:
-        seat = self._seats[organization]
-        page = snapshot.value if snapshot.value is not None else seat.page
+        summary = self._summaries[organization]
+        page = snapshot.value if snapshot.value is not None else summary.page
         trouble = str(snapshot.error) if snapshot.error is not None else ""
-        self._seats[organization] = replace(seat, page=page, trouble=trouble)
+        self._summaries[organization] = replace(summary, page=page, trouble=trouble)
         self._draw()
 
     def _show_changes(self, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
@@ -223,53 +223,53 @@ class HomeScreen(View):
 
     def _show_member(self, organization: str, snapshot: Snapshot[Member]) -> None:
         if snapshot.value is not None:
-            self._seats[organization] = replace(self._seats[organization], role=snapshot.value.role, known=True)
+            self._summaries[organization] = replace(self._summaries[organization], role=snapshot.value.role, known=True)
             self._draw()
 
     def _draw(self) -> None:
         page = self.shell.workspace.organizations.value
-        self.organizations.show_page(page or ListPage(items=()), list(self._seats.values()))
+        self.organizations.show_page(page or ListPage(items=()), list(self._summaries.values()))
         if (error := self.shell.workspace.organizations.error) is not None:
             self.organizations.state.fail("Organizations did not load", str(error))
         self._draw_spaces()
 
     def _draw_spaces(self) -> None:
-        seat = self.organizations.item
-        if seat is None:
+        summary = self.organizations.item
+        if summary is None:
             self.follow("changes", None)
             for rows, what in ((self.spaces, "spaces"), (self.changes, "change requests")):
                 self.show_nowhere(rows, what)
             return
-        self.query_one("#spaces-title", Static).update(Content(f"SPACES OF {seat.organization.title.upper()}"))
-        if seat.page is not None:
+        self.query_one("#spaces-title", Static).update(Content(f"SPACES OF {summary.organization.title.upper()}"))
+        if summary.page is not None:
             self.spaces.state.empty, self.spaces.state.hint = (
                 "There is no space here that you may see.",
                 "2 content   s search",
             )
-            self.spaces.show_page(seat.page, seat.page.items)
-        elif not seat.trouble:
-            self.spaces.state.wait_for(f"the spaces of {seat.organization.title}")
-        if seat.trouble:
+            self.spaces.show_page(summary.page, summary.page.items)
+        elif not summary.trouble:
+            self.spaces.state.wait_for(f"the spaces of {summary.organization.title}")
+        if summary.trouble:
             self.spaces.state.fail(
-                f"Spaces {'did not load' if seat.spaces is None else 'could not be refreshed'}", seat.trouble
+                f"Spaces {'did not load' if summary.spaces is None else 'could not be refreshed'}", summary.trouble
             )
-        at = OrganizationRef(organization_id=seat.organization.id)
+        at = OrganizationRef(organization_id=summary.organization.id)
         still_open = ListOfOrganization(at=at, status="open", limit=100)
-        if self.following.op("changes") != still_open:
+        if self.subscriptions.op("changes") != still_open:
             self.changes.show(())
             self.changes.state.wait_for("change requests")
             self.follow("changes", still_open, self._show_changes)
-        self.status(f"Home · {seat.organization.title}", self.organizations.extent.said_of("organization"))
+        self.status(f"Home · {summary.organization.title}", self.organizations.extent.said_of("organization"))
 
-    def _draw_seat(self, seat: OrganizationSummary) -> Row:
+    def _draw_summary(self, summary: OrganizationSummary) -> Row:
         here = (
             self.shell.workspace.organization is not None
-            and self.shell.workspace.organization.id == seat.organization.id
+            and self.shell.workspace.organization.id == summary.organization.id
         )
         return Row(
-            text=Content(seat.organization.title).stylize("bold"),
+            text=Content(summary.organization.title).stylize("bold"),
             right=Content.styled("here", "$success") if here else "",
-            below=seat.facts(self.shell.workspace.counts["comments"] if here else seat.comments),
+            below=summary.facts(self.shell.workspace.counts["comments"] if here else summary.comments),
             sign=Content.styled("◆", "$primary"),
         )
 
@@ -311,8 +311,8 @@ class HomeScreen(View):
         )
 
     def _space_of(self, change_request: ChangeRequest) -> Space | None:
-        seat = self.organizations.item
-        spaces = seat.spaces or () if seat is not None else ()
+        summary = self.organizations.item
+        spaces = summary.spaces or () if summary is not None else ()
         return next((space for space in spaces if space.id == change_request.space), None)
 
     @on(Lines.Highlighted, "#organizations")
@@ -321,34 +321,34 @@ class HomeScreen(View):
 
     @on(Lines.Chosen, "#organizations")
     def _choose(self) -> None:
-        if (seat := self.organizations.item) is not None:
-            self.shell.workspace.choose(seat.organization)
+        if (summary := self.organizations.item) is not None:
+            self.shell.workspace.choose(summary.organization)
             self._draw()
             self.spaces.focus()
 
     @on(Lines.MoreWanted)
     def _more(self, message: Lines.MoreWanted) -> None:
-        seat = self.organizations.item
-        slots = {"spaces": f"spaces {seat.organization.id}" if seat is not None else "", "changes": "changes"}
-        op = self.following.op(slots.get(message.lines.id or "", "")) or ListOrganizations()
+        summary = self.organizations.item
+        slots = {"spaces": f"spaces {summary.organization.id}" if summary is not None else "", "changes": "changes"}
+        op = self.subscriptions.op(slots.get(message.lines.id or "", "")) or ListOrganizations()
         self.background(self.live.more(op))  # type: ignore[arg-type]  # each of them is a listing
 
     @on(Lines.Chosen, "#spaces")
     def _open_space(self) -> None:
-        seat, space = self.organizations.item, self.spaces.item
-        if seat is not None and space is not None:
-            self.shell.workspace.choose(seat.organization)
+        summary, space = self.organizations.item, self.spaces.item
+        if summary is not None and space is not None:
+            self.shell.workspace.choose(summary.organization)
             self.shell.go(ToPage(space.id))
 
     @on(Lines.Chosen, "#changes")
     def _open_change_request(self) -> None:
-        seat, change_request = self.organizations.item, self.changes.item
-        if seat is None or change_request is None:
+        summary, change_request = self.organizations.item, self.changes.item
+        if summary is None or change_request is None:
             return
         if change_request.space is None:
             self.shell.explain(why_without_space(change_request))
         else:
-            self.shell.workspace.choose(seat.organization)
+            self.shell.workspace.choose(summary.organization)
             self.shell.go(ToChangeRequest(change_request.ref(SpaceRef(space_id=change_request.space)), change_request))
 
     def go_to_list(self, step: int) -> None:

@@ -19,14 +19,14 @@ from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
-from octavo.tui.shell.view import Following
+from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.safe_text import marked
-from octavo.tui.widgets.text_inputs import Line
+from octavo.tui.widgets.text_inputs import LineInput
 from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class SearchScreen(Dialog[None]):
         super().__init__()
         self._words = words
         self._organization = organization
-        self._following = Following(self)
+        self._subscriptions = Subscriptions(self)
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
         self._of_space: Snapshot[ListPage[search.PageHit]] = Snapshot()
         self._changes: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
@@ -139,7 +139,7 @@ class SearchScreen(Dialog[None]):
         rows.can_focus = False
         with Frame() as frame:
             frame.name_it("Search everywhere", "enter open · tab scope · esc close")
-            yield Line(self._words, placeholder="words on a page, a subject, a space", id="query")
+            yield LineInput(self._words, placeholder="words on a page, a subject, a space", id="query")
             yield ChangingText("", id="scope")
             yield rows
 
@@ -150,7 +150,7 @@ class SearchScreen(Dialog[None]):
     @property
     def words(self) -> str:
         """What is typed."""
-        return self.query_one("#query", Line).value.strip()[:LONGEST]
+        return self.query_one("#query", LineInput).value.strip()[:LONGEST]
 
     def on_mount(self) -> None:
         at = OrganizationRef(organization_id=self._organization.id)
@@ -162,14 +162,14 @@ class SearchScreen(Dialog[None]):
                 if self.words:
                     self._show()
 
-            self._following.follow(status, op, show)
-        self.query_one("#query", Line).focus()
+            self._subscriptions.follow(status, op, show)
+        self.query_one("#query", LineInput).focus()
         self._say_scope()
         if self._words:
             self._ask()
 
     def on_unmount(self) -> None:
-        self._following.stop()
+        self._subscriptions.stop()
 
     @on(Input.Changed)
     def _typed(self) -> None:
@@ -182,19 +182,19 @@ class SearchScreen(Dialog[None]):
     def _ask(self) -> None:
         words = self._asked = self.words
         if not words:
-            self._following.follow("pages", None)
-            self._following.follow("pages of a space", None)
+            self._subscriptions.follow("pages", None)
+            self._subscriptions.follow("pages of a space", None)
             self._pages, self._of_space = Snapshot(), Snapshot()
         elif self._only_space is not None:
-            self._following.follow("pages", None)
+            self._subscriptions.follow("pages", None)
             self._pages = Snapshot()
             op = search.InSpace(at=self._only_space, query=words, limit=30)
-            self._following.follow("pages of a space", op, self._found_in_space)
+            self._subscriptions.follow("pages of a space", op, self._found_in_space)
         else:
-            self._following.follow("pages of a space", None)
+            self._subscriptions.follow("pages of a space", None)
             self._of_space = Snapshot()
             at = OrganizationRef(organization_id=self._organization.id)
-            self._following.follow("pages", search.InOrganization(at=at, query=words, limit=30), self._found)
+            self._subscriptions.follow("pages", search.InOrganization(at=at, query=words, limit=30), self._found)
         self._show()
 
     def _found(self, snapshot: Snapshot[ListPage[search.SpaceHit]]) -> None:

@@ -26,11 +26,11 @@ DEEPEST = 3
 """The level of the deepest headings in an outline."""
 
 
-class Aside(Vertical):
+class SidePanel(Vertical):
     """The right column of a page. Its two lists send `Lines.Chosen`: `#outline` an anchor, `#threads` a comment id."""
 
     DEFAULT_CSS = """
-    Aside {
+    SidePanel {
         background: $background;
         Rows { height: auto; background: $background; }
         #outline { max-height: 40%; }

@@ -11,7 +11,7 @@ from octavo.data.live import Snapshot
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.history import ReadingHistory
 from octavo.tui.content.navigation import Navigation, Which
-from octavo.tui.content.side_panel import Aside
+from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_threads import SpaceThreads
 from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_following import follow_link_page
@@ -35,7 +35,7 @@ class SpaceReading:
     """What one reads: a space, and a page of it."""
 
     def __init__(self, screen: View) -> None:
-        """It is shown in the `Navigation`, the `PageView` and the `Aside` of `screen`."""
+        """It is shown in the `Navigation`, the `PageView` and the `SidePanel` of `screen`."""
         self._screen = screen
         self.space: Space | None = None
         self.pages: PageTree | None = None
@@ -66,8 +66,8 @@ class SpaceReading:
         return self._screen.query_one("#page", PageView)
 
     @property
-    def aside(self) -> Aside:
-        return self._screen.query_one("#aside", Aside)
+    def aside(self) -> SidePanel:
+        return self._screen.query_one("#aside", SidePanel)
 
     def choose_nav(self, which: Which) -> None:
         """Show the spaces, or the pages of the one that is open, and go on in them where the keys were in a tree."""
@@ -230,7 +230,7 @@ class SpaceReading:
         self.page, self._anchor, self._wanted_standing = page, anchor, standing
         self.shell.session.state.remember(f"page {self.space.id}", page.id)
         op = page_to_read(self.space.ref, page.id)
-        if self._screen.following.op("page") == op:
+        if self._screen.subscriptions.op("page") == op:
             self.go_to_anchor()
         else:
             self._troubles.pop("page", None)

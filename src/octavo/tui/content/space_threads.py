@@ -13,7 +13,7 @@ from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
-from octavo.tui.content.side_panel import Aside
+from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.shell.tree_rows import under
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ReadsPage(Protocol):
     def view(self) -> PageView: ...
 
     @property
-    def aside(self) -> Aside: ...
+    def aside(self) -> SidePanel: ...
 
     @property
     def is_in_view(self) -> bool:

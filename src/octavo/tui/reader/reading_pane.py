@@ -27,7 +27,7 @@ from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import HotSpot, Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.table_records import as_text
-from octavo.tui.widgets.commands import Command, Commands, Explained, Explains
+from octavo.tui.widgets.commands import Command, Commands, Explains, HasCommands
 from octavo.tui.widgets.scrolling import Scrolling, let_go
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class TakesComments(Protocol):
         """Why nothing can be said about the block under the cursor, in a sentence."""
 
 
-class Reader(Explained, Scrolling, can_focus=True, inherit_bindings=False):
+class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     """A pane of lines one reads. A view says what is in them (`contents`) and opens what is opened (`open_spot`)."""
 
     DEFAULT_CSS = """

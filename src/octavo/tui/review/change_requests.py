@@ -321,7 +321,7 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     @on(Lines.MoreWanted, "#change-requests")
     def _more(self) -> None:
-        op = self.following.op(self.sections.current)
+        op = self.subscriptions.op(self.sections.current)
         if self._looks_on:
             self._reach += LOOKED_AT
             self.draw_list()

@@ -22,7 +22,7 @@ class Host(Protocol):
     """An app that shows one session at a time."""
 
     settings: Settings
-    doors: SignInMethods
+    sign_in_methods: SignInMethods
     notices: NoticeBoard
     before_end: set[Callable[[], None]]
     """Called when the terminal goes away: they keep what is being typed (D6)."""

@@ -17,7 +17,7 @@ UNDECIDED = ("draft", "open")
 
 
 NEVER_DELETED = "A change request cannot be deleted: L archives it."
-SAYS = ("comment", "reply", "reply_resolve", "react")
+_NEED_COMMENT_RIGHT = ("comment", "reply", "reply_resolve", "react")
 """What takes the right to comment."""
 
 
@@ -57,7 +57,7 @@ def not_allowed_with(
         return None if deed in ("edit", "delete") else held
     if why := (thread and _not_there_yet(app, thread.id)) or (message and _not_there_yet(app, message.id)):
         return why
-    if deed in SAYS and (why := not_allowed_in(app, at.space_id, "comment")):
+    if deed in _NEED_COMMENT_RIGHT and (why := not_allowed_in(app, at.space_id, "comment")):
         return why
     if deed in ("reply", "reply_resolve") and thread is not None and _is_denied(thread, "reply"):
         return "The server lets you read this thread and not answer it. Ask an administrator of the space."

@@ -17,7 +17,7 @@ from octavo.api.operation import Listing, ListPage, Model, Operation
 from octavo.data.live import Live, Snapshot
 from octavo.tui.shell.frame import StatusBar, TopBar
 from octavo.tui.terminal import textual_internals as internals
-from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
@@ -34,7 +34,7 @@ ITEMS_READ = 2000
 """Items of a list that is read whole. Beyond them, screens say that there is more."""
 
 
-class Following:
+class Subscriptions:
     """Answers a screen or widget shows, each in a slot. A slot that follows something else leaves what it followed.
 
     `shower` is shown nothing any more from the moment it is being taken down: what it shows things in goes before it.
@@ -134,7 +134,7 @@ def _pane_beside(view: View) -> Widget | None:
 @internals.with_bindings_of(_pane_beside)
 @internals.in_turns
 @internals.held_back(_is_opening)
-class View(Explained, Screen[None]):
+class View(HasCommands, Screen[None]):
     """A screen inside the frame: the top bar, its body, the status line and the keys."""
 
     HELP: ClassVar[str] = ""
@@ -151,7 +151,7 @@ class View(Explained, Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.following = Following(self)
+        self.subscriptions = Subscriptions(self)
 
     def compose(self) -> ComposeResult:
         internals.add_breakpoint_classes(self)
@@ -194,11 +194,11 @@ class View(Explained, Screen[None]):
         """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before."""
         if op is not None and not self.shell.has_session:
             return  # a session that has ended is asked nothing, whatever was about to be
-        self.following.follow(slot, op, show)
+        self.subscriptions.follow(slot, op, show)
 
     def follow_whole(self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None]) -> None:
         """Follow a list, and read on until it is whole."""
-        self.following.follow_whole(slot, op, show)
+        self.subscriptions.follow_whole(slot, op, show)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Remember which pane has the keys, for where there is room for one. It stays so while the terminal has not."""
@@ -209,7 +209,7 @@ class View(Explained, Screen[None]):
         self.set_class(on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
 
     def on_unmount(self) -> None:
-        self.following.stop()
+        self.subscriptions.stop()
 
     def go_up(self) -> bool:
         """Go up one level inside this view, such as from a page to the list it is in. False at its top."""
@@ -240,7 +240,7 @@ class View(Explained, Screen[None]):
 
     def ask_again(self) -> None:
         """Ask again for everything on show. What is shown stays until the answers are here."""
-        for op in dict.fromkeys((*self.shell.workspace.ops, *self.following.ops())):
+        for op in dict.fromkeys((*self.shell.workspace.ops, *self.subscriptions.ops())):
             self.background(self.live.refresh(op))
 
     def status(self, crumbs: str, facts: str = "") -> None:

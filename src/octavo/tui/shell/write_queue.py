@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
-from octavo.data.outbox import Queued as Queued
+from octavo.data.outbox import QueuedWrite as QueuedWrite
 from octavo.data.state import NotSaved
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.routes import ToThread
@@ -60,11 +60,11 @@ class WriteQueue:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def queue(self, *writes: Queued, said: str) -> None:
+    def queue(self, *writes: QueuedWrite, said: str) -> None:
         """Put comment writes on disk, then say so; they are sent when the time to undo is over."""
         self._begin(self._add(writes, said))
 
-    async def _add(self, writes: Sequence[Queued], said: str) -> None:
+    async def _add(self, writes: Sequence[QueuedWrite], said: str) -> None:
         app = self._app
         async with self._turn:
             try:
@@ -77,11 +77,11 @@ class WriteQueue:
             self._final, self._back = "", None
         app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
 
-    def hold(self, write: Queued) -> None:
+    def hold(self, write: QueuedWrite) -> None:
         """Put a comment on disk that is sent with a review, then say so."""
         self._begin(self._hold(write))
 
-    async def _hold(self, write: Queued) -> None:
+    async def _hold(self, write: QueuedWrite) -> None:
         app = self._app
         async with self._turn:
             try:

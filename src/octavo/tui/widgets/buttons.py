@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from octavo.tui.widgets.commands import Command, Commands, Explained
+from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.safe_text import safe
 
 BUTTON: Commands[TextButton] = Commands(
@@ -21,7 +21,7 @@ BUTTON: Commands[TextButton] = Commands(
 )
 
 
-class TextButton(Explained, Widget, can_focus=True):
+class TextButton(HasCommands, Widget, can_focus=True):
     """Says what it does, and the key that does the same. `off` draws it dim."""
 
     CONTEXT: ClassVar[str] = "buttons"

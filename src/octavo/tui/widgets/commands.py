@@ -158,7 +158,7 @@ class Commands(Generic[T]):
             )
 
 
-class Explained:
+class HasCommands:
     """Put before a widget, screen or app: its keys are its `COMMAND_GROUPS`. What cannot act is dim, and says why when it is pressed."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = ()
@@ -271,7 +271,7 @@ def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
 def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCommand:
     node, binding, enabled, tooltip = active
     id, title, reason = binding.id or "", None, None if enabled else "That is not possible now."
-    if isinstance(node, Explained) and id in node._commands_by_id:
+    if isinstance(node, HasCommands) and id in node._commands_by_id:
         title, reason = node.called(id), node.why_not(id)
     return ActiveCommand(
         id=id,

@@ -23,7 +23,7 @@ from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
 from octavo.tui.widgets.fact_list import Fact, Facts
 from octavo.tui.widgets.safe_text import Words, safe, safe_lines
-from octavo.tui.widgets.text_inputs import Line, Writing
+from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 
 _MORE = Binding.Group("read on")
 
@@ -145,13 +145,13 @@ class Confirm(Dialog[Confirmed | None]):
             for name, field in self._fields.items():
                 yield Static(safe(field.label), classes="confirm--label")
                 if field.lines > 1:
-                    writing = Writing(field.value, placeholder=field.placeholder, id=name)
+                    writing = TextEditor(field.value, placeholder=field.placeholder, id=name)
                     writing.styles.height = field.lines
                     yield writing
                 else:
-                    yield Line(field.value, placeholder=field.placeholder, id=name)
+                    yield LineInput(field.value, placeholder=field.placeholder, id=name)
             yield ChangingText(classes="confirm--why")
-            yield Line(id="typed")
+            yield LineInput(id="typed")
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self.cancel_word, id="no")
                 yield TextButton(self.verb, id="yes", classes="-primary")
@@ -198,7 +198,7 @@ class Confirm(Dialog[Confirmed | None]):
             static.update(safe_lines(words))
             static.display = bool(words)
         self.query_one(Frame).name_it(self._title, self._foot)
-        typing = self.query_one("#typed", Line)
+        typing = self.query_one("#typed", LineInput)
         typing.display = bool(self._typed) and not self._blocked
         self._show_state()
         self.call_after_refresh(self._fit)
@@ -246,7 +246,7 @@ class Confirm(Dialog[Confirmed | None]):
             return self._blocked
         if self._field is not None and self._field.required and not self.text:
             return self._field.required
-        if self._typed and self.query_one("#typed", Line).value.strip() != self._typed:
+        if self._typed and self.query_one("#typed", LineInput).value.strip() != self._typed:
             return self._typed_why or f"Type {self._typed} first."
         return None
 
@@ -268,7 +268,7 @@ class Confirm(Dialog[Confirmed | None]):
 
     def on_key(self, event: Key) -> None:
         """Whoever begins to type the word types it, wherever the focus is."""
-        typing = self.query_one("#typed", Line)
+        typing = self.query_one("#typed", LineInput)
         if typing.display and isinstance(self.focused, TextButton) and event.character == self._typed[:1]:
             event.stop()
             typing.value = self._typed[:1]

@@ -9,7 +9,7 @@ from textual import on
 from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
 
-from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import NoticeBoard, Notices
 from octavo.tui.widgets.safe_text import Words, safe
@@ -43,7 +43,7 @@ class Frame(Vertical):
                 self.screen.refresh_bindings()  # the key bar shows what the border does not
 
 
-class Dialog(Explained, ModalScreen[ScreenResultType]):
+class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     """A dialog. Its keys are the only ones that work while it is open, and the only ones that are seen: those its border
     does not name stand in the key bar. What is said meanwhile is seen beside it."""
 

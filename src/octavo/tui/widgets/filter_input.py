@@ -14,8 +14,8 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.commands import Command, Commands, Explained
-from octavo.tui.widgets.text_inputs import Line
+from octavo.tui.widgets.commands import Command, Commands, HasCommands
+from octavo.tui.widgets.text_inputs import LineInput
 
 
 def _keep(app: App[Any], line: FilterInput) -> None:
@@ -33,7 +33,7 @@ FILTER: Commands[FilterInput] = Commands(
 )  # fmt: skip
 
 
-class FilterInput(Explained, Line):
+class FilterInput(HasCommands, LineInput):
     """A line without a frame. Esc empties it, then leaves; enter keeps the filter."""
 
     CONTEXT: ClassVar[str] = "filter line"

@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from octavo.tui.widgets.commands import Command, Commands, Explained
+from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.empty_states import Waiting, failed, filtered_out, nothing, partial, shortened, wrapped
 from octavo.tui.widgets.safe_text import fit, spread
 from octavo.tui.widgets.scrolling import Scrolling, let_go
@@ -58,7 +58,7 @@ LIST: Commands[Lines] = Commands(
 )  # fmt: skip
 
 
-class Lines(Explained, Scrolling, can_focus=True, inherit_bindings=False):
+class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     """Items with a cursor that stays on its key, a filter, and messages about both.
 
     A subclass says where each item stands (`lay_out`) and how one is drawn (`draw_item`).

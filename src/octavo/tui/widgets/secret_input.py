@@ -14,7 +14,7 @@ from textual.events import Key, Paste
 from textual.widget import Widget
 from textual.widgets import Input
 
-from octavo.tui.widgets.commands import Command, Commands, Explained
+from octavo.tui.widgets.commands import Command, Commands, HasCommands
 
 _REFUSED = "Keys typed now would be written to a log. Start without {name} to sign in."
 
@@ -44,7 +44,7 @@ SECRET: Commands[SecretInput] = Commands(
 )
 
 
-class SecretInput(Explained, Input):
+class SecretInput(HasCommands, Input):
     """Shows bullets. Copy and cut do nothing; pasting takes the key out of what is pasted."""
 
     CONTEXT: ClassVar[str] = "key to sign in with"

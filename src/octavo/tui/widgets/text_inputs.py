@@ -11,11 +11,11 @@ from octavo.api.safety import text as safe_text
 from octavo.tui.widgets.scrolling import Scrolling
 
 
-class Line(Input, Scrolling):
+class LineInput(Input, Scrolling):
     """One line to write in."""
 
     DEFAULT_CSS = """
-    Line, Line:focus {
+    LineInput, LineInput:focus {
         height: 1;
         border: none;
         padding: 0 1;
@@ -42,11 +42,11 @@ class Line(Input, Scrolling):
         self.replace(_first_line(text), *self.selection)
 
 
-class Writing(TextArea):
+class TextEditor(TextArea):
     """Several lines to write in, wrapped at words."""
 
     DEFAULT_CSS = """
-    Writing, Writing:focus {
+    TextEditor, TextEditor:focus {
         border: none;
         padding: 0 1;
         background: $panel;

@@ -32,7 +32,7 @@ TREE: Commands[Tree] = Commands(
 )  # fmt: skip
 
 
-class Folds:
+class FoldedNodes:
     """What is folded in a tree, known by key, so that it outlives a reload."""
 
     def __init__(self, tree: Tree, below: int | None) -> None:
@@ -126,7 +126,7 @@ class Tree(Lines):
         super().__init__(empty=empty, hint=hint, name=name, id=id, classes=classes)
         self.can_filter = True
         self.folds_all: bool = folds_all
-        self.folds: Folds = Folds(self, fold_below)
+        self.folds: FoldedNodes = FoldedNodes(self, fold_below)
         self.outline = Outline(())
         self.shown: list[tuple[int, Node]] = []
         """The nodes on show, each after its depth."""

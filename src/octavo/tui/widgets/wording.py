@@ -1,4 +1,4 @@
-"""How long ago, in few letters."""
+"""Ages, counts and sentences in few words."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
 from octavo.tui.widgets.dialog import STYLES, Frame
 from octavo.tui.widgets.fact_list import Facts
 from octavo.tui.widgets.safe_text import safe, safe_lines
-from octavo.tui.widgets.text_inputs import Line, Writing
+from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 from octavo.tui.writing.page_settings import NAMES, Values
 
 _HINTS = {
@@ -81,12 +81,12 @@ class PageForm(Confirm):
                     if name == "hidden":
                         yield TextButton(_HIDDEN if field.value else _SHOWN, id=name)
                     elif field.lines > 1:
-                        yield Writing(field.value, placeholder=field.placeholder, id=name)
+                        yield TextEditor(field.value, placeholder=field.placeholder, id=name)
                     else:
-                        yield Line(field.value, placeholder=field.placeholder, id=name)
+                        yield LineInput(field.value, placeholder=field.placeholder, id=name)
                 yield ChangingText("", classes="form--wrong", id=f"wrong-{name}")
             yield ChangingText(classes="confirm--why")
-            yield Line(id="typed")
+            yield LineInput(id="typed")
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self.cancel_word, id="no")
                 yield TextButton(self.verb, id="yes", classes="-primary")

@@ -19,7 +19,7 @@ ROUND = 0.05
 """Seconds after which what was asked to tell when it has done what it was told is asked anew: it may be gone."""
 
 
-class TypedAhead(App[ReturnType]):
+class TypeAhead(App[ReturnType]):
     """Put before an app: what is typed before the screen it is for is there waits for it, and goes there in its order.
 
     Textual gives it to the screen before, or to one that has no parts or no focus yet: letters were lost, or were commands.

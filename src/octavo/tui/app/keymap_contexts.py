@@ -34,7 +34,7 @@ from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Rows
 from octavo.tui.widgets.tree import Tree
 
-PLACES: tuple[type[DOMNode], ...] = (
+KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     Lines,
     Rows,
     Tree,
