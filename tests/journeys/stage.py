@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -274,9 +274,16 @@ async def _at_once(seconds: float) -> None:
     """Retries need not be waited for."""
 
 
-def _in_order(asked: list[LoggedRequest]) -> list[LoggedRequest]:
-    """What was asked at one moment, of which any may have been answered first: by its route, the last one last."""
-    return [*sorted(asked[:-1], key=lambda each: (each.moment, each.route)), *asked[-1:]]
+def _newest_first(asked: Sequence[Activity]) -> Iterator[Activity]:
+    """What was asked, the last one first. Of the others at one moment any may have been answered first: by their routes."""
+    yield from asked[-1:]
+    yield from sorted(asked[-2::-1], key=lambda each: (each.moment, each.route), reverse=True)
+
+
+def _logged(asked: Activity) -> LoggedRequest:
+    return LoggedRequest(
+        asked.moment, asked.method, asked.route, asked.status, 7.0, asked.error or None, asked.attempts
+    )
 
 
 class Stage:
@@ -399,13 +406,8 @@ class Stage:
             state=state,
             kind="demo",
             label="DEMO",
-            activity=lambda: _in_order(
-                [
-                    LoggedRequest(
-                        each.moment, each.method, each.route, each.status, 7.0, each.error or None, each.attempts
-                    )
-                    for each in (sorted(client.activity, key=_name) if in_order else client.activity)
-                ]
+            activity=lambda: map(
+                _logged, _newest_first(sorted(client.activity, key=_name) if in_order else tuple(client.activity))
             ),
             limits=lambda: None,
             waited=lambda: gate.waited,

@@ -267,7 +267,7 @@ def _session(
         state=state,
         kind=kind,
         label=label,
-        activity=lambda: [_asked(each) for each in client.activity],
+        activity=lambda: map(_asked, reversed(client.activity)),
         limits=lambda: client.limits,
         waited=lambda: client.waited,
         download=client.download,

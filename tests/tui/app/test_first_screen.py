@@ -1,9 +1,11 @@
-"""The first screen: how it looks is found out once, when it is painted; and no source of styles is parsed twice."""
+"""The first screen: how it looks is found out once, when it is painted; no source of styles is parsed twice, and nothing
+styled again that stays as it is."""
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.color import Color
+from textual.containers import Vertical
 from textual.widgets import Static
 
 from octavo.tui.app.first_screen import HeldBack
@@ -46,3 +48,70 @@ def test_a_source_is_parsed_once_for_each_set_of_colours() -> None:
     sheet.set_variables({"ink": "blue"})
     sheet.reparse()
     assert [rule.styles.color for rule in sheet.rules] == [Color.parse("blue")] * 2
+
+
+class Line(Static, can_focus=True):
+    """How often it was given styles."""
+
+    styled = 0
+
+    def notify_style_update(self) -> None:
+        self.styled += 1
+        super().notify_style_update()
+
+
+class Box(App[None]):
+    """Two lines in a box."""
+
+    CSS = "Line { color: $ink; &:focus { color: green; } } .-changed Line { color: blue; }"
+    ink = "red"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stylesheet = OnceParsed(variables=self.get_css_variables())
+
+    def get_css_variables(self) -> dict[str, str]:
+        return {**super().get_css_variables(), "ink": self.ink}
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Line("first")
+            yield Line("second")
+
+
+async def test_only_what_may_look_otherwise_is_styled_again() -> None:
+    app = Box()
+    async with app.run_test() as pilot:
+        first, second = app.query(Line)
+        app.screen.set_focus(None)
+        await pilot.pause()
+        first.styled = second.styled = 0
+        app.stylesheet.update(app)
+        assert (first.styled, second.styled) == (0, 0)
+        first.focus()
+        await pilot.pause()
+        assert first.styled
+        assert not second.styled
+        assert [each.styles.color for each in (first, second)] == [Color.parse("green"), Color.parse("red")]
+
+
+async def test_what_it_is_in_the_colours_and_what_was_set_beside_the_rules_are_looked_at() -> None:
+    app = Box()
+    async with app.run_test() as pilot:
+        first, _ = app.query(Line)
+        box = app.query_one(Vertical)
+        app.screen.set_focus(None)
+        await pilot.pause()
+        box.add_class("-changed")
+        assert first.styles.color == Color.parse("blue")
+        box.remove_class("-changed")
+        assert first.styles.color == Color.parse("red")
+        first.styles.base.color = "yellow"
+        app.stylesheet.update(first)
+        assert first.styles.color == Color.parse("red")
+        app.ink = "white"
+        app.refresh_css(animate=False)
+        assert first.styles.color == Color.parse("white")
+        app.stylesheet.add_source("Line { color: black; }")
+        app.stylesheet.update(first)
+        assert first.styles.color == Color.parse("black")

@@ -144,8 +144,8 @@ class ActivityScreen(Dialog[None]):
         entries = sorted(session.outbox.entries, key=lambda entry: _OF_WRITES.index(_heading(entry)))
         lines: list[Line] = [(entry.id, entry) for entry in entries]
         lines += [(file.path.name, file) for file in self._files]
-        asked = list(enumerate(session.activity()))
-        lines += [(f"{number} {each.moment.timestamp()}", each) for number, each in reversed(asked)]
+        asked = list(session.activity())
+        lines += [(f"{len(asked) - at} {each.moment.timestamp()}", each) for at, each in enumerate(asked, 1)]
         self.rows.show(lines)
         self._say_why()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -49,8 +49,8 @@ class Session:
     kind: Literal["demo", "folder", "server"]
     label: str
     """What the frame calls it: the person and host, or DEMO."""
-    activity: Callable[[], Sequence[LoggedRequest]]
-    """The last requests, the oldest first."""
+    activity: Callable[[], Iterator[LoggedRequest]]
+    """The last requests, the newest first: mostly only that is looked at, with each answer and each line of the frame."""
     limits: Callable[[], Limits | None]
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """The bytes at an address that an answer named, as they come, and how many they may be. Raises ApiError."""

@@ -192,12 +192,13 @@ class Workspace:
             return "not signed in", "$octavo-muted"
         if (waited := self._session.waited()) >= LONG:
             return f"○ waiting {waited:.0f}s", "$warning"
-        asked = [each for each in self._session.activity() if not each.given_up]
-        if not asked:
+        asked = (each for each in self._session.activity() if not each.given_up)
+        if (last := next(asked, None)) is None:
             return "● saved", "$octavo-muted"
-        if not (wrong := _wrong(asked[-1].status) or ("failing" if self.organizations.error is not None else "")):
-            return f"● live {short_age(asked[-1].moment)}", "$success"
-        last_good = next((each.moment for each in reversed(asked) if not _wrong(each.status)), asked[0].moment)
+        if not (wrong := _wrong(last.status) or ("failing" if self.organizations.error is not None else "")):
+            return f"● live {short_age(last.moment)}", "$success"
+        before = (last, *asked)
+        last_good = next((each.moment for each in before if not _wrong(each.status)), before[-1].moment)
         return f"○ {wrong} {short_age(last_good)}", "$warning"
 
     def look_at_link(self) -> None:
