@@ -21,7 +21,7 @@ from octavo.documents import links, trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions
-from octavo.server.demo import crews, docs_site, library, people, register
+from octavo.server.demo import crews, docs_site, large, library, people, register
 from octavo.server.middleware import answer
 from octavo.server.store import Json, Store
 from octavo.server.world import World
@@ -378,3 +378,42 @@ def test_what_customers_read_is_on_a_site(demo: World) -> None:
     assert published["site"]["urls"]["published"].endswith("/published/saltmarsh/docs/")
     sections = [(each["title"], each["siteSpaces"][0]["title"]) for each in published["structure"]["structure"]]
     assert sections == [("Instruments", "Limpet manual"), ("Harbour software", "Harbour API")]
+
+
+def test_the_large_demo_is_drawn_to_scale_around_the_demo_and_is_the_same_every_time(demo: World) -> None:
+    counted = []
+    for _ in range(2):
+        with closing(Store()) as store:
+            library.build(World(store), large=0.02)
+            world = World(store).asked_by(people.DEFAULT_PERSON.id)
+            counted.append(_counts(world))
+    assert counted[0] == counted[1]
+    without = _counts(demo)
+    spaces_, pages_, threads_, undecided = (much - less for much, less in zip(counted[0], without, strict=True))
+    assert (spaces_, pages_, undecided) == (4, 4 * large.PAGES_OF_BOOK, 12)
+    assert threads_ >= 100
+
+
+@pytest.mark.long
+def test_the_large_demo_is_as_large_as_it_says() -> None:
+    with closing(Store()) as store:
+        library.build(World(store), large=1.0)
+        spaces_, pages_, threads_, undecided = _counts(World(store).asked_by(people.DEFAULT_PERSON.id))
+    assert spaces_ >= large.SPACES
+    assert pages_ >= 10_000
+    assert threads_ >= large.OPEN_THREADS
+    assert undecided >= large.UNDECIDED
+
+
+def _counts(world: World) -> tuple[int, int, int, int]:
+    """Spaces, pages, open threads and change requests that are not decided, as the caller sees them."""
+    at = OrganizationRef(organization_id=people.ORGANIZATION)
+    seen = answer(spaces.List(at=at, limit=1000), world)["items"]
+    pages_ = sum(1 for each in seen for _ in trees.walk(revisions.current(world, each["id"])["pages"]))
+    undecided = [
+        each
+        for status in ("open", "draft")
+        for each in answer(change_requests.ListOfOrganization(at=at, status=status, limit=1000), world)["items"]
+    ]
+    threads_ = sum(each["comments"] for each in (*seen, *undecided))
+    return len(seen), pages_, threads_, len(undecided)

@@ -82,7 +82,13 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
     def demo() -> Session:
         from octavo.cli import sessions
 
-        return sessions.demo(settings, reset=options.reset, latency=options.latency / 1000, fail=options.fail / 100)
+        return sessions.demo(
+            settings,
+            reset=options.reset,
+            latency=options.latency / 1000,
+            fail=options.fail / 100,
+            large=options.large,
+        )
 
     left_out: list[str] = []
 
@@ -92,7 +98,7 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
         return sessions.folder(settings, options.folder, left_out)
 
     if options.command == "demo":
-        return Opening("demo", DEFAULT, demo)
+        return Opening("demo-large" if options.large else "demo", DEFAULT, demo)
     if options.command == "open":
         return Opening(f"folder {os.path.realpath(options.folder)}", DEFAULT, folder, left_out=left_out)
 

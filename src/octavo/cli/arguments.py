@@ -72,6 +72,9 @@ def parser() -> argparse.ArgumentParser:
     demo = _command(commands, "demo", "open the app on a made-up library: real work, no account, offline")
     demo.add_argument("--reset", action="store_true", help="start over: forget what was changed in the demo")
     demo.add_argument(
+        "--large", action="store_true", help="one of 200 spaces and 10 000 pages; making it takes half a minute, once"
+    )
+    demo.add_argument(
         "--latency",
         type=_whole(60_000, "a number of milliseconds", 300),
         default=0,
@@ -107,6 +110,7 @@ def parser() -> argparse.ArgumentParser:
         "--port", type=_whole(65_535, "a port", 8080), default=0, metavar="N", help="the port; a free one when left out"
     )
     serve.add_argument("--data", type=Path, metavar="DIR", help="where its data is kept; the demo library when new")
+    serve.add_argument("--large", action="store_true", help="the large demo library when new")
     serve.add_argument("--load", type=Path, metavar="FOLDER", help="load this folder of pages as a space first")
     serve.add_argument(
         "--allow-private-imports",

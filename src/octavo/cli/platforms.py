@@ -55,8 +55,8 @@ class Place:
             (self.folder / name).unlink(missing_ok=True)
 
 
-def demo_place(settings: Settings) -> Place:
-    return Place(settings.data_folder / "demo")
+def demo_place(settings: Settings, *, large: bool = False) -> Place:
+    return Place(settings.data_folder / ("demo-large" if large else "demo"))
 
 
 def folder_place(settings: Settings, folder: Path) -> Place:
@@ -81,8 +81,8 @@ def _opened(place: Place) -> Iterator[Store]:
         raise
 
 
-def build_demo(place: Place) -> Platform:
-    """The demo library, set out when it is new. Raises OSError."""
+def build_demo(place: Place, *, large: bool = False) -> Platform:
+    """The demo library, set out when it is new: `large`, half a minute. Raises OSError."""
     from octavo.server.app import Platform
     from octavo.server.demo.people import DEFAULT_PERSON
     from octavo.server.world import World
@@ -92,7 +92,7 @@ def build_demo(place: Place) -> Platform:
         if store.setting("library") is None:
             from octavo.server.demo.library import build  # once: from then on it is in the store
 
-            build(world, today=world.now())
+            build(world, today=world.now(), large=float(large))
             store.set("library", "demo")
         store.add_key(place.key().get_secret_value(), DEFAULT_PERSON.id)
         return Platform(world)

@@ -22,10 +22,11 @@ def run(options: argparse.Namespace) -> int:
     load: Path | None = options.load
     if load is not None and not load.is_dir():
         raise Failure(f"{load} is not a folder. Name a folder that holds markdown pages.")
-    place = Place(options.data) if options.data else folder_place(settings, load) if load else demo_place(settings)
+    demo = demo_place(settings, large=options.large)
+    place = Place(options.data) if options.data else folder_place(settings, load) if load else demo
     left_out: list[str] = []
     try:
-        platform = build_folder(place, load, person(), left_out) if load else build_demo(place)
+        platform = build_folder(place, load, person(), left_out) if load else build_demo(place, large=options.large)
     except OSError as error:
         raise Failure(f"the platform cannot keep its data in {place.folder}: {error.strerror}") from error
 

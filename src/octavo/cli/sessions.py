@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from octavo.api.errors import NotSent, Unauthorized
 from octavo.api.operation import Operation
 from octavo.cli import platforms
+from octavo.cli.arguments import tell_left_out
 from octavo.cli.platforms import Late, Place
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
@@ -118,14 +119,22 @@ def embedded(
     return _session(settings, client, namespace, kind=kind, label=label, settle=SETTLE_AT_HOME)
 
 
-def demo(settings: Settings, *, reset: bool = False, latency: float = 0.0, fail: float = 0.0) -> Session:
+def demo(
+    settings: Settings, *, reset: bool = False, latency: float = 0.0, fail: float = 0.0, large: bool = False
+) -> Session:
     """The demo library. Raises OSError when it cannot be kept."""
-    place = platforms.demo_place(settings)
+    place = platforms.demo_place(settings, large=large)
     namespace = f"demo {place.folder}"
     if reset:
         place.clear()
         forget(settings, namespace, drafts=True)
-    late = Late(lambda: platforms.build_demo(place), latency=latency, fail=fail)
+    if large and not place.database.exists():
+        # Behind the first screen it would take the keys of that screen their turn, and half a minute twice.
+        tell_left_out(["making the large demo library. This takes about half a minute, once."])
+        made = platforms.build_demo(place, large=True)
+        made.close()
+        made.world.store.close()
+    late = Late(lambda: platforms.build_demo(place, large=large), latency=latency, fail=fail)
     return embedded(settings, place, late, kind="demo", label="DEMO", namespace=namespace)
 
 

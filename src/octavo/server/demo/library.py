@@ -87,8 +87,9 @@ class Names:
         return self.name if number == 1 else f"{self.name}-{number}"
 
 
-def build(world: World, today: datetime = TODAY) -> None:
-    """Fill an empty store with the demo library, as if its people had worked on it until `today`.
+def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
+    """Fill an empty store with the demo library, as if its people had worked on it until `today`. `large` is the share
+    of the large demo (large.py) that is put around it.
 
     It holds no key: whoever opens the demo adds one for `people.DEFAULT_PERSON`, or for another of `people.PEOPLE`.
     """
@@ -108,6 +109,10 @@ def build(world: World, today: datetime = TODAY) -> None:
         for deed in deeds():
             clock.moment, names.name = today - deed.ago, deed.name
             _do(deed, past.asked_by(deed.by))
+        if large:
+            from octavo.server.demo.large import fill  # it is built with what is here
+
+            fill(past, clock, names, today, large)
 
 
 def _found(world: World, today: datetime) -> None:

@@ -14,6 +14,8 @@ from octavo.server.world import World, iso
 
 ORGANIZATION = "saltmarsh"
 MEMBERS = 300
+NEVER_DISABLED = 21
+"""So many of those who joined first are there still."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def move_in(world: World, today: datetime) -> None:
     for place, person in enumerate(members()):
         joined = today - timedelta(days=4400 * (1 - place / MEMBERS) + 3, minutes=chance.randrange(1440))
         seen = joined + (today - joined) * chance.random() ** 0.1 if chance.random() < 0.94 else None
-        _file(world, person, joined=joined, seen=seen, disabled=chance.random() < 0.02 and place > 20)
+        _file(world, person, joined=joined, seen=seen, disabled=chance.random() < 0.02 and place >= NEVER_DISABLED)
 
 
 def _file(world: World, person: Person, *, joined: datetime, seen: datetime | None, disabled: bool = False) -> None:

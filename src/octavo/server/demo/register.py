@@ -27,7 +27,7 @@ description: What was done at each station, the latest first.
 One line for each visit, gap and surprise since April 2017, by whoever was there; their initials stand beside it. Search in
 the page for a station, or jump to a month. What is older than May 2026 was kept in a text file, and is shown as it was.
 """
-_MONTHS = (
+MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
@@ -184,7 +184,7 @@ def _log() -> str:
     lines = _LOG_HEAD.split("\n")
     month, typed = "", False
     for entry in _entries_of_log():
-        heading = f"{_MONTHS[entry.day.month - 1]} {entry.day.year}"
+        heading = f"{MONTHS[entry.day.month - 1]} {entry.day.year}"
         if heading != month:
             lines += [*(["```"] if typed else []), *([""] if month else []), f"## {heading}", ""]
             month, typed = heading, entry.day < _TYPED_BEFORE
@@ -205,7 +205,7 @@ class _Entry:
     who: str
 
     def as_item(self) -> str:
-        month = _MONTHS[self.day.month - 1][:3]
+        month = MONTHS[self.day.month - 1][:3]
         return f"* **{self.day.day} {month}** {self.station}: {self.did} ({self.who})"
 
     def as_text(self) -> str:
@@ -225,4 +225,4 @@ def _entries_of_log() -> Iterator[_Entry]:
 
 
 def _long(day: date) -> str:
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
