@@ -22,7 +22,7 @@ from octavo.tui.render.diff_context import PlacedUnit, Stretch, folded
 from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes, source_changes
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import DiffUnit, Unfolding, kept_entries
+from octavo.tui.render.diff_units import DiffUnit, Unfolding, kept_entries, may_hold
 from octavo.tui.render.layout import set_block, set_unit, units
 from octavo.tui.render.layout_context import Folds, LayoutContext, trail
 from octavo.tui.render.page_units import UnitReader
@@ -291,3 +291,21 @@ def test_a_line_too_long_for_one_unit_is_not_set_as_one_where_it_stands_beside_o
     for made in (changes(compared.diff, Unfolding(), {}), source_changes(compared.hunks)):
         setting, room = LayoutContext(LOOK, Folds(), set_block), SideWidths.of(90, split=False)
         assert max(len(set_diff_unit(setting, unit, room)) for unit in made.whole().units) <= MOST_LINES
+
+
+@pytest.mark.parametrize("name", ["codes", "footnotes", "loose list", "hint"])
+def test_of_the_units_of_a_diff_only_those_around_a_line_are_asked_for_what_stands_there(name: str) -> None:
+    page = HUGE[name](4)
+    lines = page.split("\n")
+    lines = [line + " x" if at % 31 == 3 and line[-1:].isalpha() else line for at, line in enumerate(lines)]
+    compared = compare("\n".join([*lines[20:], *lines[:20]]), page)
+    every = Unfolding()
+    every.step = len(Unfolding.STEPS) - 1
+    made = changes(compared.diff, every, {}).whole()
+    assert len(made.units) > 10
+    for block in (*compared.old.blocks, *compared.new.blocks):
+        near = made.around(block.lines[0])
+        assert {at for at, unit in enumerate(made.units) if any(may_hold(top, block) for top in unit.blocks)} <= set(
+            near
+        )
+        assert len(near) < 12 or name != "codes"

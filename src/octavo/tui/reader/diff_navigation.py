@@ -92,15 +92,11 @@ class DiffNavigation:
         on_threads = (each.key for row in self.contents.threads.values() for each in row)
         if self.contents.compared is None or block.kind in NO_BLOCKS or block.key in on_threads:
             return block
-        return self.contents.compared.new.find(block.key) or self.contents.compared.old.find(block.key) or block
+        return self.contents.compared.find(block.key) or block
 
     def _fold_of(self, block: Block) -> DiffUnit | None:
         """The fold a block is in."""
-
-        def is_in(fold: DiffUnit) -> bool:
-            return any(may_hold(each, block) and each.has(block.key) for each in fold.hidden)
-
-        return next((unit for unit in self.contents.changed.units if unit.hidden and is_in(unit)), None)
+        return next((unit for unit in self.contents.changed.units if unit.hidden and unit.hides(block)), None)
 
     def _unfold(self, fold: DiffUnit, then: Callable[[], object] | None = None) -> None:
         """Show what a fold hides, and do `then`."""
@@ -162,8 +158,10 @@ class DiffNavigation:
                 known[id(top)] = top.has(block.key)
             return known[id(top)]
 
+        units = self.contents.changed.units
         stands = block.kind and block.kind not in NO_BLOCKS  # what else one is on stands nowhere on a page
-        for unit, each in enumerate(self.pane.galley.units):
+        for unit in self.contents.changed.around(block.lines[0]) if stands else range(len(units)):
+            each = units[unit]
             if stands:
                 is_here = any(may_hold(top, block) and has(top) for top in each.blocks)
             else:

@@ -308,7 +308,7 @@ class DiffView(Reader):
         if hot.kind == "fold" and hot.target.startswith("fold "):
             self.navigation.open_fold(hot.target)
         elif hot.kind in ("fold", "tab") and self.contents.compared is not None:
-            block = self.contents.compared.new.find(hot.target) or self.contents.compared.old.find(hot.target)
+            block = self.contents.compared.find(hot.target)
             if block is not None and hot.kind == "tab" and hot.spot.index < len(block.children):
                 self.folds.choose(block.children[hot.spot.index])
             elif block is not None:

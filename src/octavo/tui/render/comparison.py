@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -27,9 +27,17 @@ class Compared:
     olds: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
     """The blocks of the old page, by their identity: known once one is made of two pages."""
 
+    _named: Mapping[str, Block] = field(default_factory=dict, init=False, compare=False, repr=False)
+
     def __post_init__(self) -> None:
         if not self.olds:
             object.__setattr__(self, "olds", frozenset(map(id, self.old.walk())))
+        named = {block.key: block for page in (self.old, self.new) for block in page.walk() if block.key}
+        object.__setattr__(self, "_named", named)
+
+    def find(self, key: str) -> Block | None:
+        """The block called `key`: of the new page, or else of the old one."""
+        return self._named.get(key)
 
     def says_the_same(self, other: Compared) -> bool:
         """Whether the same texts were compared, of pages with the same settings."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -20,6 +21,8 @@ _ROWS, _LINE, _PAUSE = 60, 90, 200
 many lines of it one may stop."""
 _KEPT = 12
 _kept: dict[int, tuple[Changed | Moved, list[Entry]]] = {}
+_ANYWHERE, _ENDLESS = "footnotes", 1 << 30
+"""What has its parts on any lines of the page, and a line that no page has."""
 CONTEXT = 3
 """Unchanged lines of code on each side of changed ones."""
 
@@ -72,6 +75,12 @@ class DiffUnit(NamedTuple):
         """Whether the block called `key` is shown by it, or folded."""
         return any(block.has(key) for block in (*self.blocks, *self.hidden))
 
+    def hides(self, block: Block) -> bool:
+        """Whether a block of the page as it is, or what goes by its name, is folded."""
+        line = block.lines[0]
+        near = [each for each in self.hidden if each.lines[0] <= line < each.lines[1] or each.kind == _ANYWHERE]
+        return any(each.has(block.key) for each in near)
+
     @property
     def blocks(self) -> tuple[Block, ...]:
         """What it shows, of either side."""
@@ -84,6 +93,26 @@ class Changes(UnitReader[DiffUnit]):
 
     count = 0
     thread_count = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._firsts, self._ends = array("l"), array("l")
+        """Between which lines all that each unit shows stands, of either side: to ask all units for it takes long."""
+
+    def add(self, coming: Iterator[DiffUnit | None]) -> None:
+        super().add(map(self._noted, coming))
+
+    def _noted(self, unit: DiffUnit | None) -> DiffUnit | None:
+        if unit is not None:
+            wholes = [whole_of(block) for block in unit.blocks]
+            is_anywhere = any(block.kind == _ANYWHERE for block in wholes)
+            self._firsts.append(0 if is_anywhere else min([block.lines[0] for block in wholes], default=0))
+            self._ends.append(_ENDLESS if is_anywhere else max([block.lines[1] for block in wholes], default=0))
+        return unit
+
+    def around(self, line: int) -> list[int]:
+        """The units that may show what stands on a line of either side."""
+        return [at for at, (first, end) in enumerate(zip(self._firsts, self._ends, strict=True)) if first <= line < end]
 
     def whole(self) -> Changes:
         """The same with all its units, which may take long to be made."""
@@ -121,7 +150,7 @@ class Unfolding:
 def may_hold(block: Block, other: Block) -> bool:
     """Whether a block, or a slice of one, may be or have in it another one of the same page, by the lines they stand on."""
     first, end = whole_of(block).lines
-    return first <= other.lines[0] < end or block.kind == "footnotes"  # which stand anywhere
+    return first <= other.lines[0] < end or block.kind == _ANYWHERE
 
 
 def cut(unit: DiffUnit) -> Iterator[DiffUnit]:
