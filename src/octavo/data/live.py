@@ -61,8 +61,8 @@ class Live:
         """False once the server said that it has no operation to mark a change request ready, or a draft."""
         self.left_out: Callable[[Operation[Any], int], None] = _nobody
         """Called with how much of an answer could not be read."""
-        self._shelf = shelf
-        self._now = now
+        self.shelf = shelf
+        self.now = now
         self._answers: OrderedDict[str, Answer] = OrderedDict()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._confirmed: list[tuple[int, Entry]] = []
@@ -108,6 +108,10 @@ class Live:
         """What is known, asked for only when nothing is: for what never changes, or may be of yesterday. Raises ApiError."""
         value = self.peek(op).value
         return value if value is not None else await self.fetch(op)
+
+    async def rested(self, op: Operation[Any]) -> None:
+        """Wait until no question for it is open. Asks nothing."""
+        await self._answer(op).idle()
 
     async def more(self, op: Listing[Any]) -> None:
         """Append the next page to the list on show. From then on a refresh reads as many pages again."""
@@ -234,11 +238,11 @@ class Live:
             raise
         else:
             if ticket == answer.asked:
-                answer.accept(value, pages, self._now(), answer.mark if extend else mark)
+                answer.accept(value, pages, self.now(), answer.mark if extend else mark)
                 unreadable = getattr(value, "unreadable", 0)
                 if first is not None and not (unreadable and immutable(answer.op)):
                     # What never changes is asked again at the next start: a newer Octavo may read what this one cannot.
-                    self._shelf.put(answer.op, first)
+                    self.shelf.put(answer.op, first)
                 if unreadable:
                     self.left_out(answer.op, unreadable)
             self.outbox.online()
@@ -290,7 +294,7 @@ class Live:
         answer = self._answers.get(key)
         if answer is None:
             answer = self._answers[key] = Answer(op, final_once_known=immutable(op))
-            if not _is_pending(op) and (kept := self._shelf.body(op)):
+            if not _is_pending(op) and (kept := self.shelf.body(op)):
                 self._unpack(answer, *kept)
             self._forget_some()
         self._answers.move_to_end(key)
@@ -298,12 +302,12 @@ class Live:
 
     def _unpack(self, answer: Answer, body: bytes, kept_at: datetime) -> None:
         if len(body) <= LONG:
-            if decoded := self._shelf.decoded(answer.op, body, kept_at):
+            if decoded := self.shelf.decoded(answer.op, body, kept_at):
                 answer.keep(*decoded)
             return
 
         async def decode() -> None:
-            decoded = await asyncio.to_thread(self._shelf.decoded, answer.op, body, kept_at)
+            decoded = await asyncio.to_thread(self.shelf.decoded, answer.op, body, kept_at)
             if decoded and answer.value is None:
                 answer.keep(*decoded)
                 self._show(answer)

@@ -28,6 +28,10 @@ CREATE TABLE IF NOT EXISTS answers (
     PRIMARY KEY (namespace, url)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS by_age ON answers (immutable, kept_at);
+CREATE TABLE IF NOT EXISTS readings (
+    namespace TEXT NOT NULL, url TEXT NOT NULL, stamp TEXT NOT NULL, read_at REAL NOT NULL,
+    PRIMARY KEY (namespace, url)
+) STRICT;
 """
 MOST_BYTES = 200_000_000
 LONGEST = timedelta(days=90)
@@ -103,9 +107,24 @@ class ResponseCache:
         if self._puts % TIDY_EVERY == 0 and self._path is not None:
             self._writer.submit(self._tidy)
 
+    def note(self, url: str, stamp: str) -> None:
+        """Remember what was said elsewhere of the answer at `url` when it was read: a counter, a moment."""
+        row = (self._namespace, url, stamp, self._now().timestamp())
+        self._later("INSERT OR REPLACE INTO readings VALUES (?, ?, ?, ?)", lambda: row)
+
+    def readings(self) -> dict[str, tuple[str, datetime]]:
+        """What was noted of each address, and when."""
+        query = "SELECT url, stamp, read_at FROM readings WHERE namespace = ?"
+        try:
+            return {url: (stamp, moment(at)) for url, stamp, at in self._db.execute(query, (self._namespace,))}
+        except sqlite3.DatabaseError:
+            self._damaged = True
+            return {}
+
     def forget(self) -> None:
         """Throw away all answers of this namespace."""
-        self._later("DELETE FROM answers WHERE namespace = ?", lambda: (self._namespace,))
+        for table in ("answers", "readings"):
+            self._later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
 
     def flush(self) -> None:
         """Wait until everything put so far is kept."""
@@ -179,7 +198,9 @@ class ResponseCache:
 
     def _tidy(self, db: sqlite3.Connection) -> None:
         """Throw away what is old or too much. What never changes stays."""
-        db.execute("DELETE FROM answers WHERE NOT immutable AND kept_at < ?", ((self._now() - LONGEST).timestamp(),))
+        horizon = ((self._now() - LONGEST).timestamp(),)
+        db.execute("DELETE FROM answers WHERE NOT immutable AND kept_at < ?", horizon)
+        db.execute("DELETE FROM readings WHERE read_at < ?", horizon)
         db.execute(
             "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM ("
             " SELECT rowid, immutable, sum(length(body)) OVER (ORDER BY immutable DESC, kept_at DESC, rowid) AS bytes"

@@ -1,0 +1,297 @@
+"""What the inbox asks of the platform, and when."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import pytest
+
+from octavo.api import change_requests, comments, organizations, reviews, spaces, teams
+from octavo.api.bodies import Markdown
+from octavo.api.errors import NotSent
+from octavo.api.organizations import Organization
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.comment_words import mention_of
+from octavo.data.drafts import Drafts
+from octavo.data.inbox import ThreadRef
+from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot
+from octavo.data.live import Live
+from octavo.data.outbox import Queued
+from octavo.data.response_cache import ResponseCache
+from octavo.data.state import State
+from tests.data.conftest import ByHand
+from tests.data.sends import Gate
+from tests.server.asking import ACME, Ask, Clock, space_with
+
+
+class View:
+    """Keeps what it was shown of the inbox."""
+
+    def __init__(self) -> None:
+        self.seen: list[InboxSnapshot] = []
+
+    def __call__(self, snapshot: InboxSnapshot) -> None:
+        self.seen.append(snapshot)
+
+    @property
+    def now(self) -> InboxSnapshot:
+        return self.seen[-1]
+
+    def reasons(self) -> list[str]:
+        return [row.reason for row in self.now.rows]
+
+
+@pytest.fixture
+async def acme(ask: Ask) -> Organization:
+    return await ask(organizations.Get(at=ACME))
+
+
+@pytest.fixture
+async def inbox(live: Live, drafts: Drafts, acme: Organization) -> AsyncIterator[InboxAnswers]:
+    yield InboxAnswers(live, drafts, acme)
+    await live.close()
+
+
+def asked(gate: Gate) -> Counter[str]:
+    """What was asked since this was last asked, by operation."""
+    found = Counter(f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}" for op in gate.asked)
+    gate.asked.clear()
+    return found
+
+
+async def follow(inbox: InboxAnswers) -> View:
+    view = View()
+    inbox.watch(view)
+    await inbox.refresh()
+    view(inbox.now())
+    return view
+
+
+async def look_again(inbox: InboxAnswers, view: View) -> None:
+    await inbox.refresh()
+    view(inbox.now())
+
+
+async def opened(ask: Ask, here: SpaceRef, by: str = "ada", subject: str = "Rotate") -> ChangeRequestRef:
+    made = await ask(change_requests.Create(at=here, subject=subject), by)
+    await ask(change_requests.Update(at=made.ref(here), status="open"), by)
+    return made.ref(here)
+
+
+def says(text: str) -> Markdown:
+    return Markdown(markdown=text)
+
+
+MENTION = f"[@Mia{mention_of('mia')} look"
+
+
+async def test_nothing_is_asked_before_anybody_watches_and_after_the_last_one_left(
+    inbox: InboxAnswers, gate: Gate, here: SpaceRef
+) -> None:
+    await inbox.refresh()
+    assert gate.asked == []
+    leave = inbox.watch(View())
+    await inbox.refresh()
+    assert gate.asked
+    leave()
+    gate.asked.clear()
+    await inbox.refresh()
+    assert gate.asked == []
+
+
+async def test_what_others_do_makes_rows(inbox: InboxAnswers, ask: Ask, here: SpaceRef) -> None:
+    asked_of_mia = await opened(ask, here)
+    await ask(reviews.Request(at=asked_of_mia, users=("mia",)))
+    mine = await opened(ask, here, "mia")
+    await ask(reviews.Submit(at=mine, status="approved"), "ada")
+    thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "mia")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "tom")
+    named = await ask(comments.Create(at=here, page="intro", body=says(MENTION)), "zoe")
+    on_mine = await ask(comments.Create(at=mine, body=says("Too long.")), "tom")
+    view = await follow(inbox)
+    assert [(row.reason, row.about) for row in view.now.rows] == [
+        ("review asked", asked_of_mia),
+        ("approved", mine),
+        ("new replies", ThreadRef(here, thread.id)),
+        ("on my work", ThreadRef(mine, on_mine.id)),
+        ("mentioned", ThreadRef(here, named.id)),
+    ]
+    assert view.now.unknown.words == ""
+    assert view.now.failed == ()
+    assert (view.now.asked, view.now.of, view.now.is_loading) == (view.now.of, view.now.of, False)
+
+
+async def test_a_team_of_mine_is_known(inbox: InboxAnswers, ask: Ask, here: SpaceRef) -> None:
+    await ask(teams.Create(at=ACME, title="Docs", members=("mia",)))
+    view = await follow(inbox)
+    assert view.now.failed == ()
+
+
+async def test_a_turn_with_nothing_changed_asks_the_lists_and_a_few_that_nothing_speaks_for(
+    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef
+) -> None:
+    for number in range(12):
+        at = await opened(ask, here, subject=f"n{number}")
+        await ask(comments.Create(at=at, body=says("Hm.")), "tom")
+    view = await follow(inbox)
+    first = asked(gate)
+    assert (first["reviews.List"], first["reviews.ListRequested"], first["comments.List"]) == (12, 12, 12)
+    await look_again(inbox, view)
+    again = asked(gate)
+    assert (again["spaces.List"], again["change_requests.ListOfOrganization"]) == (1, 2)
+    assert again.total() <= 12
+    assert (again["reviews.List"], again["reviews.ListRequested"], again["comments.List"]) == (1, 1, 4)
+
+
+async def test_a_turn_asks_for_what_moved(
+    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef, clock: Clock
+) -> None:
+    ats = [await opened(ask, here, subject=f"n{number}") for number in range(20)]
+    view = await follow(inbox)
+    assert view.reasons() == []
+    clock.forward(seconds=1)
+    await ask(reviews.Request(at=ats[7], users=("mia",)))
+    asked(gate)
+    await look_again(inbox, view)
+    assert [(row.reason, row.about) for row in view.now.rows] == [("review asked", ats[7])]
+    assert asked(gate).total() <= 12
+
+
+async def test_what_moves_no_list_is_found_all_the_same(
+    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef
+) -> None:
+    thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "mia")
+    for number in range(8):
+        other = await space_with(ask, f"Space {number}")
+        await ask(comments.Create(at=other.ref, body=says("Hm.")), "tom")
+    at = await opened(ask, here)
+    await ask(reviews.Request(at=at, users=("mia",)))
+    view = await follow(inbox)
+    assert view.reasons() == ["review asked"]
+    await ask(reviews.Withdraw(at=at, user_id="mia"))
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "tom")
+    await look_again(inbox, view)
+    assert view.reasons() == ["new replies"]
+
+
+async def test_a_mention_in_a_new_reply_to_a_thread_of_others_is_found(
+    inbox: InboxAnswers, ask: Ask, here: SpaceRef
+) -> None:
+    thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "zoe")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "tom")
+    view = await follow(inbox)
+    assert view.reasons() == []
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says(MENTION)), "tom")
+    await look_again(inbox, view)
+    assert view.reasons() == ["mentioned"]
+
+
+async def test_a_thread_one_only_answered_is_found_by_who_comments_there(
+    inbox: InboxAnswers, ask: Ask, here: SpaceRef
+) -> None:
+    thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "zoe")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "mia")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("Which?")), "zoe")
+    view = await follow(inbox)
+    assert view.reasons() == ["new replies"]
+
+
+async def test_the_next_start_shows_what_is_kept_and_asks_as_little(
+    inbox: InboxAnswers,
+    live: Live,
+    ask: Ask,
+    gate: Gate,
+    here: SpaceRef,
+    outbox: ByHand,
+    shelf: ResponseCache,
+    drafts: Drafts,
+    acme: Organization,
+    clock: Clock,
+) -> None:
+    for number in range(12):
+        at = await opened(ask, here, subject=f"n{number}")
+        await ask(reviews.Request(at=at, users=("mia",)))
+        thread = await ask(comments.Create(at=at, body=says("Hm.")), "mia")
+        await ask(comments.CreateReply(at=at, comment_id=thread.id, body=says("Why?")), "tom")
+    view = await follow(inbox)
+    rows = view.now.rows
+    assert len(rows) == 24
+    await live.close()
+    shelf.flush()
+    gate.asked.clear()
+    gate.hold()
+    later = InboxAnswers(Live(gate, shelf, outbox, now=clock), drafts, acme)
+    view = View()
+    later.watch(view)
+    for _ in range(200):
+        if view.now.rows == rows:
+            break
+        await outbox.step()
+    gate.let_go()
+    await later.refresh()
+    assert later.now().rows == rows
+    assert asked(gate).total() <= 12
+
+
+async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(
+    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef, outbox: ByHand, clock: Clock
+) -> None:
+    thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "mia")
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "tom")
+    view = await follow(inbox)
+    assert view.reasons() == ["new replies"]
+    answer = comments.CreateReply(at=here, comment_id=thread.id, body=says("I see."))
+    await outbox.add_all([Queued(answer, "reply")])
+    assert [row.reason for row in inbox.now().rows] == []
+    clock.forward(seconds=10)
+    await outbox.run_dry()
+    assert not outbox.entries
+    assert [row.reason for row in inbox.now().rows] == []
+    await look_again(inbox, view)
+    assert view.reasons() == []
+    await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("Do you?")), "tom")
+    await look_again(inbox, view)
+    assert view.reasons() == ["new replies"]
+
+
+async def test_what_fails_is_said_and_the_rest_is_there(
+    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef
+) -> None:
+    await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
+    view = await follow(inbox)
+    assert view.reasons() == ["mentioned"]
+    gate.errors += [NotSent("Can't reach the server.")] * 3
+    await look_again(inbox, view)
+    assert view.reasons() == ["mentioned"]
+    assert {each.why for each in view.now.failed} == {"Can't reach the server."}
+    await look_again(inbox, view)
+    assert view.now.failed == ()
+
+
+async def test_drafts_and_held_comments_are_rows_at_once(
+    inbox: InboxAnswers, ask: Ask, here: SpaceRef, drafts: Drafts, outbox: ByHand, state: State
+) -> None:
+    at = await opened(ask, here)
+    view = await follow(inbox)
+    await outbox.gather(Queued(comments.Create(at=at, body=says("Too long.")), "comment"))
+    await drafts.save(f"comment {here.space_id} intro ", "Half a")
+    assert [(row.reason, row.words) for row in inbox.now().rows] == [
+        ("left unsent", "1 comment held for your verdict"),
+        ("left unsent", "a comment of yours is not sent"),
+    ]
+    assert view.now.failed == ()
+
+
+async def test_a_space_without_open_threads_is_not_asked_for_them(
+    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef
+) -> None:
+    thread = await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
+    view = await follow(inbox)
+    assert view.reasons() == ["mentioned"]
+    await ask(comments.Update(at=here, comment_id=thread.id, resolved=True))
+    asked(gate)
+    await look_again(inbox, view)
+    assert view.reasons() == []
+    assert asked(gate)["comments.List"] == 0
+    assert (await ask(spaces.Get(at=here))).comments == 0
