@@ -14,10 +14,10 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.comment_words import mention_of
 from octavo.data.drafts import Drafts
+from octavo.data.entry import QueuedWrite
 from octavo.data.inbox import ThreadRef
 from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot
 from octavo.data.live import Live
-from octavo.data.outbox import Queued
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from tests.data.conftest import ByHand
@@ -242,7 +242,7 @@ async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(
     view = await follow(inbox)
     assert view.reasons() == ["new replies"]
     answer = comments.CreateReply(at=here, comment_id=thread.id, body=says("I see."))
-    await outbox.add_all([Queued(answer, "reply")])
+    await outbox.add_all([QueuedWrite(answer, "reply")])
     assert [row.reason for row in inbox.now().rows] == []
     clock.forward(seconds=10)
     await outbox.run_dry()
@@ -274,7 +274,7 @@ async def test_drafts_and_held_comments_are_rows_at_once(
 ) -> None:
     at = await opened(ask, here)
     view = await follow(inbox)
-    await outbox.gather(Queued(comments.Create(at=at, body=says("Too long.")), "comment"))
+    await outbox.gather(QueuedWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
     assert [(row.reason, row.words) for row in inbox.now().rows] == [
         ("left unsent", "1 comment held for your verdict"),
