@@ -72,7 +72,7 @@ def _whole(screen: View) -> Iterator[tuple[Rows[Any], Operation[Any]]]:
                 if summary is not None
                 else []
             )
-        case ChangesScreen() if not (screen.only or screen.only_mine):
+        case ChangesScreen() if not (screen.narrowing.by or screen.only_mine):
             at = [(screen.rows, screen.subscriptions.op(screen.sections.current))]
         case FilesScreen():
             at = [(screen.rows, screen.subscriptions.op("files"))]

@@ -192,7 +192,7 @@ async def test_a_list_that_cannot_be_read_on_is_asked_again_only_by_a_person(sta
             errors.append(str(snapshot.error or ""))
 
         assert isinstance(run.app.screen, View)
-        run.app.screen.follow_whole("all of them", op, show)
+        run.app.screen.subscriptions.follow_whole("all of them", op, show)
         await run.settle()
         assert errors[-1] == "Not the rest."
         assert [each.page is None for each in run.gate.sent(comments.List) if each.limit == 2] == [True, False]

@@ -60,8 +60,10 @@ def _why_no_info(app: Octavo, _: object) -> str | None:
 
 
 def _show_info(app: Octavo, _: object) -> None:
+    from octavo.tui.shell.info import show_info
+
     if (view := _view(app)) is not None:
-        view.show_info()
+        show_info(view)
 
 
 def _refresh(app: Octavo, _: object) -> None:

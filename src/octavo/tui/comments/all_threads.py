@@ -20,7 +20,7 @@ from octavo.tui.comments.filters import Thread, ThreadFilter
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_places import AllThreads
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.shell.list_view import PANES, SECTIONS, ListView
+from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import report_missing_parts
@@ -43,7 +43,18 @@ _KEYS_OF_THE_LIST = (
 
 
 def _too_few(app: Shell, view: CommentsScreen) -> str | None:
-    return "There are too few threads here to show only some of them." if view.has_too_few_to_narrow else None
+    few = not view.narrowing.by and view.in_section < 2
+    return "There are too few threads here to show only some of them." if few else None
+
+
+def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
+    """Ask of whom, where or from when threads are to be shown."""
+    me, section = view.user_id, view.sections.current
+    there = [each for each in view.threads.known() if filters.belongs(each, section, me)]
+    there.sort(key=filters.ORDERS[view.order][1])
+    offered = filters.offered(there, view.narrowing.by, wording.clock(), me)
+    more = [(each, plural(left, "thread")) for each, left in offered]
+    view.narrowing.choose("Show only threads", more, "All threads here are alike.")
 
 
 THREADS: Commands[CommentsScreen] = Commands(
@@ -52,7 +63,7 @@ THREADS: Commands[CommentsScreen] = Commands(
         Command("read_on", "space", "Read on", "Read on in the thread; at its end go to the next", run=lambda app, view: view.read_on(1), shown=False),
         Command("read_back", "b", "Read back", "Back in the thread; at its start go to the one before", run=lambda app, view: view.read_on(-1), shown=False),
         Command("narrow", "F", "Only some", "Show only threads of a person, a place, an age, without an answer, outdated",
-                run=lambda app, view: view.choose_what_to_show(), why_not=_too_few, shown=False),
+                run=_choose_narrowing, why_not=_too_few, shown=False),
         Command("order", "S", "Order", "Order the threads: by place, newest, oldest, most answers, author",
                 run=lambda app, view: view.choose_order("Order of threads"), shown=False),
         Command("mine", "at", "Only mine", "Only those I began, or all", run=lambda app, view: view.show_mine(), key_display="@", shown=False, id="list.mine"),
@@ -90,10 +101,10 @@ class CommentsScreen(ListView[Thread]):
     def __init__(self) -> None:
         super().__init__()
         self.threads = AllThreads(self, self.draw_list, self._say_where)
-        self._in_section = 0
+        self.in_section = 0
         """How many threads are of the section on show."""
         self._complete = False
-        self._narrowing: tuple[ThreadFilter, ...] = ()
+        self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
         self._places: dict[str, Heading] = {}
 
     def body(self) -> Iterable[Widget]:
@@ -140,7 +151,7 @@ class CommentsScreen(ListView[Thread]):
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
-        self._complete, self._narrowing = False, ()
+        self._complete, self.narrowing.by = False, ()
         self.rows.state.wait_for("threads")
         self.threads.enter(organization)
 
@@ -150,16 +161,18 @@ class CommentsScreen(ListView[Thread]):
 
     # The list
 
-    def _in_order(self, threads: Iterable[Thread]) -> list[Thread]:
-        return sorted(threads, key=filters.ORDERS[self.order][1])
-
     @property
-    def _me(self) -> str:
+    def user_id(self) -> str:
+        """The id of who one is."""
         return self.shell.workspace.me.id if self.shell.workspace.me else ""
 
     @on(Sections.Chosen)
     def draw_list(self) -> None:
-        threads, sections, me = self._in_order(self.threads.take()), self.sections, self._me
+        threads, sections, me = (
+            sorted(self.threads.take(), key=filters.ORDERS[self.order][1]),
+            self.sections,
+            self.user_id,
+        )
         held = {entry.pending_id for entry in self.shell.session.outbox.entries if entry.state == "gathered"}
         posted = [thread for thread in threads if thread.comment.id not in held]
         sections.sections = tuple(
@@ -167,8 +180,8 @@ class CommentsScreen(ListView[Thread]):
             for each in sections.sections
         )
         of_section = [each for each in threads if filters.belongs(each, sections.current, me)]
-        self._in_section = len(of_section)
-        shown = filters.narrowed(of_section, self._narrowing)
+        self.in_section = len(of_section)
+        shown = filters.narrowed(of_section, self.narrowing.by)
         self._places = {place: Heading(place, said) for place, said in filters.place_summaries(shown).items()}
         self._say_what_is_empty()
         self.rows.show(shown, beyond=f"{self._asked_of_all} asked" if self.threads.places_left else "")
@@ -193,16 +206,12 @@ class CommentsScreen(ListView[Thread]):
         of = {"open": f"thread is open {here}", "resolved": f"thread is resolved {here}"}
         of["mine"] = f"open thread {here} is yours" if left else "open thread is yours"
         words = f"No {of.get(self.sections.current, f'thread is {here}')}"
-        self.rows.state.empty = f"{words} and {self._narrowed_to}." if self._narrowing else f"{words}."
+        self.rows.state.empty = f"{words} and {', '.join(self.narrowing.names)}." if self.narrowing.by else f"{words}."
         self.rows.state.hint = (
-            "esc shows all again" if self._narrowing else "] next section   2 content   3 change requests"
+            "esc shows all again" if self.narrowing.by else "] next section   2 content   3 change requests"
         )
         if left:
             self.rows.state.hint = f"G loads on   {self.rows.state.hint}"
-
-    @property
-    def _narrowed_to(self) -> str:
-        return ", ".join(each.name for each in self._narrowing)
 
     @on(Rows.Ticked, "#list")
     @on(Lines.Filtered, "#list")
@@ -211,12 +220,12 @@ class CommentsScreen(ListView[Thread]):
         known, heard, places = self.rows.extent.said, self.threads.places_heard, self.threads.places
         if heard < places:
             known = f"{heard} of {plural(places, 'place')} loaded"
-        elif self._narrowing and not self.rows.query_text:
-            known = f"{len(self.rows.items)} of {self._in_section}"
+        elif self.narrowing.by and not self.rows.query_text:
+            known = f"{len(self.rows.items)} of {self.in_section}"
         said = [
             "Comments",
             self.sections.current,
-            f"only {self._narrowed_to}" if self._narrowing else "all spaces",
+            f"only {', '.join(self.narrowing.names)}" if self.narrowing.by else "all spaces",
             filters.ORDERS[self.order][0] if self.order != "place" else "",
             f"{len(self.ticked)} ticked" if self.ticked else "",
         ]
@@ -244,7 +253,7 @@ class CommentsScreen(ListView[Thread]):
         if found is None:
             return False
         if not self.rows.go_to(found.key):
-            self._narrowing = ()
+            self.narrowing.by = ()
             self.rows.set_filter("")
             self.sections.choose("open" if found.comment.is_open else "resolved")
             self.draw_list()
@@ -261,11 +270,6 @@ class CommentsScreen(ListView[Thread]):
         else:
             self.thread.show(item.at, item.comment, about=f"{item.place} › {item.page}")
         self.refresh_bindings()
-
-    @property
-    def has_too_few_to_narrow(self) -> bool:
-        """Whether there are too few threads to show only some of them."""
-        return not self._narrowing and self._in_section < 2
 
     @on(Lines.Chosen, "#list")
     def _chosen(self) -> None:
@@ -309,19 +313,6 @@ class CommentsScreen(ListView[Thread]):
 
     def back_to_list(self) -> None:
         """Go to the list; from there show all threads again."""
-        if self.rows.has_focus and self._narrowing:
-            self._narrow(())
+        if self.rows.has_focus and self.narrowing.by:
+            self.narrowing.set()
         self.rows.focus()
-
-    def choose_what_to_show(self) -> None:
-        """Ask of whom, where or from when threads are to be shown."""
-        now = self._narrowing
-        threads = self._in_order(self.threads.known())
-        of_section = [each for each in threads if filters.belongs(each, self.sections.current, self._me)]
-        offered = filters.offered(of_section, now, wording.clock(), self._me)
-        more = [(each, plural(left, "thread")) for each, left in offered]
-        self.choose_narrowing("Show only threads", now, more, self._narrow, "All threads here are alike.")
-
-    def _narrow(self, by: tuple[ThreadFilter, ...]) -> None:
-        self._narrowing = by
-        self.draw_list()

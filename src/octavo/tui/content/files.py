@@ -113,8 +113,8 @@ class FilesScreen(ListView[File]):
     def on_mount(self) -> None:
         self.rows.state.wait_for(f"the files of {self.space.title}")
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
-        self.follow_whole("files", content.ListFiles(at=self.space.ref, limit=200), self._show_files)
-        self.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
+        self.subscriptions.follow_whole("files", content.ListFiles(at=self.space.ref, limit=200), self._show_files)
+        self.subscriptions.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
         self.rows.focus()
 
     # What arrives
@@ -215,7 +215,7 @@ class FilesScreen(ListView[File]):
     def _ask(self) -> None:
         if (file := self.rows.item) is not None:
             op = links.ListToFile(at=self.space.ref, file_id=file.id, limit=200)
-            self.follow_whole("uses", op, self._show_uses)
+            self.subscriptions.follow_whole("uses", op, self._show_uses)
 
     def _show_uses(self, snapshot: Snapshot[ListPage[Location]]) -> None:
         if snapshot.value is not None:
@@ -233,7 +233,7 @@ class FilesScreen(ListView[File]):
 
     @on(Lines.MoreWanted, "#files")
     def _more(self) -> None:
-        self.background(self.live.more(content.ListFiles(at=self.space.ref, limit=200)))
+        self.shell.background(self.live.more(content.ListFiles(at=self.space.ref, limit=200)))
 
     @on(Lines.Chosen, "#files")
     def _chosen(self) -> None:

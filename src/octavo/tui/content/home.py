@@ -331,7 +331,7 @@ class HomeScreen(View):
         summary = self.organizations.item
         slots = {"spaces": f"spaces {summary.organization.id}" if summary is not None else "", "changes": "changes"}
         op = self.subscriptions.op(slots.get(message.lines.id or "", "")) or ListOrganizations()
-        self.background(self.live.more(op))  # type: ignore[arg-type]  # each of them is a listing
+        self.shell.background(self.live.more(op))  # type: ignore[arg-type]  # each of them is a listing
 
     @on(Lines.Chosen, "#spaces")
     def _open_space(self) -> None:

@@ -121,10 +121,10 @@ class LinksScreen(ListView[Place]):
 
     def on_mount(self) -> None:
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
-        self.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
+        self.subscriptions.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
         if self.page is not None:
             op = links.ListToPage(at=self.space.ref, page_id=self.page[0], limit=200)
-            self.follow_whole("here", op, self._show_here)
+            self.subscriptions.follow_whole("here", op, self._show_here)
         self.rows.focus()
 
     # What arrives

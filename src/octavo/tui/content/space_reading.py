@@ -138,7 +138,7 @@ class SpaceReading:
             self.pages_tree.state.wait_for(f"the pages of {space.title}")
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
-            self._screen.follow_whole("threads", threads, self.threads.show)
+            self._screen.subscriptions.follow_whole("threads", threads, self.threads.show)
         else:
             self.choose_nav("pages")
             if page_id is not None and (page := self.named(page_id)) is not None:

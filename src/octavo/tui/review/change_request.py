@@ -185,7 +185,7 @@ class ChangeRequestScreen(View):
         self.changed_tree.widget.state.wait_for("what it changes")
         self.follow("change request", change_requests.Get(at=self.at), self._show_change_request)
         threads = comments.List(at=self.at, status="all", format="markdown", limit=200)
-        self.follow_whole("threads", threads, self._show_threads)
+        self.subscriptions.follow_whole("threads", threads, self._show_threads)
         self.request_head.start()
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show_held())

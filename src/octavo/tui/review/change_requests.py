@@ -24,7 +24,7 @@ from octavo.tui.review.request_at_hand import RequestAtHand, others_ticked
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
 from octavo.tui.review.status_loader import RequestStatuses
 from octavo.tui.shell.addresses import ADDRESS
-from octavo.tui.shell.list_view import PANES, SECTIONS, ListView
+from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
 from octavo.tui.shell.permissions import NEVER_DELETED, why_without_space
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.shell import Shell
@@ -72,11 +72,11 @@ def _read_on(view: ChangesScreen, step: int) -> None:
 
 
 def _choose_only(_: Shell, view: ChangesScreen) -> None:
-    snapshot, now = view.lists.get(view.sections.current, Snapshot()), view.only
+    snapshot = view.lists.get(view.sections.current, Snapshot())
     items = list(snapshot.value.items) if snapshot.value is not None else []
-    offered = list_filters.offered(items, now, view.space_title, view.standings.of)
+    offered = list_filters.offered(items, view.narrowing.by, view.space_title, view.standings.of)
     more = [(each, f"{left} so far" if untold else str(left)) for each, left, untold in offered]
-    view.choose_narrowing("Show only", now, more, view.narrow, "The change requests here are all alike.")
+    view.narrowing.choose("Show only", more, "The change requests here are all alike.")
 
 
 def _only_mine(_: Shell, view: ChangesScreen) -> None:
@@ -97,7 +97,7 @@ CHANGES: Commands[ChangesScreen] = Commands(
                 run=_choose_only),
         Command("order", "S", "Order", "Order them: by space, by when they changed, most open threads, author", shown=False,
                 run=lambda _, view: view.choose_order("Order of change requests")),
-        Command("all", "escape", "All", "Show all again", run=lambda _, view: view.narrow(()), shown=False),
+        Command("all", "escape", "All", "Show all again", run=lambda _, view: view.narrowing.set(), shown=False),
         Command("delete", "X", "Delete", "A change request cannot be deleted: this names the key that archives it", shown=False,
                 run=lambda app, _: app.explain(NEVER_DELETED), why_not=lambda *_: NEVER_DELETED),
         Command("mine", "at", "Only mine", "Only those I made, or all", key_display="@", shown=False, id="list.mine",
@@ -128,8 +128,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """What the server lists, by the state they are in."""
         self.only_mine = False
-        self.only: tuple[RequestFilter, ...] = ()
-        """What all that is shown has to be, beside that."""
+        self.narrowing: Narrowing[RequestFilter] = Narrowing(self, self._narrowed)
         self._reach, self._looks_on = LOOKED_AT, False
         """How many of a list are looked at, and whether there are more of which that would tell something."""
         self._told_so_far = ""
@@ -193,20 +192,20 @@ class ChangesScreen(ListView[ChangeRequest]):
             items = [
                 each for each in snapshot.value.items if not self.only_mine or _is_of(self.shell.workspace.me, each)
             ]
-            here = len(items) if all(each.needs is None for each in self.only) else self._reach
-            untold = list_filters.untold(items[:here], self.only, self.standings.of)
+            here = len(items) if all(each.needs is None for each in self.narrowing.by) else self._reach
+            untold = list_filters.untold(items[:here], self.narrowing.by, self.standings.of)
             self._looks_on = here < len(items)
             looked = f"first {here if self._looks_on else len(snapshot.value.items)}"
-            items = sorted(list_filters.narrowed(items, self.only, self.standings.of), key=self.space_title)
+            items = sorted(list_filters.narrowed(items, self.narrowing.by, self.standings.of), key=self.space_title)
             items.sort(key=lambda each: list_filters.ORDERS[self.order][1](each, self.standings.of(each)))
-            some = bool(self.only or self.only_mine)
+            some = bool(self.narrowing.by or self.only_mine)
             self.rows.state.empty = "No change request in this state is among those." if some else NOTHING
             partly = some and (self._looks_on or snapshot.value.next is not None)
             if partly:
                 self.rows.state.empty = f"None of the {looked} is among those."
-            if untold and list_filters.still_looks(untold, self.only, self.standings.of):
+            if untold and list_filters.still_looks(untold, self.narrowing.by, self.standings.of):
                 self.rows.state.empty = "None so far: still looking."
-            self.rows.state.hint = "esc shows all" if self.only else "@ shows all" if some else NEXT
+            self.rows.state.hint = "esc shows all" if self.narrowing.by else "@ shows all" if some else NEXT
             if partly:
                 self.rows.state.hint = f"G looks on   {self.rows.state.hint}"
                 self.rows.show(items, beyond=f"The {looked} looked at")
@@ -220,7 +219,7 @@ class ChangesScreen(ListView[ChangeRequest]):
     def _say_where(self) -> None:
         organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
         mine = " · only mine" if self.only_mine else ""
-        mine += "".join(f" · {each.name}" for each in self.only)
+        mine += "".join(f" · {each}" for each in self.narrowing.names)
         ticked = f" · {len(self.ticked)} ticked" if self.ticked else ""
         where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
         self.status(where, self.rows.extent.said + self._told_so_far)
@@ -270,7 +269,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             return
         self.rows.redraw(name)
         self.query_one(Summary).status_changed(name)
-        if (self.only or self.order == "threads") and self._redrawing is None:
+        if (self.narrowing.by or self.order == "threads") and self._redrawing is None:
             self._redrawing = self.set_timer(ASK_AFTER, self._draw_again)
 
     def _draw_again(self) -> None:
@@ -279,7 +278,7 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     def _find(self, untold: Sequence[ChangeRequest]) -> None:
         """Ask for what tells whether these are among those that are wanted, and say of how many that is not known."""
-        asks = [each.needs for each in self.only if each.needs is not None]
+        asks = [each.needs for each in self.narrowing.by if each.needs is not None]
         causes = [cause for about in untold for fact in asks if (cause := self.standings.of(about).unread.get(fact))]
         left = [each for each in untold if not any(fact in self.standings.of(each).unread for fact in asks)]
         if left:
@@ -326,7 +325,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             self._reach += LOOKED_AT
             self.draw_list()
         elif isinstance(op, ListOfOrganization):
-            self.background(self.live.more(op))
+            self.shell.background(self.live.more(op))
 
     @on(Lines.Filtered, "#change-requests")
     def _filtered(self) -> None:
@@ -347,10 +346,9 @@ class ChangesScreen(ListView[ChangeRequest]):
         super().ask_again()
         self.draw_list()
 
-    def narrow(self, by: tuple[RequestFilter, ...]) -> None:
-        """Show only those for which all of `by` holds."""
+    def _narrowed(self) -> None:
         self.standings.stop_finding()
-        self.only, self._reach = by, LOOKED_AT
+        self._reach = LOOKED_AT
         self.draw_list()
 
 

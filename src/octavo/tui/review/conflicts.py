@@ -430,7 +430,7 @@ class ConflictsScreen(View):
         if found is not None and not self._is_sending:
             self._is_sending = True
             self.refresh_bindings()
-            self.background(self.send(found))
+            self.shell.background(self.send(found))
 
     async def send(self, found: OpenConflicts) -> None:
         """Send what is decided of what was found."""

@@ -96,7 +96,7 @@ class Comparison:
         """Ask for all of it."""
         self._follow_changes()
         given = reviews.List(at=self.at, format="markdown", limit=100)
-        self._view.follow_whole("reviews", given, self._show_reviews)
+        self._view.subscriptions.follow_whole("reviews", given, self._show_reviews)
         self._view.follow("tree", content.ListPages(at=self.at), self._show_tree)
 
     def stop(self) -> None:
@@ -130,7 +130,7 @@ class Comparison:
         """Ask what changes, and where the pages stand: the revision is another than the one that was answered for."""
         for slot in ("changes", "tree"):
             if (op := self._view.subscriptions.op(slot)) is not None:
-                self._view.background(self._view.live.refresh(op))
+                self._view.shell.background(self._view.live.refresh(op))
         self._find_changes()
 
     # What is compared

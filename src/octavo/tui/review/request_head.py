@@ -39,8 +39,12 @@ class RequestHead:
     def start(self) -> None:
         """Ask who is asked for a review, and who wrote."""
         at = self._comparison.at
-        self._view.follow_whole("requested", reviews.ListRequested(at=at, limit=100), self._show_requested)
-        self._view.follow_whole("contributors", change_requests.ListContributors(at=at), self._show_contributors)
+        self._view.subscriptions.follow_whole(
+            "requested", reviews.ListRequested(at=at, limit=100), self._show_requested
+        )
+        self._view.subscriptions.follow_whole(
+            "contributors", change_requests.ListContributors(at=at), self._show_contributors
+        )
 
     def _show_requested(self, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
         self._requested = snapshot.value.items if snapshot.value else ()

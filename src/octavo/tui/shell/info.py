@@ -9,8 +9,21 @@ from textual.screen import Screen
 
 from octavo.api.operation import Model
 from octavo.tui.shell.info_facts import ADDRESSES, facts_of
+from octavo.tui.shell.view import View
+from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice, Chooser
 from octavo.tui.widgets.commands import active_commands
+
+
+def show_info(view: View) -> None:
+    """Tell of the things a view has at hand, over it."""
+
+    def chosen(value: str | None) -> None:
+        if value:
+            clipboard.copy(view.shell, value, "Copied.")
+
+    there = not view.shell.session.is_here
+    view.shell.push_screen(InfoScreen(view.things_at_hand, view, addresses=there), chosen)
 
 
 class InfoScreen(Chooser[str | None, str]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -32,6 +32,72 @@ class Narrows(Protocol):
 N = TypeVar("N", bound=Narrows)
 
 
+class Narrowing(Generic[N]):
+    """By what a list is narrowed: of each kind of filter one at most."""
+
+    def __init__(self, view: View, changed: Callable[[], None]) -> None:
+        self._view, self._changed = view, changed
+        self.by: tuple[N, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """What all that is shown has to be."""
+        return [each.name for each in self.by]
+
+    def set(self, *by: N) -> None:
+        """Narrow the list by these instead."""
+        self.by = by
+        self._changed()
+
+    def choose(self, title: str, more: Iterable[tuple[N, str]], alike: str) -> None:
+        """Ask what else the list is to be narrowed by, or what no more. `more` is what can be chosen, with how much that
+        would leave; `alike` is said where that is nothing."""
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
+
+        now = self.by
+        choices = [Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now]
+        choices += [Choice(each, each.name, right=left, group=each.kind.upper()) for each, left in more]
+
+        def chosen(one: N | None) -> None:
+            if one is not None:
+                kept = (each for each in now if each.kind != one.kind)
+                self.set(*kept, *(() if one in now else (one,)))
+
+        self._view.app.push_screen(Picker(title, choices, empty=alike), chosen)
+
+
+class Preview:
+    """What is beside a list: it can be hidden, put below the list, or have all the room."""
+
+    def __init__(self, view: View, rows: Widget, beside: Sequence[Widget]) -> None:
+        self.view, self._rows, self._beside = view, rows, beside
+
+    @property
+    def has_focus(self) -> bool:
+        """Whether something in it has the focus."""
+        return any(each.has_focus_within for each in self._beside)
+
+    def hide(self) -> None:
+        """Hide it, or show it again."""
+        self.view.remove_class("-only-preview")
+        self.view.toggle_class("-no-preview")
+        if self.has_focus:
+            self._rows.focus()
+
+    def move(self) -> None:
+        """Put it below the list, or beside it again."""
+        self.view.remove_class("-only-preview", "-no-preview")
+        self.view.toggle_class("-below")
+
+    def zoom(self) -> None:
+        """Show only the pane with the keys, or both."""
+        if self.view.has_class("-no-preview") or self.view.has_class("-only-preview"):
+            self.view.remove_class("-no-preview", "-only-preview")
+        else:
+            self.view.add_class("-only-preview" if self.has_focus else "-no-preview")
+
+
 class ListView(View, Generic[T]):
     """A list of `T`, under its sections where it has any, and what its cursor is on. A view of one lays it out in its `body`,
     names the groups of keys it wants (`SECTIONS`, `PANES`) and has its own."""
@@ -43,12 +109,13 @@ class ListView(View, Generic[T]):
 
     rows: Rows[T]
     sections: Sections
+    preview: Preview
 
     def list_beside(
         self, rows: Rows[T], *beside: Widget, sections: tuple[Section, ...] = (), begin: str = ""
     ) -> Iterable[Widget]:
         """The widgets: the list with what is beside it, under `sections` with one of them, or the first, to begin with."""
-        self.rows, self._beside = rows, beside
+        self.rows, self.preview = rows, Preview(self, rows, beside)
         self.sections = Sections(sections, begin or (sections[0].key if sections else ""))
         if sections:
             yield self.sections
@@ -96,68 +163,17 @@ class ListView(View, Generic[T]):
         choices = [Choice(key, name, right="now" if key == self.order else "") for key, name in self.ORDERS.items()]
         self.app.push_screen(Picker(title, choices, now=self.order), chosen)
 
-    # Only some
-
-    def choose_narrowing(
-        self,
-        title: str,
-        now: tuple[N, ...],
-        more: Iterable[tuple[N, str]],
-        then: Callable[[tuple[N, ...]], None],
-        alike: str,
-    ) -> None:
-        """Ask what else the list is to be narrowed by than `now`, or what no more: `then` is told all that is to hold. `more`
-        is what can be chosen, with how much that would leave; `alike` is said where that is nothing."""
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
-
-        choices = [Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now]
-        choices += [Choice(each, each.name, right=left, group=each.kind.upper()) for each, left in more]
-
-        def chosen(one: N | None) -> None:
-            if one is not None:
-                kept = tuple(each for each in now if each.kind != one.kind)
-                then(kept if one in now else (*kept, one))
-
-        self.app.push_screen(Picker(title, choices, empty=alike), chosen)
-
-    # What is beside it
-
-    @property
-    def is_beside(self) -> bool:
-        """Whether what is beside the list has the focus."""
-        return any(each.has_focus_within for each in self._beside)
-
     def go_up(self) -> bool:
         """From beside the list to the list."""
-        if not self.is_beside:
+        if not self.preview.has_focus:
             return False
         self.remove_class("-only-preview")
         self.rows.focus()
         return True
 
-    def hide_preview(self) -> None:
-        """Hide what is beside the list, or show it again."""
-        self.remove_class("-only-preview")
-        self.toggle_class("-no-preview")
-        if self.is_beside:
-            self.rows.focus()
 
-    def move_preview(self) -> None:
-        """Put what is beside the list below it, or beside it again."""
-        self.remove_class("-only-preview", "-no-preview")
-        self.toggle_class("-below")
-
-    def zoom(self) -> None:
-        """Show only the pane with the keys, or both."""
-        if self.has_class("-no-preview") or self.has_class("-only-preview"):
-            self.remove_class("-no-preview", "-only-preview")
-        else:
-            self.add_class("-only-preview" if self.is_beside else "-no-preview")
-
-
-def _no_room(app: Shell, view: ListView[Any]) -> str | None:
-    if view.has_class("-tiny") or view.has_class("-narrow"):
+def _no_room(app: Shell, preview: Preview) -> str | None:
+    if preview.view.has_class("-tiny") or preview.view.has_class("-narrow"):
         return "There is no room beside the list: the terminal is too narrow."
     return None
 
@@ -171,15 +187,15 @@ SECTIONS: Commands[ListView[Any]] = Commands(
     find=lambda view: view,
 )  # fmt: skip
 """How one goes through the sections of a list."""
-PANES: Commands[ListView[Any]] = Commands(
+PANES: Commands[Preview] = Commands(
     "pane",
     (
-        Command("preview", "p", "Preview", "Hide what is beside the list, or show it again", run=lambda _, view: view.hide_preview(), shown=False),
-        Command("side", "P", "Preview below", "Put what is beside the list below it, or beside it again", run=lambda _, view: view.move_preview(),
+        Command("preview", "p", "Preview", "Hide what is beside the list, or show it again", run=lambda _, preview: preview.hide(), shown=False),
+        Command("side", "P", "Preview below", "Put what is beside the list below it, or beside it again", run=lambda _, preview: preview.move(),
                 why_not=_no_room, shown=False),
-        Command("zoom", "z", "Zoom", "Only the pane with the keys, or both", run=lambda _, view: view.zoom(), shown=False),
+        Command("zoom", "z", "Zoom", "Only the pane with the keys, or both", run=lambda _, preview: preview.zoom(), shown=False),
     ),
     context="list and preview",
-    find=lambda view: view,
+    find=lambda view: view.preview,
 )  # fmt: skip
 """Where what is beside a list is shown."""

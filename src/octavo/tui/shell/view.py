@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -166,17 +166,6 @@ class View(HasCommands, Screen[None]):
         """What the keys are about: the thing under the cursor, then what it is in."""
         return ()
 
-    def show_info(self) -> None:
-        """Tell of the things at hand, over this view."""
-        from octavo.tui.shell.info import InfoScreen
-        from octavo.tui.terminal import clipboard
-
-        def chosen(value: str | None) -> None:
-            if value:
-                clipboard.copy(self.shell, value, "Copied.")
-
-        self.app.push_screen(InfoScreen(self.things_at_hand, self, addresses=not self.shell.session.is_here), chosen)
-
     @property
     def shell(self) -> Shell:
         return cast("Shell", self.app)
@@ -195,10 +184,6 @@ class View(HasCommands, Screen[None]):
         if op is not None and not self.shell.has_session:
             return  # a session that has ended is asked nothing, whatever was about to be
         self.subscriptions.follow(slot, op, show)
-
-    def follow_whole(self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None]) -> None:
-        """Follow a list, and read on until it is whole."""
-        self.subscriptions.follow_whole(slot, op, show)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Remember which pane has the keys, for where there is room for one. It stays so while the terminal has not."""
@@ -241,16 +226,12 @@ class View(HasCommands, Screen[None]):
     def ask_again(self) -> None:
         """Ask again for everything on show. What is shown stays until the answers are here."""
         for op in dict.fromkeys((*self.shell.workspace.ops, *self.subscriptions.ops())):
-            self.background(self.live.refresh(op))
+            self.shell.background(self.live.refresh(op))
 
     def status(self, crumbs: str, facts: str = "") -> None:
         """Say where we are, and what is known about it, in the status line."""
         for bar in self.query(StatusBar):
             bar.crumbs, bar.facts = crumbs, facts
-
-    def background(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Run `work` in the app: leaving this screen must not cancel it (C7)."""
-        self.shell.background(work)
 
     @on(Notices.UndoWanted)
     def _undo(self) -> None:
