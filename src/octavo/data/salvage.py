@@ -13,7 +13,7 @@ from octavo.data.database import connect, private_file, set_aside
 
 MOST_LEAPS = 5000
 """How many rows that do not read are passed over."""
-TABLES = ("facts", "drafts", "sent", "once", "outbox")
+TABLES = ("facts", "drafts", "sent", "once", "outbox", "inbox_marks")
 """`sent` comes before `outbox`: what was sent is not taken from a backup again."""
 
 

@@ -31,6 +31,11 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE once (namespace TEXT NOT NULL, name TEXT NOT NULL, started_at REAL NOT NULL,"
         " PRIMARY KEY (namespace, name)) STRICT",
     ),
+    (
+        "CREATE TABLE inbox_marks (namespace TEXT NOT NULL, key TEXT NOT NULL, is_read INTEGER NOT NULL,"
+        " kind TEXT NOT NULL, stamp TEXT NOT NULL, marked_at REAL NOT NULL, until REAL, words TEXT NOT NULL,"
+        " title TEXT NOT NULL, context TEXT NOT NULL, PRIMARY KEY (namespace, key, is_read)) STRICT",
+    ),
 )
 """How the schema came to be. Each step is one transaction; none is ever changed, only added to."""
 
@@ -136,7 +141,7 @@ class State:
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
-            for table in ("facts", "drafts", "outbox", "sent", "once"):
+            for table in ("facts", "drafts", "outbox", "sent", "once", "inbox_marks"):
                 db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self.namespace,))
 
         self.write_now(empty)
