@@ -21,6 +21,7 @@ from octavo.cli import sessions
 from octavo.client.activity import Activity
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
+from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache
@@ -390,12 +391,14 @@ class Stage:
         namespace = f"demo {person}"
         state = State(settings.state_folder, namespace, now=self.clock)
         shelf = ResponseCache(settings.cache_folder, namespace, now=self.clock)
+        index = Index(settings.cache_folder, namespace, kept=shelf.kept, now=self.clock)
         drafts = Drafts(state)
         outbox = Outbox(gate, state, drafts, undo_seconds=settings.undo_seconds, settle=0.0)
-        live = Live(gate, shelf, outbox, now=self.clock)
+        live = Live(gate, shelf, outbox, index=index, now=self.clock)
 
         async def close() -> None:
             await client.aclose()
+            index.close()
             shelf.close()
             state.close()
 
@@ -413,5 +416,6 @@ class Stage:
             waited=lambda: gate.waited,
             download=client.download,
             close=close,
+            index=index,
         )
         return session, gate

@@ -19,6 +19,7 @@ from octavo.cli.arguments import tell_left_out
 from octavo.cli.platforms import Late, Place
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
+from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
 from octavo.data.pictures import Pictures
@@ -184,6 +185,7 @@ def forget(settings: Settings, namespace: str, *, drafts: bool) -> int:
     shelf = ResponseCache(settings.cache_folder, namespace)
     shelf.forget()
     shelf.close()
+    Index(settings.cache_folder, namespace).forget()
     Pictures(settings.cache_folder, namespace).forget()
     FirstPicture(settings.cache_folder, namespace, "").forget()
     state = State(settings.state_folder, namespace)
@@ -261,16 +263,18 @@ def _session(
 ) -> Session:
     state = State(settings.state_folder, namespace)
     shelf = ResponseCache(settings.cache_folder, namespace)
+    index = Index(settings.cache_folder, namespace, kept=shelf.kept)
     drafts = Drafts(state)
     outbox = Outbox(client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle)
 
     async def close() -> None:
         await client.aclose()
+        index.close()
         shelf.close()
         state.close()
 
     return Session(
-        live=Live(client, shelf, outbox),
+        live=Live(client, shelf, outbox, index=index),
         outbox=outbox,
         drafts=drafts,
         state=state,
@@ -281,6 +285,7 @@ def _session(
         waited=lambda: client.waited,
         download=client.download,
         close=close,
+        index=index,
         pictures=Pictures(settings.cache_folder, namespace),
         open=client.open,
     )

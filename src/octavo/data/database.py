@@ -131,11 +131,12 @@ class Writer:
         return future
 
     def close(self, within: float = 2.0) -> None:
-        """Finish what was submitted, for at most `within` seconds."""
+        """Finish what was submitted, for at most `within` seconds. With 0 it may be called from its own thread."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
-            thread.join(within)
+            if within:
+                thread.join(within)
 
     def _run(self) -> None:
         db: sqlite3.Connection | None = None

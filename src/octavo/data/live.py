@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from octavo.api.errors import ApiError, Outcome, PaginationError
+from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, PaginationError
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.wire import encode, location
 from octavo.data.answer import Answer, Edit, Snapshot
@@ -30,6 +30,7 @@ from octavo.data.state import utc_now
 
 if TYPE_CHECKING:
     from octavo.data.comment_write import CommentWrite
+    from octavo.data.index import Index
 
 __all__ = ["Live", "Send", "Snapshot"]
 
@@ -49,8 +50,15 @@ class Live:
     """The one object screens ask for data and give writes to."""
 
     def __init__(
-        self, send: Send, shelf: ResponseCache, outbox: Outbox, *, now: Callable[[], datetime] = utc_now
+        self,
+        send: Send,
+        shelf: ResponseCache,
+        outbox: Outbox,
+        *,
+        index: Index | None = None,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
+        """`index`: what learns the words of all that is read."""
         self.send = send
         self.outbox = outbox
         self.edits_content = True
@@ -62,6 +70,7 @@ class Live:
         self.left_out: Callable[[Operation[Any], int], None] = _nobody
         """Called with how much of an answer could not be read."""
         self.shelf = shelf
+        self._index = index
         self.now = now
         self._answers: OrderedDict[str, Answer] = OrderedDict()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -163,6 +172,8 @@ class Live:
         """
         here, whole = reach(op), location(op)
         it = here.rpartition("/")[2]
+        if self._index is not None:
+            self._index.lose(op)
         for answer in tuple(self._answers.values()):
             there = location(answer.op)
             near = f"{here}/".startswith(f"{there}/") or f"{there}/".startswith(f"{here}/")
@@ -235,6 +246,8 @@ class Live:
             error = None
         except ApiError as failed:
             error = copy(failed)  # without the frames it came through: it may be kept for days
+            if self._index is not None and isinstance(failed, NotFound | Forbidden):
+                self._index.lose(answer.op)
             raise
         else:
             if ticket == answer.asked:
@@ -243,6 +256,8 @@ class Live:
                 if first is not None and not (unreadable and immutable(answer.op)):
                     # What never changes is asked again at the next start: a newer Octavo may read what this one cannot.
                     self.shelf.put(answer.op, first)
+                if self._index is not None:
+                    self._index.learn(answer.op, value)
                 if unreadable:
                     self.left_out(answer.op, unreadable)
             self.outbox.online()

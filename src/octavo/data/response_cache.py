@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from octavo.api.operation import SPECS, Operation, read
-from octavo.api.wire import encode
+from octavo.api.wire import NoSuchOperation, Request, decode, encode
 from octavo.data.database import (
     Writer,
     closed_on_failure,
@@ -42,6 +43,16 @@ TIDY_EVERY = 500
 def immutable(op: Operation[Any]) -> bool:
     """Whether the answer to `op` never changes: whatever is read of a revision."""
     return hasattr(getattr(op, "at", None), "revision_id")
+
+
+class KeptAnswer(NamedTuple):
+    """An answer as it is kept. Later ones have higher numbers."""
+
+    number: int
+    op: Operation[Any] | None
+    """None where an older Octavo asked for something else."""
+    body: bytes
+    kept_at: datetime
 
 
 class ResponseCache:
@@ -120,6 +131,19 @@ class ResponseCache:
         except sqlite3.DatabaseError:
             self._damaged = True
             return {}
+
+    def kept(self, after: int, most: int) -> Iterator[KeptAnswer]:
+        """The first answers with numbers above `after`, in their order. From any thread. Raises sqlite3.Error."""
+        if self._path is None:
+            return
+        query = "SELECT rowid, url, body, kept_at FROM answers WHERE namespace = ? AND rowid > ? ORDER BY rowid LIMIT ?"
+        with closing(connect(self._path, read_only=True)) as db:
+            rows = db.execute(query, (self._namespace, after, most)).fetchall()
+        for number, url, body, kept_at in rows:
+            op = None
+            with suppress(NoSuchOperation, ValueError):
+                op = decode(Request("GET", url))
+            yield KeptAnswer(number, op, body, moment(kept_at))
 
     def forget(self) -> None:
         """Throw away all answers of this namespace."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from octavo.data.drafts import Drafts
+from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
 from octavo.data.pictures import Pictures
@@ -55,6 +56,8 @@ class Session:
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """The bytes at an address that an answer named, as they come, and how many they may be. Raises ApiError."""
     close: Callable[[], Awaitable[None]]
+    index: Index = field(default_factory=lambda: Index(None))
+    """The words of what was read, to be found without the server."""
     pictures: Pictures = field(default_factory=lambda: Pictures(None))
     """Pictures that were looked at before."""
     waited: Callable[[], float] = lambda: 0.0

@@ -1,0 +1,249 @@
+"""What of an answer can be found again by its words: documents, and which of those known before are gone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any, Literal
+
+from octavo.api.bodies import plain
+from octavo.api.change_requests import ChangeRequest, ListOfOrganization
+from octavo.api.change_requests import Get as GetChangeRequest
+from octavo.api.change_requests import List as ListChangeRequests
+from octavo.api.comments import Comment, Delete, DeleteReply, GetReply, ListReplies, Reply
+from octavo.api.comments import Get as GetComment
+from octavo.api.comments import List as ListComments
+from octavo.api.content import GetPage, ListPages, Page, PageTree
+from octavo.api.operation import ListPage, Operation
+from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.data.index_words import sections
+
+Kind = Literal["page", "comment", "reply", "change request"]
+Part = Literal["page", "section", "comment", "quote", "reply", "change request"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some words of a document. `around` are words that stand for all of it: they help to find it, and rank less."""
+
+    part: Part
+    words: str
+    title: str = ""
+    around: str = ""
+    path: tuple[str, ...] = ()
+    anchor: str = ""
+    nth: int = 0
+
+
+@dataclass(frozen=True)
+class Document:
+    """Something that can be found, where it is, and what is told of it."""
+
+    kind: Kind
+    space: str
+    id: str
+    title: str = ""
+    """The page it is or is on, or the subject of the change request."""
+    change_request: str = ""
+    page: str = ""
+    node: str = ""
+    thread: str = ""
+    author: str = ""
+    about: str = ""
+    """The description of a page, the status of a change request or a thread."""
+    number: int = 0
+    at: datetime | None = None
+    """When it was written or changed."""
+    stamp: bytes = b""
+    """What differs when its words do; empty for a page of which only the title is known."""
+    pieces: Callable[[], Iterable[Piece]] = field(default=tuple, compare=False)
+    """Its words. They are asked for only where the stamp is another one."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind} {self.space} {self.change_request} {self.thread if self.kind == 'reply' else ''} {self.id}"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Documents of a kind in a place: what of them is not in a whole list of them is gone. None: whichever."""
+
+    kind: Kind
+    space: str
+    change_request: str | None = None
+    page: str | None = None
+    thread: str | None = None
+    id: str | None = None
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What an answer says: documents, and of what these are all there are."""
+
+    documents: tuple[Document, ...] = ()
+    whole: tuple[Scope, ...] = ()
+
+
+def learned(op: Operation[Any], value: Any) -> Learned:
+    """What is said by the answer `value` to `op`."""
+    match op, value:
+        case GetPage(at=SpaceRef() as at), Page():
+            return Learned((_page(at, value),))
+        case ListPages(at=SpaceRef() as at), PageTree():
+            pages = tuple(_in_tree(at, each) for each in value.walk() if each.type == "document")
+            return Learned(pages, () if value.unreadable else (Scope("page", at.space_id),))
+        case ListComments(at=at), ListPage():
+            whole = _is_whole(op, value) and op.status == "all" and op.authors is None
+            scope = Scope("comment", at.space_id, _change_request(at), op.target_page)
+            return Learned(tuple(_comment(at, each) for each in value.items), (scope,) if whole else ())
+        case GetComment(at=at), Comment():
+            return Learned((_comment(at, value),))
+        case ListReplies(at=at, comment_id=thread), ListPage():
+            scope = Scope("reply", at.space_id, _change_request(at), None, thread)
+            return Learned(
+                tuple(_reply(at, thread, each) for each in value.items), (scope,) if _is_whole(op, value) else ()
+            )
+        case GetReply(at=at, comment_id=thread), Reply():
+            return Learned((_reply(at, thread, value),))
+        case ListChangeRequests(at=at), ListPage():
+            return Learned(tuple(_change(at.space_id, each) for each in value.items))
+        case ListOfOrganization(), ListPage():
+            return Learned(tuple(_change(each.space, each) for each in value.items if each.space))
+        case GetChangeRequest(at=at), ChangeRequest():
+            return Learned((_change(at.space_id, value),))
+    return Learned()
+
+
+def gone(op: Operation[Any]) -> tuple[Scope, ...]:
+    """What is not there any more, when the server says of `op` that there is nothing, or did what it asks."""
+    match op:
+        case GetPage(at=SpaceRef() as at, page_id=page):
+            return (Scope("page", at.space_id, id=page),)
+        case ListPages(at=SpaceRef() as at):
+            return (Scope("page", at.space_id),)
+        case ListComments(at=at):
+            place = _change_request(at)
+            return Scope("comment", at.space_id, place), Scope("reply", at.space_id, place)
+        case GetComment(at=at, comment_id=thread) | Delete(at=at, comment_id=thread):
+            place = _change_request(at)
+            return Scope("comment", at.space_id, place, id=thread), Scope("reply", at.space_id, place, thread=thread)
+        case ListReplies(at=at, comment_id=thread):
+            return (Scope("reply", at.space_id, _change_request(at), thread=thread),)
+        case (
+            GetReply(at=at, comment_id=thread, comment_reply_id=reply)
+            | DeleteReply(at=at, comment_id=thread, comment_reply_id=reply)
+        ):
+            return (Scope("reply", at.space_id, _change_request(at), thread=thread, id=reply),)
+        case GetChangeRequest(at=at):
+            return (Scope("change request", at.space_id, id=at.change_request_id),)
+    return ()
+
+
+def _is_whole(op: Any, value: ListPage[Any]) -> bool:
+    return op.page is None and value.next is None and not value.unreadable
+
+
+def _change_request(at: Discussion) -> str:
+    return at.change_request_id if isinstance(at, ChangeRequestRef) else ""
+
+
+def _stamp(*said: object) -> bytes:
+    return hashlib.blake2b(repr(said).encode("utf-8", "replace"), digest_size=12).digest()
+
+
+def _page(at: SpaceRef, page: Page) -> Document:
+    text = page.markdown if page.markdown is not None else plain(page.document)
+    return Document(
+        "page",
+        at.space_id,
+        page.id,
+        page.title,
+        page=page.id,
+        about=page.description or "",
+        at=page.updated_at,
+        stamp=_stamp(page.title, page.description, text),
+        pieces=partial(_of_page, page, text),
+    )
+
+
+def _in_tree(at: SpaceRef, page: Page) -> Document:
+    about = page.description or ""
+    return Document(
+        "page",
+        at.space_id,
+        page.id,
+        page.title,
+        page=page.id,
+        about=about,
+        at=page.updated_at,
+        pieces=lambda: (Piece("page", about, page.title),),
+    )
+
+
+def _of_page(page: Page, text: str) -> Iterator[Piece]:
+    yield Piece("page", page.description or "", page.title)
+    for each in sections(text, page.title):
+        title = each.path[-1] if each.path else ""
+        yield Piece("section", each.words, title, page.title, each.path, each.anchor, each.nth)
+
+
+def _comment(at: Discussion, comment: Comment) -> Document:
+    target = comment.target
+    page, quote = target.page, target.node.preview if target.node is not None else None
+    title = (page.title or page.path or "") if page is not None else ""
+    around = f"{title} {comment.posted_by.name}"
+
+    def pieces() -> Iterator[Piece]:
+        yield Piece("comment", comment.body.text, around=around)
+        if quote:
+            yield Piece("quote", quote, around=around)
+
+    return Document(
+        "comment",
+        at.space_id,
+        comment.id,
+        title,
+        _change_request(at),
+        page.id if page is not None else "",
+        target.node.id if target.node is not None else "",
+        comment.id,
+        comment.posted_by.name,
+        comment.status,
+        at=comment.posted_at,
+        stamp=_stamp(around, comment.body.text, quote, comment.status),
+        pieces=pieces,
+    )
+
+
+def _reply(at: Discussion, thread: str, reply: Reply) -> Document:
+    name, text = reply.posted_by.name, reply.body.text
+    return Document(
+        "reply",
+        at.space_id,
+        reply.id,
+        change_request=_change_request(at),
+        thread=thread,
+        author=name,
+        at=reply.posted_at,
+        stamp=_stamp(name, text),
+        pieces=lambda: (Piece("reply", text, around=name),),
+    )
+
+
+def _change(space: str, change: ChangeRequest) -> Document:
+    return Document(
+        "change request",
+        space,
+        change.id,
+        change.title,
+        change_request=change.id,
+        author=change.created_by.name if change.created_by else "",
+        about=change.status,
+        number=change.number,
+        at=change.updated_at,
+        stamp=_stamp(change.number, change.subject, change.about, change.status),
+        pieces=lambda: (Piece("change request", change.about, f"#{change.number} {change.title}"),),
+    )

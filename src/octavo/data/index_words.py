@@ -1,0 +1,272 @@
+"""Words as the index has them: what is looked for, where it stands in a text, and the words of a page by its sections. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
+from html import unescape
+from typing import NamedTuple
+
+from octavo.api import safety
+
+LONGEST_QUERY, MOST_TERMS = 512, 24
+PIECE = 4000
+"""A section of more characters is kept in several pieces: what is around a word is found sooner."""
+MOST_OF_A_PAGE = 400_000
+"""Characters of a page whose words are kept."""
+_BEFORE = 32
+"""Characters shown before the first word that was found."""
+
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_UNSPACED = re.compile(f"([{_CJK}])")
+_JOINT = "\u200b"
+"""Put around characters of scripts without spaces, so that each is a word; no text that is safe to show has it."""
+_TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
+
+
+def apart(text: str) -> str:
+    """`text` as SQLite's `unicode61` is given it: characters of scripts without spaces are words of their own."""
+    return text if text.isascii() else _UNSPACED.sub(rf"{_JOINT}\1{_JOINT}", text)
+
+
+def together(text: str) -> str:
+    """What `apart` made of a text, as it was."""
+    return text.replace(_JOINT, "")
+
+
+class Range(NamedTuple):
+    """From where to where in a text, in characters."""
+
+    start: int
+    end: int
+
+
+class Passage(NamedTuple):
+    """Words that stand together on a page, and the headings they stand under."""
+
+    path: tuple[str, ...]
+    """The headings, outermost first; none before the first one."""
+    anchor: str
+    """The name that the last heading was given by its writer, or nothing."""
+    nth: int
+    """How many headings before it on the page say the same."""
+    words: str
+
+
+class Sought:
+    """What somebody typed, as words to look for: all of them, the longer ones and the last also as beginnings of words.
+
+    Nothing of it is read as a query language.
+    """
+
+    def __init__(self, typed: str) -> None:
+        words = safety.text(typed[:LONGEST_QUERY]).split()
+        words = [word for word in words if any(map(str.isalnum, word))][:MOST_TERMS]
+        self.terms = tuple(
+            (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
+            for place, word in enumerate(words)
+        )
+        """Each word, and whether it may be the beginning of one: of one letter, nearly all words begin with it."""
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    @property
+    def expression(self) -> str:
+        """What FTS5 is asked, of an index with the columns `around`, `title` and `words`: every word has to be found, and
+        one of them in more than what is around."""
+        terms = [_phrase(*term) for term in self.terms]
+        own = " OR ".join(f"({term})" for term in terms)
+        return " AND ".join([*(f"({term})" for term in terms), f"({{title words}} : ({own}))"])
+
+    def ranges(self, text: str) -> tuple[Range, ...]:
+        """Where the words stand in `text`, in order and apart from each other."""
+        if not self.terms:
+            return ()
+        folded, places = _folded(text)
+        found = sorted(
+            (
+                places[match.start()],
+                max(places[match.end() - 1] + 1, places[match.end()] if match.end() < len(places) else len(text)),
+            )
+            for pattern in self._patterns
+            for match in pattern.finditer(folded)
+        )
+        ranges: list[Range] = []
+        for start, end in found:
+            if ranges and start < ranges[-1].end:
+                ranges[-1] = Range(ranges[-1].start, max(end, ranges[-1].end))
+            else:
+                ranges.append(Range(start, end))
+        return tuple(ranges)
+
+    def excerpt(self, text: str, length: int) -> tuple[str, tuple[Range, ...]]:
+        """About `length` characters of `text` in one line, where the most of the words stand close together, and where
+        they stand in that."""
+        text = " ".join(text.split())
+        ranges = self.ranges(text)
+        if len(text) <= length:
+            return text, ranges
+        first = 0
+        if ranges:
+            said = [_folded(text[each.start : each.end])[0] for each in ranges]
+            best = 0
+            for place, each in enumerate(ranges):
+                inside = {
+                    said[other]
+                    for other in range(place, min(place + 40, len(ranges)))
+                    if other == place or ranges[other].end - each.start <= length - _BEFORE
+                }
+                if len(inside) > best:
+                    best, first = len(inside), each.start
+        start = max(0, min(first - _BEFORE, len(text) - length))
+        if start:  # at the beginning of a word, if there is one before what was found
+            space = text.find(" ", start, first)
+            start = space + 1 if space >= 0 else start
+        end = min(len(text), start + length)
+        head, tail = "…" if start else "", "…" if end < len(text) else ""
+        shift = len(head) - start
+        return f"{head}{text[start:end]}{tail}", tuple(
+            Range(each.start + shift, min(each.end, end) + shift) for each in ranges if start <= each.start < end
+        )
+
+    @cached_property
+    def _patterns(self) -> list[re.Pattern[str]]:
+        patterns = []
+        for word, may_go_on in self.terms:
+            tokens = _TOKEN.findall(_folded(word)[0])
+            if tokens:
+                begins = "" if _UNSPACED.match(tokens[0]) else rf"(?<![^\W_{_CJK}])"
+                ends = "" if may_go_on else rf"(?![^\W_{_CJK}])"
+                patterns.append(re.compile(begins + r"[\W_]*".join(map(re.escape, tokens)) + ends))
+        return patterns
+
+
+def _phrase(word: str, may_go_on: bool) -> str:
+    quoted = '"' + apart(word).replace('"', '""') + '"'
+    return f"{quoted} OR {quoted}*" if may_go_on else quoted
+
+
+@cache
+def _letter(letter: str) -> str:
+    """A letter as `unicode61` compares it: small, without its marks."""
+    parts = unicodedata.normalize("NFD", letter.lower())
+    return "".join(part for part in parts if not unicodedata.combining(part))
+
+
+def _folded(text: str) -> tuple[str, Sequence[int]]:
+    """`text` without case and accents, and where each of its characters stood."""
+    if text.isascii():
+        return text.lower(), range(len(text))
+    letters: list[str] = []
+    places: list[int] = []
+    for place, letter in enumerate(text):
+        for part in _letter(letter):
+            letters.append(part)
+            places.append(place)
+    return "".join(letters), places
+
+
+# Pages
+
+_FENCE = re.compile(r" {0,3}(?:>\s?)*(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
+_OF_A_LIST = re.compile(r"[ \t]*(?:[-*+>|#]|\d{1,9}[.)])")
+_MARKER = re.compile(r"^[ \t]*(?:(?:>[ \t]?)|(?:[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)|(?:\d{1,9}[.)][ \t]+))+")
+_TAG = re.compile(r"\{%[^{}\n]{0,2000}%\}|<[A-Za-z/!][^<>\n]{0,2000}>")
+_SAID_IN_TAG = re.compile(r'\b(?:title|alt|summary|caption|description)="([^"\n]{1,300})"')
+_OWN_ANCHOR = re.compile(r'\bid="([^"\s]{1,200})"')
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\]\([^()\s]{0,1000}(?:[ \t]+\"[^\"\n]{0,300}\")?\)")
+_MARKS = re.compile(r"\*{1,3}|`+|~~|\\(?=[!-/:-@\[-`{-~])")
+_RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
+
+
+def sections(markdown: str, title: str) -> Iterator[Passage]:
+    """The words of a page by its sections, a long one in several pieces. A first heading that says what the page is called
+    begins none.
+
+    It reads lines, not Markdown: a heading within something else, or marks where they are words, may be taken for others.
+    """
+    path: list[tuple[int, str]] = []
+    anchor, nth = "", 0
+    said: Counter[str] = Counter()
+    piece: list[str] = []
+    length = 0
+
+    def close() -> Iterator[Passage]:
+        words = "\n".join(piece)
+        if words or path:
+            yield Passage(tuple(each for _, each in path), anchor, nth, words)
+        piece.clear()
+
+    for level, line in _lines(markdown[:MOST_OF_A_PAGE]):
+        words = _words(line) if level >= 0 else safety.text(line.strip())
+        if level <= 0:
+            if not words:
+                continue
+            if length + len(words) > PIECE and piece:
+                yield from close()
+                length = 0
+            piece.append(words)
+            length += len(words)
+        elif words and (words != title.strip() or path or said):
+            if piece or path:
+                yield from close()
+            length = 0
+            path = [each for each in path if each[0] < level] + [(level, words[: safety.LINE_LIMIT])]
+            own = _OWN_ANCHOR.search(line)
+            anchor, nth = own[1] if own else "", said[words.casefold()]
+            said[words.casefold()] += 1
+    yield from close()
+
+
+def _lines(markdown: str) -> Iterator[tuple[int, str]]:
+    """Each line with the level of the heading it is, 0 for what is none, -1 for code."""
+    lines = markdown.split("\n")
+    start = 0
+    if lines[0].rstrip() == "---":
+        end = next((number for number, line in enumerate(lines[1:100], 1) if line.rstrip() == "---"), 0)
+        start = end + 1 if end else 0
+    fence = ""
+    held: str | None = None
+    for line in lines[start:]:
+        found = _FENCE.match(line)
+        if fence:
+            if found and found[1].startswith(fence) and not line[found.end() :].strip():
+                fence = ""
+            else:
+                yield -1, line
+            continue
+        if held is not None:
+            if _UNDERLINE.match(line):
+                yield 1 if "=" in line else 2, held
+                held = None
+                continue
+            yield 0, held
+            held = None
+        if found:
+            fence = found[1]
+        elif heading := _HEADING.match(line):
+            yield len(heading[1]), line[heading.end() :].rstrip().rstrip("#")
+        elif not line.strip() or _OF_A_LIST.match(line):
+            yield 0, line
+        else:
+            held = line  # the line after it may say that it is a heading
+    if held is not None:
+        yield 0, held
+
+
+def _words(line: str) -> str:
+    """The words of a line as they are read: without marks, tags and addresses."""
+    if _RULE_OF_TABLE.match(line):
+        return ""
+    line = _MARKER.sub("", line)
+    line = _TAG.sub(lambda tag: f" {' '.join(_SAID_IN_TAG.findall(tag[0]))} ", line)
+    line = _LINK.sub(r"\1", line)
+    line = _MARKS.sub("", line).replace("|", " ") if not line.isspace() else ""
+    # What is written as a number of a character is one only now, and is made safe like all the others.
+    return safety.text(" ".join((unescape(line) if "&" in line else line).split()))

@@ -1,0 +1,473 @@
+"""The local index: words of what was read, in real SQLite files."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, comments, content
+from octavo.api.bodies import Body
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
+from octavo.api.content import Page, PageTree
+from octavo.api.operation import ListPage, Next
+from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.users import User
+from octavo.data.index import TIDY_EVERY, Hit, Index
+from octavo.data.index_words import Range, Sought, sections
+from octavo.data.response_cache import ResponseCache
+from tests.server.asking import Clock
+
+HERE = SpaceRef(space_id="docs")
+MIA, TOM = User(id="mia", display_name="Mia Rowan"), User(id="tom", display_name="Tom Hale")
+
+
+@pytest.fixture
+def index(tmp_path: Path, clock: Clock) -> Iterator[Index]:
+    index = Index(tmp_path / "cache", "mia@test", now=clock)
+    yield index
+    index.close()
+
+
+def read_page(index: Index, markdown: str, title: str = "Harbour", id: str = "p1", at: SpaceRef = HERE) -> None:
+    op = content.GetPage(at=at, page_id=id, format="markdown")
+    index.learn(op, Page(id=id, title=title, markdown=markdown))
+
+
+def comment(id: str, words: str, *, quote: str | None = None, status: str = "open", page: str = "p1") -> Comment:
+    target = Target(
+        page=TargetPage(id=page, title="Harbour"), node=TargetNode(id=f"n-{id}", preview=quote) if quote else None
+    )
+    return Comment(id=id, body=Body(markdown=words), posted_by=MIA, target=target, status=status)
+
+
+def read_threads(index: Index, *threads: Comment, at: Any = HERE, **asked: Any) -> None:
+    index.learn(comments.List(at=at, **asked), ListPage[Comment](items=threads))
+
+
+def read_replies(index: Index, thread: str, *words: str, at: Any = HERE) -> None:
+    replies = tuple(
+        Reply(id=f"{thread}-{number}", body=Body(markdown=each), posted_by=TOM) for number, each in enumerate(words)
+    )
+    index.learn(comments.ListReplies(at=at, comment_id=thread), ListPage[Reply](items=replies))
+
+
+def _files(folder: Path, companions: str = "") -> list[Path]:
+    return list(folder.glob(f"index-v*.db{companions}"))
+
+
+async def found(index: Index, typed: str, **how: Any) -> tuple[Hit, ...]:
+    index.flush()
+    return await index.search(typed, **how)
+
+
+async def ids(index: Index, typed: str, **how: Any) -> list[str]:
+    return [hit.id for hit in await found(index, typed, **how)]
+
+
+def said(hit: Hit) -> list[str]:
+    """The words that are marked in a snippet."""
+    return [hit.snippet[start:end] for start, end in hit.marks]
+
+
+class TestWhatIsFound:
+    async def test_a_page_by_the_words_of_a_section_and_its_headings(self, index: Index, clock: Clock) -> None:
+        read_page(
+            index, "# Harbour\n\nBoats.\n\n## Tides\n\n### Spring tide\n\nThe quay floods at *springs*.\n\n## Fees\n"
+        )
+        (hit,) = await found(index, "floods")
+        assert (hit.kind, hit.space, hit.id, hit.part, hit.title) == ("page", "docs", "p1", "section", "Harbour")
+        assert hit.path == ("Tides", "Spring tide")
+        assert hit.snippet == "The quay floods at springs."
+        assert said(hit) == ["floods"]
+        assert hit.known_at == clock()
+        assert hit.place == HERE
+
+    async def test_words_of_the_page_and_of_the_section_together(self, index: Index) -> None:
+        read_page(index, "## Battery\n\nCharge it.\n\n## Hull\n\nScrub it.", title="Safety")
+        read_page(index, "## Battery\n\nBuy one.", title="Prices", id="p2")
+        (hit,) = await found(index, "safety battery")
+        assert (hit.id, hit.path) == ("p1", ("Battery",))
+
+    async def test_a_title_before_words_and_what_was_read_last_among_equals(self, index: Index, clock: Clock) -> None:
+        for number, page in enumerate(("p1", "p2", "p3")):
+            clock.forward(hours=1)
+            words = "Moor at the pontoon, and stay there."
+            read_page(
+                index, words if number else "Boats.", title="Pontoon" if not number else f"Other {number}", id=page
+            )
+            index.flush()
+        assert await ids(index, "pontoon") == ["p1", "p3", "p2"]
+        clock.forward(hours=1)
+        read_page(index, "Moor at the pontoon, and stay there.", title="Other 1", id="p2")
+        assert await ids(index, "pontoon") == ["p1", "p2", "p3"]
+
+    async def test_comments_replies_and_quoted_blocks_lead_to_their_thread(self, index: Index) -> None:
+        read_threads(
+            index, comment("k1", "Is this **right**?", quote="The sluice opens at noon."), comment("k2", "Thanks")
+        )
+        read_replies(index, "k1", "Yes, says the lockkeeper.", "Good.")
+        (hit,) = await found(index, "lockkeeper")
+        assert (hit.kind, hit.id, hit.part, hit.author) == ("thread", "k1", "reply", "Tom Hale")
+        assert (hit.title, hit.page, hit.node) == ("Harbour", "p1", "n-k1")
+        (hit,) = await found(index, "sluice")
+        assert (hit.id, hit.part, hit.snippet) == ("k1", "quote", "The sluice opens at noon.")
+        (hit,) = await found(index, "right")
+        assert (hit.id, hit.part, hit.about) == ("k1", "comment", "open")
+        assert dict(await index.replies()) == {(HERE, "k1"): ("Yes, says the lockkeeper.", "Good.")}
+
+    async def test_threads_of_a_change_request_are_another_place(self, index: Index) -> None:
+        there = ChangeRequestRef(space_id="docs", change_request_id="c7")
+        read_threads(index, comment("k1", "anchor"), at=there)
+        read_threads(index, comment("k1", "anchor"))
+        read_replies(index, "k1", "chain", at=there)
+        assert {hit.place for hit in await found(index, "anchor")} == {HERE, there}
+        assert [hit.place for hit in await found(index, "chain")] == [there]
+
+    async def test_a_change_request_by_its_number_subject_and_description(self, index: Index) -> None:
+        change = ChangeRequest(
+            id="c7", number=7, subject="Show refused times", space="docs", status="open", created_by=MIA
+        )
+        index.learn(
+            change_requests.ListOfOrganization(at=OrganizationRef(organization_id="o")),
+            ListPage[ChangeRequest](items=(change,)),
+        )
+        for typed in ("#7", "refused", "7 times"):
+            (hit,) = await found(index, typed)
+            assert (hit.kind, hit.id, hit.number, hit.title, hit.about) == (
+                "change request", "c7", 7, "Show refused times", "open",
+            )  # fmt: skip
+
+    async def test_of_a_page_never_read_its_title(self, index: Index) -> None:
+        tree = PageTree(pages=(Page(id="p1", title="Harbour", pages=(Page(id="p2", title="Tide tables"),)),))
+        index.learn(content.ListPages(at=HERE), tree)
+        (hit,) = await found(index, "tables")
+        assert (hit.id, hit.part, hit.known_at) == ("p2", "page", None)
+        extent = await index.extent()
+        assert (extent.pages, extent.titles, extent.threads) == (0, 2, 0)
+
+    async def test_only_some_kinds_and_spaces(self, index: Index) -> None:
+        read_page(index, "buoy")
+        read_page(index, "buoy", at=SpaceRef(space_id="other"), id="p9")
+        read_threads(index, comment("k1", "buoy"))
+        assert await ids(index, "buoy", kinds=("thread",)) == ["k1"]
+        assert await ids(index, "buoy", spaces=("other",)) == ["p9"]
+        assert await ids(index, "buoy", spaces=()) == []
+        assert len(await ids(index, "buoy", limit=2)) == 2
+
+    async def test_a_page_full_of_it_leaves_room_for_others(self, index: Index) -> None:
+        read_page(index, "\n".join(f"## Part {number}\n\nbuoy buoy buoy\n" for number in range(30)))
+        read_page(index, "A page with many words, and among them a buoy.", id="p2")
+        assert await ids(index, "buoy") == ["p1", "p1", "p1", "p2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "typed", "marked"),
+    [
+        ("Über die Brücke", "brucke uber", ["Über", "Brücke"]),
+        ("Cafe\u0301 am Kai", "CAFÉ", ["Cafe\u0301"]),
+        ("the configuration file", "config", ["config"]),
+        ("set max_open_files here", "open_files", ["open_files"]),
+        ("set max_open_files here", "files", ["files"]),
+        ("港の灯台は古い。", "灯台", ["灯台"]),
+        ("使用API文档", "api", ["API"]),
+        ("부두에서 만나요", "부두", ["부두"]),
+        ("на причале", "ПРИЧАЛ", ["причал"]),
+        ("नाव हिन्दी में", "हिन्दी", None),
+        ("it's Tom's boat", "tom's", ["Tom's"]),
+        ("a-b test", "b", ["b"]),
+    ],
+)
+async def test_words_are_found_however_they_are_written(
+    index: Index, text: str, typed: str, marked: list[str] | None
+) -> None:
+    read_page(index, f"Before.\n\n{text}\n\nAfter.")
+    (hit,) = await found(index, typed)
+    assert marked is None or said(hit) == marked
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["title:quay", '"quay" "tide"', "quay*", "-quay", "quay NEAR tide", "quay OR boat", "NOT quay", "(quay", '"', "*", "^quay",
+     "{words} : quay", "'; DROP TABLE documents; --", "quay AND", "\x00quay", "quay\ud800", "𞤀𞤁", "𞤀 quay", "😀", "a" * 5000, "ß İ ﬁ"],
+)  # fmt: skip
+async def test_what_a_person_types_is_never_a_query_language(index: Index, typed: str) -> None:
+    read_page(index, f"The quay near the tide or boat and not title words {typed.encode('utf-8', 'replace').decode()}")
+    await found(index, typed)
+    assert index.notice == ""
+    assert await ids(index, "quay tide near") == ["p1"]
+    assert await ids(index, "quay AND whale") == []
+
+
+async def test_one_letter_is_a_word_and_no_beginning(index: Index) -> None:
+    read_page(index, "Vitamin C")
+    read_page(index, "Cats", id="p2")
+    assert await ids(index, "c") == ["p1"]
+    assert sorted(await ids(index, "ca")) == ["p2"]
+    assert await ids(index, "ca vitamin") == []
+
+
+async def test_random_words_never_fail(index: Index) -> None:
+    chance = random.Random(7)
+    alphabet = "ab \"'*-:(){}^.,~+/\\\x00\n\té漢字\u0301\u200b😀𝕏NEARANDORNOT"
+    read_page(index, "".join(chance.choices(alphabet, k=2000)))
+    for _ in range(300):
+        typed = "".join(chance.choices(alphabet, k=chance.randrange(1, 30)))
+        for hit in await found(index, typed):
+            assert all(0 <= start < end <= len(hit.snippet) for start, end in hit.marks)
+    assert index.notice == ""
+
+
+class TestWhatChanges:
+    async def test_words_that_were_replaced_are_not_found(self, index: Index) -> None:
+        read_page(index, "The old slipway.")
+        read_threads(index, comment("k1", "gangway"))
+        read_page(index, "The new jetty.")
+        read_threads(index, comment("k1", "ladder"))
+        assert await ids(index, "slipway") == []
+        assert await ids(index, "gangway") == []
+        assert await ids(index, "jetty") == ["p1"]
+        assert await ids(index, "ladder") == ["k1"]
+
+    async def test_what_a_whole_list_has_not_is_gone(self, index: Index) -> None:
+        read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"), comment("k3", "ladder", page="p2"))
+        read_replies(index, "k2", "rope", "rope")
+        read_threads(index, comment("k1", "ladder"), target_page="p1", status="all")
+        assert sorted(await ids(index, "ladder")) == ["k1", "k3"]
+        assert await ids(index, "rope") == []
+        read_replies(index, "k1", "knot", "splice")
+        read_replies(index, "k1", "knot")
+        assert await ids(index, "splice") == []
+
+    @pytest.mark.parametrize("asked", [{"status": "open"}, {"authors": ("tom",)}, {"page": "2"}])
+    async def test_what_a_part_of_a_list_has_not_is_still_there(self, index: Index, asked: dict[str, Any]) -> None:
+        read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"))
+        read_threads(index, comment("k1", "ladder"), **asked)
+        op = comments.List(at=HERE)
+        index.learn(op, ListPage[Comment](items=(comment("k1", "ladder"),), next=Next(page="2")))
+        assert sorted(await ids(index, "ladder")) == ["k1", "k2"]
+
+    async def test_pages_that_left_the_tree_are_gone_and_renamed_ones_keep_their_words(self, index: Index) -> None:
+        read_page(index, "slipway")
+        read_page(index, "jetty", id="p2")
+        index.learn(content.ListPages(at=HERE), PageTree(pages=(Page(id="p1", title="Dock"),)))
+        assert await ids(index, "jetty") == []
+        assert [hit.title for hit in await found(index, "slipway")] == ["Dock"]
+        assert await ids(index, "dock") == ["p1"]
+
+    async def test_what_is_deleted_or_not_there_is_gone(self, index: Index) -> None:
+        read_page(index, "slipway")
+        read_threads(index, comment("k1", "slipway"), comment("k2", "slipway"))
+        read_replies(index, "k1", "slipway")
+        index.lose(comments.Delete(at=HERE, comment_id="k1"))
+        index.lose(content.GetPage(at=HERE, page_id="p1"))
+        assert await ids(index, "slipway") == ["k2"]
+
+    async def test_an_older_answer_takes_nothing_back(self, index: Index, clock: Clock) -> None:
+        read_page(index, "jetty")
+        index.flush()
+        clock.forward(hours=-1)
+        read_page(index, "slipway")
+        assert await ids(index, "jetty") == ["p1"]
+
+    async def test_what_was_read_longest_ago_goes_first(self, tmp_path: Path, clock: Clock) -> None:
+        index = Index(tmp_path, most_documents=600, now=clock)
+        for number in range(1200):
+            clock.forward(seconds=1)
+            read_page(index, f"buoy number{number}", id=f"p{number}")
+            if number % 100 == 0:
+                index.flush()
+        assert await ids(index, "number0") == []
+        assert await ids(index, "number1199") == ["p1199"]
+        assert (await index.extent()).pages <= 600 + TIDY_EVERY
+        index.close()
+        small = Index(tmp_path / "small", most_letters=50_000, now=clock)
+        for number in range(600):
+            clock.forward(seconds=1)
+            read_page(small, f"buoy number{number} {'x' * 200}", id=f"p{number}")
+        small.flush()
+        assert await ids(small, "number0") == []
+        assert await ids(small, "number499") == ["p499"]
+        small.close()
+
+
+class TestTheFile:
+    async def test_it_is_there_in_the_next_run_and_nobody_else_may_look(self, tmp_path: Path, index: Index) -> None:
+        read_page(index, "slipway")
+        index.flush()
+        files = list((tmp_path / "cache").iterdir())
+        assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+        index.close()
+        again = Index(tmp_path / "cache", "mia@test")
+        assert await ids(again, "slipway") == ["p1"]
+        again.close()
+
+    async def test_profiles_do_not_meet_and_one_is_forgotten_whole(self, tmp_path: Path, index: Index) -> None:
+        read_page(index, "slipway")
+        index.flush()
+        tom = Index(tmp_path / "cache", "tom@test")
+        read_page(tom, "jetty")
+        assert await ids(tom, "slipway") == []
+        index.close()
+        Index(tmp_path / "cache", "mia@test").forget()
+        again = Index(tmp_path / "cache", "mia@test")
+        assert await ids(again, "slipway") == []
+        assert await ids(tom, "jetty") == ["p1"]
+        again.close()
+        tom.close()
+
+    async def test_an_older_one_is_thrown_away(self, tmp_path: Path) -> None:
+        (tmp_path / "index-v0-abc.db").write_text("old")
+        (tmp_path / "other.db").write_text("not ours")
+        index = Index(tmp_path)
+        read_page(index, "slipway")
+        index.flush()
+        index.close()
+        assert not (tmp_path / "index-v0-abc.db").exists()
+        assert (tmp_path / "other.db").exists()
+
+    async def test_a_new_one_is_filled_from_the_answers_that_are_kept(self, tmp_path: Path, clock: Clock) -> None:
+        shelf = ResponseCache(tmp_path, "mia", now=clock)
+        thread = comment("k1", "ladder")
+        shelf.put(comments.List(at=HERE), ListPage[Comment](items=(thread,)))
+        for number in range(50):
+            op = content.GetPage(at=HERE, page_id=f"p{number}", format="markdown")
+            shelf.put(op, Page(id=f"p{number}", title=f"Page {number}", markdown=f"slipway number{number}"))
+        shelf.flush()
+        index = Index(tmp_path, "mia", kept=shelf.kept, now=clock)
+        await index.search("slipway")
+        for _ in range(10):
+            index.flush()
+        assert await ids(index, "number49") == ["p49"]
+        assert await ids(index, "ladder") == ["k1"]
+        assert (await index.extent()).pages == 50
+        index.close()
+        shelf.close()
+
+    async def test_whatever_is_broken_it_can_be_used(self, tmp_path: Path) -> None:
+        index = Index(tmp_path)
+        for number in range(100):
+            read_page(index, f"slipway number{number} " * 20, id=f"p{number}")
+        index.flush()
+        index.close()
+        (path,) = _files(tmp_path)
+        whole = path.read_bytes()
+        chance = random.Random(3)
+        lost = 0
+        for number in range(30):
+            broken = bytearray(whole)
+            if number % 3 == 0:
+                broken = broken[: chance.randrange(1, len(broken))]
+            elif number % 3 == 1:
+                for _ in range(20):
+                    at = chance.randrange(len(broken) - 200)
+                    broken[at : at + 200] = chance.randbytes(200)
+            else:
+                broken[: chance.randrange(1, 200)] = b"?" * 10
+            for part in _files(tmp_path, "*"):
+                part.unlink()
+            path.write_bytes(broken)
+            again = Index(tmp_path)
+            lost += not await found(again, "slipway")
+            for _ in range(4):  # each may find more that is damaged
+                read_page(again, "jetty", id="new")
+                if await ids(again, "jetty") == ["new"]:
+                    break
+            else:
+                raise AssertionError(f"round {number}: {again.notice}")
+            assert again.notice == ""
+            again.close()
+        assert lost > 10
+
+    @pytest.mark.parametrize("there", ["a file", "nothing"])
+    async def test_where_nothing_can_be_kept_it_still_answers(self, tmp_path: Path, there: str) -> None:
+        folder = None
+        if there == "a file":
+            folder = tmp_path / "file" / "cache"
+            (tmp_path / "file").write_text("")
+        index = Index(folder)
+        read_page(index, "slipway")
+        assert await ids(index, "slipway") == ([] if folder else ["p1"])
+        assert ("cannot be used" in index.notice) == (folder is not None)
+        index.close()
+
+    async def test_after_it_is_closed_nothing_is_found_and_nothing_fails(self, tmp_path: Path) -> None:
+        index = Index(tmp_path)
+        read_page(index, "slipway")
+        index.close()
+        read_page(index, "jetty")
+        assert await index.search("jetty") == ()
+
+    async def test_two_programs_share_one(self, tmp_path: Path) -> None:
+        one, other = Index(tmp_path, "mia"), Index(tmp_path, "mia")
+        read_page(one, "slipway")
+        read_page(other, "jetty", id="p2")
+        one.flush()
+        other.flush()
+        assert await ids(one, "jetty") == ["p2"]
+        assert await ids(other, "slipway") == ["p1"]
+        one.close()
+        other.close()
+
+
+class TestSections:
+    def test_a_page_by_its_headings(self) -> None:
+        text = (
+            "---\ndescription: not words\n---\n# Harbour\n\nBoats.\n\n## Fees {#x}\n\n```sh\n# no heading\ncost\n```\n\n"
+            '### <a id="own"></a>By day\n\n* [ ] one\n> two\n\n## Fees\n\nUnder\n=====\n\n{% tab title="Python" %}\n'
+            '[Read *this*](/there "x") and ![a map](map.png) &amp; `go`\n\n| a | b |\n|---|---|\n| c | d |\n'
+        )
+        found = [(each.path, each.anchor, each.nth, each.words) for each in sections(text, "Harbour")]
+        assert found == [
+            ((), "", 0, "Boats."),
+            (("Fees {#x}",), "", 0, "# no heading\ncost"),
+            (("Fees {#x}", "By day"), "own", 0, "one\ntwo"),
+            (("Fees",), "", 0, ""),
+            (("Under",), "", 0, "Python\nRead this and a map & go\na b\nc d"),
+        ]
+
+    def test_what_is_decoded_is_made_safe(self) -> None:
+        (only,) = sections("one &#27;[31m two &#x202e; <b onclick='x'>three</b>", "T")
+        assert only.words == "one \ufffd[31m two three" or ("\x1b" not in only.words and "\u202e" not in only.words)
+
+    def test_a_long_section_is_in_pieces(self) -> None:
+        found = list(sections("## A\n\n" + "word and word\n" * 2000, "T"))
+        assert len(found) > 4
+        assert {each.path for each in found} == {("A",)}
+        assert sum(each.words.count("word") for each in found) == 4000
+
+    @pytest.mark.parametrize("text", ["[" * 50_000, "<" * 50_000, "{%" * 50_000, "*`~" * 30_000, "![](" * 20_000, "> " * 50_000,
+                                      "- " * 50_000, "#" * 90_000, "\n" * 90_000, "=\n" * 50_000, "a\n=\n" * 30_000, "```\n" * 30_000, "&" * 90_000])  # fmt: skip
+    def test_no_text_takes_for_ever(self, text: str) -> None:
+        list(sections(text, "T"))
+
+
+class TestExcerpts:
+    def test_where_most_of_the_words_are(self) -> None:
+        text = "tide " + "nothing here " * 40 + "the table of the tide hangs there " + "and more of it " * 40
+        snippet, marks = Sought("tide table").excerpt(text, 80)
+        assert "table of the tide" in snippet
+        assert snippet.startswith("…")
+        assert snippet.endswith("…")
+        assert [snippet[start:end] for start, end in marks] == ["table", "tide"]
+        assert len(snippet) <= 82
+
+    def test_a_short_text_whole(self) -> None:
+        assert Sought("b").excerpt("a\n b  c", 80) == ("a b c", (Range(2, 3),))
+
+    def test_a_word_longer_than_the_excerpt(self) -> None:
+        snippet, marks = Sought("x" * 200).excerpt("y " * 100 + "x" * 500, 80)
+        assert marks
+        assert all(end <= len(snippet) for _, end in marks)
+
+
+def test_this_sqlite_has_what_it_takes() -> None:
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE t USING fts5 (a, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3')")
+    db.close()
