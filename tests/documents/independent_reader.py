@@ -36,6 +36,8 @@ _SHOWN_OF_TAGS = re.compile(
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _OWN_ID = re.compile(r"\{#[\w.:-]+\}\s*$")
 _EMOJI = re.compile(r":(?=[\w+-]*[a-z+])[\w+-]+:")
+_LOOSE = re.compile(r"<(?:a|div|font|h[1-6]|img|p|span|table|td|th)\s[\w:@-]+=[^<>]*>")
+"""The tag of an element whose attributes are written wrong: for cmark-gfm it is text."""
 _NOTHING = re.compile(r"&(?:amp;)?#x?NAN;", re.IGNORECASE)
 _ONLY_WORDS = re.compile(r"[\W_]+")
 
@@ -227,7 +229,8 @@ class _Reader:
             self._end()
 
     def _table(self, table: Element) -> None:
-        rows = list(table.iter("tr"))
+        within = {id(row) for inner in table.iter("table") if inner is not table for row in inner.iter("tr")}
+        rows = [row for row in table.iter("tr") if id(row) not in within]
         heads = [cell for cell in rows[0] if cell.tag in ("th", "td")] if rows else []
         titled = table.get("data-column-title-hidden") is None and table.get("data-header-hidden") is None
         for row in rows:
@@ -241,7 +244,7 @@ class _Reader:
                 self._element(cell)
 
     def _say(self, text: str, *, code: bool = False) -> None:
-        self.text += self._put_back(text) if code else _EMOJI.sub(" ", _HELD.sub(" ", text))
+        self.text += self._put_back(text) if code else _EMOJI.sub(" ", _LOOSE.sub(" ", _HELD.sub(" ", text)))
 
     def _end(self) -> None:
         if self.text.strip() and not self.is_fallback:

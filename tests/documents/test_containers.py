@@ -168,6 +168,10 @@ CASES = {
         "{'content': 'graph TB\\n A(\"x\") --> B[\"y\"]\\n\\n %% note'}]"
         ' \'graph TB\\n A("x") --> B["y"]\\n\\n %% note\'\nparagraph after',
     ),
+    "tag behind a table": (
+        '<table><tr><td>a</td></tr>\n</table>{% hint style="info" %}\ntext\n{% endhint %}\n\nafter',
+        "table [header_hidden=True]\n  row\n    cell a\nhint [style=info]\n  paragraph text\nparagraph after",
+    ),
     "expandable as a tag": (
         '{% expandable title="More of it" %}\n| a |\n|---|\n| b |\n{% endexpandable %}\nafter',
         "expandable More of it\n  table\n    row\n      cell b\nparagraph after",

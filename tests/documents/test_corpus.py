@@ -23,7 +23,7 @@ from tests.documents.checker import check, check_all, faults
 from tests.documents.independent_reader import lost
 from tests.documents.sides import check_sides
 
-PAGES = sorted((Path(__file__).parents[1] / "tui" / "page" / "pages").glob("*.md"))
+PAGES = sorted((Path(__file__).parents[1] / "tui" / "reader" / "pages").glob("*.md"))
 CORPUS = Path(os.environ.get("OCTAVO_CORPUS", "/nonexistent"))
 
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="OCTAVO_CORPUS names no folder")

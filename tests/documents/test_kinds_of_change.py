@@ -16,7 +16,109 @@ HEAD = ROWS.removesuffix(ONE + TWO + THREE)
 SENTENCE = "A paragraph that is long enough to be known again where it goes."
 CODE = "```python\ndef main():\n    for each in items:\n        print(each)\n        time.sleep(10)\n```"
 
+OPERATION = """\
+{% swagger method="post" path="/boats/{name}" baseUrl="https://api.test" summary="Add a boat" %}
+{% swagger-description %}
+Puts a boat into the harbour, where it stays until it is taken out again.
+{% endswagger-description %}
+
+{% swagger-parameter in="path" name="name" type="string" required="true" %}
+What the boat is called
+{% endswagger-parameter %}
+
+{% swagger-parameter in="query" name="berth" type="integer" %}
+Where it shall lie
+{% endswagger-parameter %}
+
+{% swagger-response status="201: Created" description="The boat is there" %}
+```json
+{"berth": 7}
+```
+{% endswagger-response %}
+{% endswagger %}
+"""
+WRITTEN_OUT = """\
+## Add a boat
+
+<mark style="color:green;">`POST`</mark> `https://api.test/boats/{name}`
+
+Puts a boat into the harbour, where it stays until it is taken out again.
+
+#### Path Parameters
+
+| Name                                   | Type   | Description             |
+| -------------------------------------- | ------ | ----------------------- |
+| name<mark style="color:red;">\\*</mark> | string | What the boat is called |
+
+#### Query Parameters
+
+| Name  | Type    | Description          |
+| ----- | ------- | -------------------- |
+| berth | integer | Where it should lie |
+
+{% tabs %}
+{% tab title="201: Created The boat is there" %}
+```json
+{"berth": 7}
+```
+{% endtab %}
+{% endtabs %}
+"""
+OLDER_TAGS = """\
+{% api-method method="post" host="https://api.test" path="/boats/{name}" %}
+{% api-method-summary %}
+Add a boat
+{% endapi-method-summary %}
+
+{% api-method-description %}
+Puts a boat into the harbour, where it stays until it is taken out again.
+{% endapi-method-description %}
+
+{% api-method-spec %}
+{% api-method-request %}
+{% api-method-path-parameters %}
+{% api-method-parameter name="name" type="string" required=true %}
+What the boat is called
+{% endapi-method-parameter %}
+{% endapi-method-path-parameters %}
+
+{% api-method-query-parameters %}
+{% api-method-parameter name="berth" type="integer" %}
+Where it should lie
+{% endapi-method-parameter %}
+{% endapi-method-query-parameters %}
+{% endapi-method-request %}
+
+{% api-method-response %}
+{% api-method-response-example httpCode=201 %}
+{% api-method-response-example-description %}
+Created · The boat is there
+{% endapi-method-response-example-description %}
+
+```json
+{"berth": 7}
+```
+{% endapi-method-response-example %}
+{% endapi-method-response %}
+{% endapi-method-spec %}
+{% endapi-method %}
+"""
+REFERENCE = """\
+{% openapi-operation spec="boats" path="/boats/{name}" method="post" %}
+[OpenAPI boats](https://api.test/boats.yaml)
+{% endopenapi-operation %}
+"""
+
 CHANGES = {
+    "an operation written out in blocks": (f"# Boats\n\n{OPERATION}", f"# Boats\n\n{WRITTEN_OUT}"),
+    "blocks made into an operation": (f"# Boats\n\n{WRITTEN_OUT}", f"# Boats\n\n{OPERATION}"),
+    "two operations written out in blocks": (
+        OPERATION + "\n" + OPERATION.replace("post", "delete").replace("boat", "barge"),
+        f"One more.\n\n{WRITTEN_OUT}\n"
+        + WRITTEN_OUT.replace("POST", "DELETE").replace("boat", "barge").replace("should", "shall"),
+    ),
+    "an operation in older tags": (OLDER_TAGS, OPERATION),
+    "an operation that a specification describes now": (OPERATION, REFERENCE),
     "a block more": ("One.\n\nThree.", "One.\n\nTwo.\n\nThree."),
     "a block less": ("One.\n\nTwo.\n\nThree.", "One.\n\nThree."),
     "words": ("The tide turns at six.", "The tide has turned at six."),
@@ -95,6 +197,52 @@ CHANGES = {
 }
 
 TOLD = {
+    "an operation written out in blocks": [
+        "= 1",
+        "% the same operation, now heading, paragraph, table, tabs",
+        "  = 6",
+        "  ~ table",
+        "    ~ row",
+        "      = | = | Where it [-shall][+should] lie",
+        "  = 1",
+    ],
+    "blocks made into an operation": [
+        "= 1",
+        "% the same operation, now told in one block",
+        "  = 6",
+        "  ~ table",
+        "    ~ row",
+        "      = | = | Where it [-should][+shall] lie",
+        "  = 1",
+    ],
+    "two operations written out in blocks": [
+        "+ paragraph One more.",
+        "% the same operation, now heading, paragraph, table, tabs",
+        "  = 6",
+        "  ~ table",
+        "    ~ row",
+        "      = | = | Where it [-shall][+should] lie",
+        "  = 1",
+        "% the same operation, now heading, paragraph, table, tabs",
+        "  = 8",
+    ],
+    "an operation in older tags": [
+        "% the same operation, in other tags",
+        "  ~ api-method",
+        "    = 2",
+        "    ~ api-parameter",
+        "      ~ paragraph",
+        "        Where it [-should][+shall] lie",
+        "    = 1",
+    ],
+    "an operation that a specification describes now": [
+        "~ openapi, api-method → openapi, summary: Add a boat → none, host: https://api.test → none, "
+        "variant: none → operation, spec: none → boats, fallback text: none → OpenAPI boats",
+        "  - api-section Puts a boat into the harbour, where it stays until it is taken out again.",
+        "  - api-parameter What the boat is called",
+        "  - api-parameter Where it shall lie",
+        '  - api-response {"berth": 7}',
+    ],
     "a block more": ["= 1", "+ paragraph Two.", "= 1"],
     "a block less": ["= 1", "- paragraph Two.", "= 1"],
     "words": ["~ paragraph", "  The tide [-turns][+has turned] at six."],

@@ -6,6 +6,7 @@ import pytest
 
 from octavo.documents.blocks import words
 from octavo.documents.parse import parse
+from tests.documents.checker import faults
 
 
 def test_pipe_table() -> None:
@@ -22,6 +23,16 @@ def test_cells_beyond_the_last_column_stay_in_it() -> None:
     assert [row.children[1].plain() for row in table.children] == ["x || y", "2 | 3", "2 | 3"]
     (quote,) = parse("> | A | B |\n> |---|---|\n> | 1 | x || y |\n").blocks
     assert [cell.plain() for cell in quote.children[0].children[0].children] == ["1", "x || y"]
+
+
+def test_what_is_marked_in_a_table_in_a_cell_ends_where_it_does() -> None:
+    inner = "<table><tr><td><code>name</code></td><td>What it is called</td></tr></table>"
+    source = f"<table><tr><td>a</td><td>Each has:{inner}</td></tr></table>\n"
+    (table,) = parse(source).blocks
+    runs = table.children[0].children[1].runs
+    assert [run.text for run in runs if "code" in run.marks] == ["name"]
+    assert "What it is called" in words(runs)
+    assert faults(source, widths=(80,)) == []
 
 
 def test_a_table_of_too_many_cells_ends_in_source() -> None:

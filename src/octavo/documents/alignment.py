@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from octavo.documents.blocks import kinds_with
+from octavo.documents.blocks import Block, kinds_with
 from octavo.documents.nodes import Node
 from octavo.documents.sequences import stretches
 
@@ -29,6 +29,7 @@ _COMPATIBLE = {
     )
 }
 _OF_ANY_LENGTH = kinds_with("any length")
+_OPERATIONS = frozenset({"openapi", "api-method"})
 _PICTURES = frozenset({"figure", "image"})
 _LONGEST_TEXT = 1500
 _MOST_COMPARED = 6000
@@ -55,6 +56,8 @@ def similarity(old: Node, new: Node) -> float:
         if frozenset((kind, other)) not in _COMPATIBLE:
             return 0.0
         penalty = 0.15
+    if kind in _OPERATIONS and other in _OPERATIONS and _same_operation(old.block, new.block):
+        return 0.85 + 0.15 * text_similarity(ours, theirs) - penalty
     if kind in _PICTURES and other in _PICTURES:
         # What one sees was exchanged, however it is called.
         return 0.5 + 0.5 * text_similarity(ours, theirs)
@@ -70,6 +73,20 @@ def similarity(old: Node, new: Node) -> float:
         if kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
             found = max(found, min(1.0, found + 0.4))
     return found - penalty
+
+
+def _same_operation(old: Block, new: Block) -> bool:
+    """Whether two blocks name one method of one path; where one of them writes the host before it, the other need not."""
+    if str(old.attrs.get("method") or "get") != str(new.attrs.get("method") or "get"):
+        return False
+    before, after = (_address(block) for block in (old, new))
+    shorter, longer = sorted((before, after), key=len)
+    return len(shorter) > 1 and longer.endswith(shorter)
+
+
+def _address(operation: Block) -> str:
+    attrs = operation.attrs
+    return f"{str(attrs.get('host') or '').strip()}{str(attrs.get('path') or '').strip()}".rstrip("/")
 
 
 def text_similarity(old: str, new: str, at_least: float = 0.3) -> float:

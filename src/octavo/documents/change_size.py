@@ -64,8 +64,9 @@ def _of_entry(entry: Entry) -> tuple[int, int]:
         case Changed(parts=parts, old=old, new=new):
             added, removed = _of_parts(parts)
             if isinstance(parts, Inside) and parts.title is None:
-                # A heading whose words are no words of the text any more.
-                removed += 0 if old.children else _own(old)
+                # A heading whose words are no words of the text any more, and the fallback of an operation.
+                removed += 0 if old.children else _own(old) - (old.kind in _SHOWN)
+                added += 0 if new.children else _own(new) - (new.kind in _SHOWN)
             if old.kind == new.kind:
                 return added, removed
             return added + (new.kind in _SHOWN), removed + (old.kind in _SHOWN)
@@ -73,10 +74,9 @@ def _of_entry(entry: Entry) -> tuple[int, int]:
             # What the containers that went say is in none of the entries.
             added, removed = _of_entries(within)
             old_words, new_words = _sides(within)
-            return (
-                added + max(0, sum(map(_count, after)) - new_words),
-                removed + max(0, sum(map(_count, before)) - old_words),
-            )
+            # What one side says with its tags, and the other in words, came or went.
+            come, gone = sum(map(_count, after)) - new_words, sum(map(_count, before)) - old_words
+            return added + max(0, come) + max(0, -gone), removed + max(0, gone) + max(0, -come)
     return 0, 0
 
 

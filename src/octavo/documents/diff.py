@@ -13,6 +13,7 @@ from octavo.documents.exchanges import exchanged
 from octavo.documents.line_diff import compare_lines
 from octavo.documents.moves import find_moves
 from octavo.documents.nodes import Node, Register, runs_key
+from octavo.documents.operations_as_text import in_newer_tags, in_older_tags
 from octavo.documents.replacing import replaced
 from octavo.documents.restructuring import restructured
 from octavo.documents.sequences import stretches
@@ -25,6 +26,7 @@ _EXACT = frozenset({"code", "math"})
 _GRIDS = kinds_with("grid")
 _FALLBACKS = frozenset({"content-ref", "openapi"})
 """Blocks whose words are not shown where they can be."""
+_WORDED = frozenset({"paragraph", "heading", "tab"})
 _NO_CELL = Block("cell")
 
 
@@ -58,6 +60,10 @@ def _compared(old: Sequence[Node], new: Sequence[Node]) -> list[Step]:
 
 def change(old: Node, new: Node) -> Step:
     """What changed from one block to the other."""
+    if old.kind == new.kind == "api-method" and in_older_tags(old) is not in_older_tags(new):
+        told = Step("restructured", old_nodes=(old,), new_nodes=(new,), note="the same operation, in other tags")
+        told.inside = [change(in_newer_tags(old), in_newer_tags(new))]
+        return told
     step = Step("changed", old, new, settings=changed_settings(old.block, new.block))
     if new.kind in _GRIDS and old.kind in _GRIDS:
         columns = column_pairs(old.block, new.block)
@@ -71,7 +77,9 @@ def change(old: Node, new: Node) -> Step:
     elif old.children or new.children:
         if old.block.text != new.block.text:
             step.settings += (Setting("content", old.block.text or None, new.block.text or None),)
-        if old.block.runs or new.block.runs:
+        if new.kind in _FALLBACKS:
+            step.settings += _fallback(old.block, new.block)
+        elif old.block.runs or new.block.runs:
             step.title = compare(old.block.runs, new.block.runs)
         step.inside = _compared(old.children, new.children)
     elif old.block.runs or new.block.runs:
@@ -108,7 +116,14 @@ def _says_nothing(step: Step) -> bool:
         case Table(columns=columns):
             both = all(pair.old is not None and pair.new is not None and same_title(pair) for pair in columns)
             return both and all(row.fate == "same" for row in step.rows)
-    return step.inside is not None and all(each.fate == "same" for each in step.inside)
+    if step.inside is not None:
+        return all(each.fate == "same" for each in step.inside)
+    assert step.old is not None
+    assert step.new is not None
+    # What is written out for the sake of a comparison has the words that it says, and none of its own.
+    ours, theirs = step.old.block, step.new.block
+    is_worded = ours.kind in _WORDED and ours.kind == theirs.kind
+    return is_worded and runs_key(ours.runs) == runs_key(theirs.runs) and ours.text == theirs.text
 
 
 def _rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[Step]:

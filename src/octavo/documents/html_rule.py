@@ -26,6 +26,8 @@ _BLOCK = (
 _TO_THEIR_END = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "svg": 400, "figure": 60, "picture": 60}
 """Elements read to their closing tag, and how many lines that may take."""
 
+_TAIL = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
+"""A tag behind the end of an element, on one line with it."""
 _ALONE = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
 _COMMENT_LINES = 4000
 
@@ -56,8 +58,19 @@ def html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     token = state.push("platform_html", "", 0)
     token.map = [start, after]
     token.content = state.getLines(start, after, state.blkIndent, True)
+    if tail := _TAIL.search(token.content):
+        token.content = token.content[: tail.start(1)]
+        _push_words(state, tail[1].strip(), after - 1)
     state.line = after
     return True
+
+
+def _push_words(state: StateBlock, words: str, line: int) -> None:
+    """What stands behind HTML on its last line as a paragraph of its own: the tag in it would be words of the HTML."""
+    state.push("paragraph_open", "p", 1).map = [line, line + 1]
+    inline = state.push("inline", "", 0)
+    inline.content, inline.map, inline.children = words, [line, line + 1], []
+    state.push("paragraph_close", "p", -1)
 
 
 def _is_one_tag(line: str) -> bool:

@@ -12,6 +12,7 @@ from octavo.documents.blocks import Block, Run, kinds_with, words
 from octavo.documents.changes import Setting
 from octavo.documents.into_cells import made_into_cells
 from octavo.documents.nodes import Node
+from octavo.documents.operations_as_text import told_in_other_blocks
 from octavo.documents.setting_diff import changed_settings
 from octavo.documents.steps import Step
 from octavo.documents.word_diff import compare
@@ -55,7 +56,7 @@ def restructured(steps: list[Step], change: Change) -> list[Step]:
 
 
 def _arranged(run: list[Step], change: Change) -> list[Step]:
-    run = made_into_cells(run, change)
+    run = made_into_cells(told_in_other_blocks(run, change), change)
     at = next((at for at, step in enumerate(run) if step.fate == "restructured"), None)
     if at is not None:
         return [*_arranged(run[:at], change), run[at], *_arranged(run[at + 1 :], change)]

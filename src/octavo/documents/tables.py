@@ -160,14 +160,14 @@ class HtmlTable:
 
     def _read_nested(self, element: Element) -> None:
         """A table in a cell: its rows become lines, its cells are divided by bars."""
-        if self._cell is None or element.closing:
+        if self._cell is None:
             return
-        if element.name == "tr":
-            self._cell.ink.line_break()
-        elif element.name in ("td", "th"):
-            self._cell.ink.text(" | ")
-        else:
+        if element.name not in ("tr", "td", "th"):
             self._cell.ink.element(element)
+        elif not element.closing and element.name == "tr":
+            self._cell.ink.line_break()
+        elif not element.closing:
+            self._cell.ink.text(" | ")
 
     def _loose_text(self, text: str) -> None:
         self._caption = self._caption or Ink()

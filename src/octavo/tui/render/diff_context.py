@@ -17,6 +17,9 @@ PLAIN_FRAMES = kinds_with("series") | {"item", "task"}
 """Containers that are seen by what is in them, when they come or go around it."""
 _UNNAMED = PLAIN_FRAMES | {"document", "column", "figure", "footnotes"}
 _NAMES = {"expandable": "expandable section", "openapi": "interface", "quote": "quotation"}
+_NAMES |= {"api-method": "operation", "api-parameter": "parameter", "api-response": "answer"}
+_NAMED_BY = {"api-method": ("summary", "path"), "api-parameter": ("name",), "api-response": ("status",)}
+_NAMED_BY |= {"api-section": ("name",)}
 _PARTS = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab", "updates": "update"}
 
 
@@ -78,7 +81,8 @@ def name_of(block: Block) -> str:
     """What a container is called, when saying so helps."""
     if block.kind in _UNNAMED:
         return ""
-    title = str(block.attrs.get("title") or block.attrs.get("date") or words(block.runs) or "")
+    by = _NAMED_BY.get(block.kind, ("title", "date"))
+    title = next((str(given) for name in by if (given := block.attrs.get(name))), "") or words(block.runs)
     if not title and (named := naming(block)) is not None:
         title = words(named.runs)
     name = _NAMES.get(block.kind, block.kind.replace("-", " "))

@@ -25,6 +25,12 @@ def _interface(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     return (openapi.openapi if block.kind == "openapi" else page_operations.api_method)(setting, block, width)
 
 
+def _interface_part(setting: LayoutContext, block: Block, width: int) -> list[Line]:
+    from octavo.tui.render import page_operations
+
+    return page_operations.parts(setting, Block("api-method", children=(block,)), width)
+
+
 def _diagram(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     from octavo.tui.render import diagrams  # few pages have any
 
@@ -70,6 +76,7 @@ _SETTERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     "integration": embeds.integration,
     "openapi": _interface,
     "api-method": _interface,
+    **dict.fromkeys(("api-section", "api-parameter", "api-response"), _interface_part),
 }
 _TIGHT = 2 * NARROWEST
 """In less room than this, what stands deep may have pushed the lines beyond it: they lose some of their indent."""
