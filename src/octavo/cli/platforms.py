@@ -81,6 +81,19 @@ def _opened(place: Place) -> Iterator[Store]:
         raise
 
 
+def is_built(place: Place) -> bool:
+    """Whether a library was set out there, to its end."""
+    if not place.database.exists():
+        return False
+    from octavo.server.store import Store
+
+    store = Store(place.database)
+    try:
+        return store.setting("library") is not None
+    finally:
+        store.close()
+
+
 def build_demo(place: Place, *, large: bool = False) -> Platform:
     """The demo library, set out when it is new: `large`, half a minute. Raises OSError."""
     from octavo.server.app import Platform

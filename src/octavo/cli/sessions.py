@@ -129,7 +129,7 @@ def demo(
     if reset:
         place.clear()
         forget(settings, namespace, drafts=True)
-    if large and not place.database.exists():
+    if large and not platforms.is_built(place):
         # Behind the first screen it would take the keys of that screen their turn, and half a minute twice.
         tell_left_out(["making the large demo library. This takes about half a minute, once."])
         made = platforms.build_demo(place, large=True)
