@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from octavo.data.send_once import Sent
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 NOTICE_SECONDS = 3.0
 
@@ -32,6 +33,17 @@ class UndoAction:
     """What that does, to follow "Couldn't": "take #7 back to draft"."""
     sending: Callable[[], Coroutine[Any, Any, Sent[Any]]]
     said: str
+
+
+def _in_background(
+    work: Callable[Concatenate[WriteQueue, P], Coroutine[Any, Any, None]],
+) -> Callable[Concatenate[WriteQueue, P], None]:
+    """Make of what a queue does a method that only begins it: it goes on whatever screen is shown."""
+
+    def begin(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
+        queue.begin(work(queue, *args, **keywords))
+
+    return begin
 
 
 class WriteQueue:
@@ -55,16 +67,15 @@ class WriteQueue:
             await asyncio.wait(self._tasks, timeout=within)
         await self._app.session.outbox.deliver()
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work`, which `deliver` waits for."""
         task = self._app.background(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def queue(self, *writes: QueuedWrite, said: str) -> None:
+    @_in_background
+    async def queue(self, *writes: QueuedWrite, said: str) -> None:
         """Put comment writes on disk, then say so; they are sent when the time to undo is over."""
-        self._begin(self._add(writes, said))
-
-    async def _add(self, writes: Sequence[QueuedWrite], said: str) -> None:
         app = self._app
         async with self._turn:
             try:
@@ -77,11 +88,9 @@ class WriteQueue:
             self._final, self._back = "", None
         app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
 
-    def hold(self, write: QueuedWrite) -> None:
+    @_in_background
+    async def hold(self, write: QueuedWrite) -> None:
         """Put a comment on disk that is sent with a review, then say so."""
-        self._begin(self._hold(write))
-
-    async def _hold(self, write: QueuedWrite) -> None:
         app = self._app
         async with self._turn:
             try:
@@ -93,15 +102,11 @@ class WriteQueue:
         number = len(app.session.outbox.gathered(entry.at))
         app.say(f"Held for your review: {plural(number, 'comment')}. a or A sends them, H shows them.")
 
-    def review(
+    @_in_background
+    async def review(
         self, doing: str, sending: Coroutine[Any, Any, Sent[T]], *, said: str, then: Callable[[], None] | None = None
     ) -> None:
         """Let go what is held for a review, and say so; it is sent when the time to undo is over."""
-        self._begin(self._review(doing, sending, said, then))
-
-    async def _review(
-        self, doing: str, sending: Coroutine[Any, Any, Sent[T]], said: str, then: Callable[[], None] | None
-    ) -> None:
         app = self._app
         async with self._turn:
             sent = await sending
@@ -114,11 +119,9 @@ class WriteQueue:
         if then is not None and not app.ending:
             then()
 
-    def change(self, doing: str, work: Awaitable[object], said: str) -> None:
+    @_in_background
+    async def change(self, doing: str, work: Awaitable[object], said: str) -> None:
         """Change what is in the outbox, then say so."""
-        self._begin(self._change(doing, work, said))
-
-    async def _change(self, doing: str, work: Awaitable[object], said: str) -> None:
         async with self._turn:
             try:
                 done = await work
@@ -130,7 +133,8 @@ class WriteQueue:
         else:
             self._app.say(said)
 
-    def write(
+    @_in_background
+    async def write(
         self,
         doing: str,
         op: Operation[Any],
@@ -144,18 +148,6 @@ class WriteQueue:
 
         `otherwise` is what that sentence ends with; `final` says why `u` does not take it back.
         """
-        self._begin(self._send(doing, op, *edits, said=said, then=then, otherwise=otherwise, final=final))
-
-    async def _send(
-        self,
-        doing: str,
-        op: Operation[Any],
-        *edits: tuple[Operation[Any], Callable[[Any], Any]],
-        said: str,
-        then: Callable[[Any], None] | None,
-        otherwise: str,
-        final: str,
-    ) -> None:
         app = self._app
         async with self._turn:
             try:
@@ -169,7 +161,8 @@ class WriteQueue:
         if then is not None and not app.ending:
             then(answer)
 
-    def send_once(
+    @_in_background
+    async def send_once(
         self,
         doing: str,
         sending: Coroutine[Any, Any, Sent[T]],
@@ -181,17 +174,6 @@ class WriteQueue:
     ) -> None:
         """Do what is sent once, and tell what became of it. `otherwise` is what is said beside, when it was not done;
         `back` says of the answer what `u` does then."""
-        self._begin(self._sent_once(doing, sending, said, then, otherwise, back))
-
-    async def _sent_once(
-        self,
-        doing: str,
-        sending: Coroutine[Any, Any, Sent[T]],
-        said: str,
-        then: Callable[[T], None] | None,
-        otherwise: str,
-        back: Callable[[T], UndoAction] | None,
-    ) -> None:
         app = self._app
         sent = await self._followed(doing, sending)
         if sent.kind in ("done", "unknown"):
@@ -218,11 +200,9 @@ class WriteQueue:
         """The last write cannot be taken back, and what came before it is not what `u` is about."""
         self._final, self._back = why, None
 
-    def undo(self) -> None:
+    @_in_background
+    async def undo(self) -> None:
         """Take back what was written last, or say why that cannot be."""
-        self._begin(self._undo())
-
-    async def _undo(self) -> None:
         app = self._app
         async with self._turn:
             if self._final:
@@ -232,7 +212,7 @@ class WriteQueue:
             if (back := self._back) is not None:
                 self._back = None
                 self._close_undo()
-                self._begin(self._take_back(back))
+                self.begin(self._take_back(back))
                 return
             try:
                 undone = await app.session.outbox.undo()
