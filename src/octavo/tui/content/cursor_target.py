@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.terminal import clipboard
@@ -12,7 +13,6 @@ from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
-    from octavo.api.content import Page, PageTree
     from octavo.api.operation import Model
     from octavo.api.places import SpaceRef
     from octavo.api.spaces import Space
@@ -37,15 +37,8 @@ class Trees(Protocol):
         """Which of them has the focus."""
 
 
-class ShowsSpace(Protocol):
+class ShowsSpace(ShowsPage, Protocol):
     """A tree of spaces, a tree of the pages of the one that is open, and a page beside them."""
-
-    space: Space | None
-    pages: PageTree | None
-    page: Page | None
-
-    @property
-    def shell(self) -> Shell: ...
 
     @property
     def nav(self) -> Trees: ...

@@ -5,29 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from octavo.api.comments import Comment
-from octavo.api.content import Page
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
-from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.side_panel import SidePanel
+from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.shell.tree_rows import under
 
 if TYPE_CHECKING:
-    from octavo.tui.reader.page_view import PageView
+    pass
 
 
-class ReadsPage(Protocol):
+class ReadsPage(ShowsPage, Protocol):
     """A view of the pages of a space, with one of them on show and what belongs to it beside that."""
-
-    space: Space | None
-    page: Page | None
-
-    @property
-    def view(self) -> PageView: ...
 
     @property
     def aside(self) -> SidePanel: ...
