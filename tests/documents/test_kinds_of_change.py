@@ -16,6 +16,14 @@ HEAD = ROWS.removesuffix(ONE + TWO + THREE)
 SENTENCE = "A paragraph that is long enough to be known again where it goes."
 CODE = "```python\ndef main():\n    for each in items:\n        print(each)\n        time.sleep(10)\n```"
 
+NAMES = ("ABI", "HTTP", "Contract", "Wallet")
+PLACES = ("get-token-balances.md", "follow-all-users.md")
+LINKS = "\n".join(f'{{% content-ref url="{each}" %}}\n[{each}]({each})\n{{% endcontent-ref %}}\n' for each in PLACES)
+CARDS = (
+    '<table data-view="cards"><thead><tr><th></th><th data-hidden data-card-target data-type="content-ref"></th></tr></thead>'
+    + "".join(f'<tr><td>Card {at}</td><td><a href="{each}">{each}</a></td></tr>' for at, each in enumerate(PLACES))
+    + "</table>"
+)
 OPERATION = """\
 {% swagger method="post" path="/boats/{name}" baseUrl="https://api.test" summary="Add a boat" %}
 {% swagger-description %}
@@ -110,6 +118,20 @@ REFERENCE = """\
 """
 
 CHANGES = {
+    "links made into cards": (LINKS, CARDS),
+    "cards made into links": (CARDS, LINKS),
+    "headings made into sections": (
+        "".join(f"### {name.title()}\n\nAll about {name}.\n\n" for name in NAMES),
+        "".join(f"<details>\n\n<summary>{name}</summary>\n\nAll about {name}.\n\n</details>\n\n" for name in NAMES),
+    ),
+    "a column less of which none has a title": (
+        "| | | |\n|-|-|-|\n| From | AA | wallet of one\n| | EOA | wallet of two |\n| | CEX | wallet of three |\n",
+        "| | |\n|-|-|\n| AA | wallet of one\n| EOA | wallet of all |\n| CEX | wallet of three |\n",
+    ),
+    "blanks at the end of lines in a cell": (
+        "<table><tr><td>One:  <br>two <br>three</td></tr></table>",
+        "<table><tr><td>One:<br>two<br>three</td></tr></table>",
+    ),
     "an operation written out in blocks": (f"# Boats\n\n{OPERATION}", f"# Boats\n\n{WRITTEN_OUT}"),
     "blocks made into an operation": (f"# Boats\n\n{WRITTEN_OUT}", f"# Boats\n\n{OPERATION}"),
     "two operations written out in blocks": (
@@ -197,6 +219,38 @@ CHANGES = {
 }
 
 TOLD = {
+    "links made into cards": [
+        "% content-ref ×2 → cards",
+        "  ~ cards",
+        "    ~ card",
+        "      [+Card 0] | =",
+        "    ~ card",
+        "      [+Card 1] | =",
+    ],
+    "cards made into links": ["% cards → content-ref ×2", "  - paragraph Card 0", "  - paragraph Card 1", "  = 2"],
+    "headings made into sections": [
+        "% wrapped in expandable ×4",
+        "  ~ expandable, heading → expandable",
+        "    title [-Abi][+ABI]",
+        "    = 1",
+        "  ~ expandable, heading → expandable",
+        "    title [-Http][+HTTP]",
+        "    = 1",
+        "  ~ expandable, heading → expandable",
+        "    = 1",
+        "  ~ expandable, heading → expandable",
+        "    = 1",
+    ],
+    "a column less of which none has a title": [
+        "~ table",
+        "  column - ",
+        "  ~ row",
+        "    [-From] | = | =",
+        "  ~ row",
+        "    = | = | wallet of [-two][+all]",
+        "  = 1",
+    ],
+    "blanks at the end of lines in a cell": ["= 1"],
     "an operation written out in blocks": [
         "= 1",
         "% the same operation, now heading, paragraph, table, tabs",

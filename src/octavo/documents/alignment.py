@@ -66,6 +66,8 @@ def similarity(old: Node, new: Node) -> float:
     if kind not in _OF_ANY_LENGTH and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
         return 0.0
     found = text_similarity(ours, theirs)
+    if kind == "heading" and found < ALIKE:  # such as Api and API
+        found = max(found, text_similarity(ours.casefold(), theirs.casefold(), at_least=0.8))
     if old.children and new.children:
         before, after = ({child.number for child in node.children} for node in (old, new))
         if shared := len(before & after):

@@ -111,8 +111,11 @@ class Ink:
 
     def line_break(self) -> None:
         """Begin a new line."""
-        if not self._unseen:
-            self.runs.append(Run("\n", kind="break"))
+        if self._unseen:
+            return
+        if self.runs and (last := self.runs[-1]).kind == "text" and last.text.endswith((" ", "\t")):
+            self.runs[-1] = last._replace(text=last.text.rstrip(" \t"))  # blanks at the end of a line show nothing
+        self.runs.append(Run("\n", kind="break"))
 
     def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NOTHING) -> None:
         """Write an image."""

@@ -13,7 +13,7 @@ from octavo.documents.steps import Step
 Change = Callable[[Node, Node], Step]
 
 _GRIDS = kinds_with("grid")
-_TEXTS = frozenset({"paragraph", "heading"})
+_TEXTS = frozenset({"paragraph", "heading", "content-ref"})
 _LONG_ENOUGH = 15
 _SHARE_KEPT = 0.5
 _MOST_PAIRS = 20_000
@@ -53,12 +53,13 @@ def _paired(others: Sequence[Node], grid: Node) -> dict[int, Node]:
     texts, cells = [text for node in others for text in _texts_of(node)], _cells_of(grid)
     if len(texts) * len(cells) > _MOST_PAIRS:
         return {}
-    # A cell is compared as the paragraph that it could have been.
+    # A cell is compared as the paragraph that it could have been, and so is a link on a line of its own.
+    said = [_as("paragraph", text) if text.kind == "content-ref" else text for text in texts]
     stood = [_as("paragraph", cell) for cell in cells]
-    named = {id(each): cell for each, cell in zip(stood, cells, strict=True)}
-    pairs = [(one, named[id(other)]) for one, other in align(texts, stood) if one is not None and other is not None]
-    kept = sum(min(one.size, cell.size) * text_similarity(one.text, cell.text) for one, cell in pairs)
-    whole = min(sum(cell.size for cell in cells), sum(text.size for text in texts))
+    named = {id(each): node for each, node in zip((*said, *stood), (*texts, *cells), strict=True)}
+    pairs = [(named[id(one)], named[id(other)]) for one, other in align(said, stood) if one and other]
+    kept = sum(cell.size * text_similarity(words(one.block.runs), words(cell.block.runs)) for one, cell in pairs)
+    whole = min(sum(cell.size for cell in stood), sum(text.size for text in said))
     return {} if kept < max(_LONG_ENOUGH, _SHARE_KEPT * whole) else {id(one): cell for one, cell in pairs}
 
 
@@ -94,7 +95,7 @@ def _texts_of(node: Node) -> list[Node]:
 
 def _as(kind: str, node: Node) -> Node:
     block = Block(kind, runs=node.block.runs, lines=node.block.lines)
-    return Node(block, [], -id(block), node.text)
+    return Node(block, [], -id(block), words(block.runs))
 
 
 def _before(grid: Node, was: dict[int, Node]) -> Node:
@@ -102,7 +103,11 @@ def _before(grid: Node, was: dict[int, Node]) -> Node:
     rows = []
     for row in grid.children:
         cells = [_as("cell", was[id(cell)]) if id(cell) in was else _empty("cell") for cell in row.children]
-        rows.append(_of(Block(row.kind, lines=row.block.lines, key=row.block.key), cells))
+        target = row.block.attrs.get("target")
+        led = any(id(cell) in was and was[id(cell)].block.attrs.get("url", "") == target for cell in row.children)
+        rows.append(
+            _of(Block(row.kind, {"target": target} if led else {}, lines=row.block.lines, key=row.block.key), cells)
+        )
     return _of(Block(grid.kind, grid.block.attrs, lines=grid.block.lines, key=grid.block.key), rows)
 
 

@@ -26,6 +26,7 @@ _ITSELF = 0.7
 """Containers of one kind that are so much alike are one that changed."""
 _LEAST_SHARE = 0.4
 """Containers of which one is so much shorter are not."""
+_MOST_NAMES = 3
 _MOST_PAIRS = 20_000
 _MOST_LIKENED = 400
 
@@ -249,7 +250,8 @@ def _summary(nodes: Sequence[Node]) -> str:
 
 
 def _names(nodes: Sequence[Node]) -> str:
-    return " and ".join(dict.fromkeys(map(_name, nodes)))
+    names = list(dict.fromkeys(map(_name, nodes)))
+    return " and ".join(names) if len(names) <= _MOST_NAMES else _summary(nodes)
 
 
 def _name(container: Node) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from octavo.documents.alignment import Pair, align
+from octavo.documents.alignment import Pair, align, best_pairs
 from octavo.documents.blocks import Block, Column, words
 from octavo.documents.changes import ColumnPair, Setting
 from octavo.documents.nodes import Node, runs_key
@@ -16,6 +16,9 @@ from octavo.documents.setting_diff import changed_runs, differences, shortened
 from octavo.documents.word_diff import compare
 
 _NAMES = {"align": "aligned", "max": "most stars"}
+_IN_COMMON = 0.5
+"""The share of their cells that columns have in common which are one."""
+_MOST_ROWS = 1000
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -24,14 +27,45 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
     before: Sequence[Column] = old.attrs.get("columns", ())
     after: Sequence[Column] = new.attrs.get("columns", ())
     pairs: list[ColumnPair] = []
+    if len(before) != len(after) and not any(words(column.title).strip() for column in (*before, *after)):
+        return tuple(_by_cells(old, new, range(len(before)), range(len(after)), untitled=True))
     for equal, i1, i2, j1, j2 in stretches(_names(before), _names(after)):
         if equal or i2 - i1 == j2 - j1:
             both = zip(range(i1, i2), range(j1, j2), strict=True)
             pairs += [ColumnPair(before[i], after[j], i, j) for i, j in both]
         else:
-            pairs += [ColumnPair(before[i], None, i, None) for i in range(i1, i2)]
-            pairs += [ColumnPair(None, after[j], None, j) for j in range(j1, j2)]
+            pairs += _by_cells(old, new, range(i1, i2), range(j1, j2))
     return tuple(pairs)
+
+
+def _by_cells(old: Block, new: Block, ours: range, theirs: range, *, untitled: bool = False) -> Iterator[ColumnPair]:
+    """Columns in pairs whose titles do not say which is which: those that have most of their cells in common. Those between
+    them are paired by their places if they have no titles."""
+    before, after = ([_words_below(table, at) for at in some] for table, some in ((old, ours), (new, theirs)))
+    worth = [
+        {j: share for j, other in enumerate(after) if (share := _shared(one, other)) >= _IN_COMMON} for one in before
+    ]
+    i = j = 0
+    columns, others = (table.attrs.get("columns", ()) for table in (old, new))
+    for next_i, next_j in [*best_pairs(worth, len(after)), (len(ours), len(theirs))]:
+        while untitled and i < next_i and j < next_j:
+            yield ColumnPair(columns[i], others[j], i, j)
+            i, j = i + 1, j + 1
+        yield from (ColumnPair(columns[ours[at]], None, ours[at], None) for at in range(i, next_i))
+        yield from (ColumnPair(None, others[theirs[at]], None, theirs[at]) for at in range(j, next_j))
+        if next_i < len(ours):
+            yield ColumnPair(columns[ours[next_i]], others[theirs[next_j]], ours[next_i], theirs[next_j])
+        i, j = next_i + 1, next_j + 1
+
+
+def _words_below(table: Block, column: int) -> Counter[str]:
+    """The words of the cells of a column that has any."""
+    rows = (row.children for row in table.children[:_MOST_ROWS])
+    return Counter(text for cells in rows if column < len(cells) and (text := words(cells[column].runs).strip()))
+
+
+def _shared(one: Counter[str], other: Counter[str]) -> float:
+    return (one & other).total() / max(one.total(), other.total(), 1)
 
 
 def _names(columns: Sequence[Column]) -> list[str]:
