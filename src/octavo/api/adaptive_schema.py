@@ -5,12 +5,12 @@ claim with a description (2.11, supplement 4.23). Documents that step outside ar
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from octavo.api.operation import Model, Operation, Tagged
-from octavo.api.places import SiteRef
+from octavo.api.places import InSite
 from octavo.api.text import Moment, SafeJson, SafeLine, SafeText, formed
 
 UNSIGNED = "unsigned"
@@ -21,7 +21,6 @@ class Claim(Tagged):
     """A fact about a visitor. Only the items of a list do without a description."""
 
     model_config = ConfigDict(extra="forbid")
-    tag: ClassVar[str] = "type"
     description: str = ""
 
 
@@ -114,10 +113,6 @@ class TemplateConditions(Model):
     """The expressions that an adaptive schema gives."""
 
     items: tuple[TemplateCondition, ...] = ()
-
-
-class InSite(BaseModel, defer_build=True):
-    at: SiteRef
 
 
 class Get(InSite, Operation[AdaptiveSchema], get="/adaptive-schema"):

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from octavo.api.bodies import plain
 from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.places import ChangeRequestRef, InChangeRequest, InSpace, OrganizationRef, SpaceRef
 from octavo.api.text import Id, Known, Moment, RawJson, SafeJson, SafeLine
 from octavo.api.users import User
 
@@ -75,14 +75,6 @@ class Contributor(Model):
     count: int = 0
     action_type: SafeLine | None = None
     updated_at: Moment | None = None
-
-
-class InSpace(BaseModel, defer_build=True):
-    at: SpaceRef
-
-
-class InChangeRequest(BaseModel, defer_build=True):
-    at: ChangeRequestRef
 
 
 Status = Literal["draft", "open", "archived", "merged"]

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import CollectionRef, OrganizationRef
+from octavo.api.places import InCollection, InOrganization
 from octavo.api.roles import DefaultLevel, DefaultLevelName
 from octavo.api.spaces import Position, Space
 from octavo.api.text import Id, SafeLine
@@ -32,14 +32,6 @@ class Collection(Model):
     default_level: DefaultLevelName | None = None
     urls: Urls = Field(default_factory=Urls)
     permissions: Permissions = Field(default_factory=Permissions)
-
-
-class InOrganization(BaseModel, defer_build=True):
-    at: OrganizationRef
-
-
-class InCollection(BaseModel, defer_build=True):
-    at: CollectionRef
 
 
 class List(InOrganization, Listing[Collection], get="/collections"):

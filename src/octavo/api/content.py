@@ -1,7 +1,7 @@
 """Content: the page tree, pages, files and revisions of a space, a change request or a revision."""
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, Field
 
@@ -291,14 +291,8 @@ class DocumentBody(Model):
     document: RawJson | None = None
 
 
-class OneEdit(Tagged):
-    tag: ClassVar[str] = "operation"
-
-
 class PageFields(Tagged):
     """What an edit may say of a page."""
-
-    tag: ClassVar[str] = "operation"
 
     title: Annotated[str, Field(min_length=1, max_length=300)] | None = None
     slug: Annotated[str, Field(max_length=100)] | None = None
@@ -331,14 +325,14 @@ class InsertPage(PageFields):
     """A name for it within this edit: other pages link to it as `./<ref>.md`."""
 
 
-class DeletePage(OneEdit):
+class DeletePage(Tagged):
     """Delete a page and those below it."""
 
     operation: Literal["delete_page"] = "delete_page"
     page: Id
 
 
-class RevertPage(OneEdit):
+class RevertPage(Tagged):
     """Put a page back as it was in a revision: by default where the change request started."""
 
     operation: Literal["revert_page"] = "revert_page"
@@ -358,7 +352,7 @@ class NewFile(Model):
     base64: str | None = None
 
 
-class InsertFiles(OneEdit):
+class InsertFiles(Tagged):
     """Add files; pages refer to them as `./<ref>` or `/files/<id>`."""
 
     operation: Literal["insert_files"] = "insert_files"

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from octavo.api.operation import Listing, Model, Operation
-from octavo.api.places import OrganizationRef
+from octavo.api.places import InOrganization
 from octavo.api.storage import StorageKey
 from octavo.api.text import Id, Known, SafeAddress, SafeLine
 
@@ -58,10 +58,6 @@ class ChangedFace(Model):
 
     weight: Weight
     storage_key: StorageKey | None
-
-
-class InOrganization(BaseModel, defer_build=True):
-    at: OrganizationRef
 
 
 class List(InOrganization, Listing[Font], get="/fonts"):

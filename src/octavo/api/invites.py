@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from octavo.api.operation import Listing, Model, Operation
-from octavo.api.places import OrganizationRef
+from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
 from octavo.api.text import Email, Id, SafeLine
 
@@ -47,10 +47,6 @@ class Invitation(Model):
 
     email: Email
     role: Role | None
-
-
-class InOrganization(BaseModel, defer_build=True):
-    at: OrganizationRef
 
 
 class Invite(InOrganization, Operation[Invited], post="/invites", success=200, nullable=("role",)):

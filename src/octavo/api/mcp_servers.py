@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import SiteRef
+from octavo.api.places import InSite
 from octavo.api.text import Id, SafeAddress, SafeLine, WebAddress
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
@@ -21,10 +21,6 @@ class McpServer(Model):
     url: SafeAddress = ""
     headers: dict[SafeLine, SafeAddress] = Field(default_factory=dict)
     urls: Urls = Field(default_factory=Urls)
-
-
-class InSite(BaseModel, defer_build=True):
-    at: SiteRef
 
 
 class List(InSite, Listing[McpServer], get="/mcp-servers"):

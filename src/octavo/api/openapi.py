@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import OrganizationRef
+from octavo.api.places import InOrganization, OrganizationRef
 from octavo.api.text import Id, Known, Moment, SafeAddress, SafeJson, SafeLine, SafeText, WebAddress, formed
 
 Slug = Annotated[
@@ -87,10 +87,6 @@ class Source(Model):
         if (self.url is None) == (self.text is None):
             raise PydanticCustomError("one_of", "it takes either url or text")
         return self
-
-
-class InOrganization(BaseModel, defer_build=True):
-    at: OrganizationRef
 
 
 class InSpec(BaseModel, defer_build=True):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from types import GenericAlias
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -65,12 +65,13 @@ class Model(BaseModel):
 
 
 class Tagged(Model):
-    """A member of a union that is told apart by a field, which travels although nobody set it."""
-
-    tag: ClassVar[str]
+    """A member of a union that is told apart by its `Literal` field, which travels although nobody set it."""
 
     def model_post_init(self, context: Any, /) -> None:
-        self.__pydantic_fields_set__.add(self.tag)
+        fields = type(self).model_fields.items()
+        self.__pydantic_fields_set__.add(
+            next(name for name, field in fields if get_origin(field.annotation) is Literal)
+        )
 
 
 class Next(Model):

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BaseModel, Field
+from pydantic import AliasChoices, Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import OrganizationRef
+from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
 from octavo.api.text import Domain, Id, Known, Label, Moment, RawJson, SafeJson, SafeLine, SafeText, WebAddress
 from octavo.api.users import User
@@ -85,10 +85,6 @@ class OfEmailDomain(Model):
     """Organizations that people with an e-mail address of some domain belong to."""
 
     organizations: tuple[Organization, ...] = ()
-
-
-class InOrganization(BaseModel, defer_build=True):
-    at: OrganizationRef
 
 
 class List(Listing[Organization], get="/orgs"):

@@ -1,5 +1,7 @@
 """The places operations happen at."""
 
+from pydantic import BaseModel
+
 from octavo.api.operation import Ref
 from octavo.api.text import Id
 
@@ -59,3 +61,23 @@ Discussion = SpaceRef | ChangeRequestRef
 
 Shared = SpaceRef | CollectionRef
 """Where people and teams are given roles."""
+
+
+class InOrganization(BaseModel, defer_build=True):
+    at: OrganizationRef
+
+
+class InSite(BaseModel, defer_build=True):
+    at: SiteRef
+
+
+class InCollection(BaseModel, defer_build=True):
+    at: CollectionRef
+
+
+class InSpace(BaseModel, defer_build=True):
+    at: SpaceRef
+
+
+class InChangeRequest(BaseModel, defer_build=True):
+    at: ChangeRequestRef

@@ -1,11 +1,11 @@
 """Redirects of a site: addresses that lead elsewhere."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Tagged
-from octavo.api.places import SiteRef
+from octavo.api.places import InSite
 from octavo.api.text import Id, Known, SafeAddress, SafeLine, formed
 
 Source = Annotated[
@@ -22,7 +22,6 @@ Source = Annotated[
 class ToSection(Tagged):
     """Leads to a section of the site."""
 
-    tag: ClassVar[str] = "kind"
     kind: Literal["site-section"] = "site-section"
     site_section_id: Id
 
@@ -30,7 +29,6 @@ class ToSection(Tagged):
 class ToSpace(Tagged):
     """Leads to a space of the site."""
 
-    tag: ClassVar[str] = "kind"
     kind: Literal["site-space"] = "site-space"
     site_space_id: Id
 
@@ -38,7 +36,6 @@ class ToSpace(Tagged):
 class ToPage(Tagged):
     """Leads to a page of a space of the site."""
 
-    tag: ClassVar[str] = "kind"
     kind: Literal["site-page"] = "site-page"
     site_space_id: Id
     page_id: Id
@@ -72,10 +69,6 @@ class Resolved(Model):
 
     redirect: Redirect
     target: SafeAddress = ""
-
-
-class InSite(BaseModel, defer_build=True):
-    at: SiteRef
 
 
 class List(InSite, Listing[Redirect], get="/redirects"):

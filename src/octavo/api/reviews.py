@@ -2,12 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel
-
 from octavo.api.bodies import Format, Markdown
 from octavo.api.comments import Comment
 from octavo.api.operation import Listing, Model, Operation
-from octavo.api.places import ChangeRequestRef
+from octavo.api.places import InChangeRequest
 from octavo.api.text import Id, Known, Moment, RawJson, SafeLine
 from octavo.api.users import Author, User
 
@@ -50,10 +48,6 @@ class RequestedReviewers(Model):
     """Those a request asked."""
 
     users: tuple[RequestedReviewer, ...] = ()
-
-
-class InChangeRequest(BaseModel, defer_build=True):
-    at: ChangeRequestRef
 
 
 class List(InChangeRequest, Listing[Review], get="/reviews"):

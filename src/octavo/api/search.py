@@ -1,6 +1,6 @@
 """Full-text search."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -57,7 +57,6 @@ class InOrganization(Listing[SpaceHit], get="/search"):
 class Default(Tagged):
     """The default site space of each section, but in that of the space one is in: that space."""
 
-    tag: ClassVar[str] = "mode"
     mode: Literal["default"] = "default"
     current_site_space: Id | None = None
 
@@ -65,7 +64,6 @@ class Default(Tagged):
 class Specific(Tagged):
     """Just these site spaces."""
 
-    tag: ClassVar[str] = "mode"
     mode: Literal["specific"] = "specific"
     site_space_ids: Annotated[tuple[Id, ...], Field(min_length=1)]
 
@@ -73,7 +71,6 @@ class Specific(Tagged):
 class All(Tagged):
     """Every site space."""
 
-    tag: ClassVar[str] = "mode"
     mode: Literal["all"] = "all"
 
 

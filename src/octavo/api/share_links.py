@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import SiteRef
+from octavo.api.places import InSite
 from octavo.api.text import Id, Moment, SafeLine
 
 Name = Annotated[str, Field(max_length=50)]
@@ -20,10 +20,6 @@ class ShareLink(Model):
     active: bool | None = None
     created_at: Moment | None = None
     urls: Urls = Field(default_factory=Urls)
-
-
-class InSite(BaseModel, defer_build=True):
-    at: SiteRef
 
 
 class List(InSite, Listing[ShareLink], get="/share-links"):

@@ -1,11 +1,11 @@
 """What a site is made of: site spaces, the sections they stand in, and the groups sections stand in."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, Field
 
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
-from octavo.api.places import SiteRef
+from octavo.api.places import InSite
 from octavo.api.spaces import Space
 from octavo.api.text import Id, Known, SafeLine, SafeText
 
@@ -102,7 +102,6 @@ class Position(Model):
 class SectionPointer(Tagged):
     """A section, as the older way to move one names it."""
 
-    tag: ClassVar[str] = "type"
     type: Literal["site-section"] = "site-section"
     site_section: Id
 
@@ -112,10 +111,6 @@ class SectionPosition(Model):
 
     before: SectionPointer | None = None
     after: SectionPointer | None = None
-
-
-class InSite(BaseModel, defer_build=True):
-    at: SiteRef
 
 
 class Get(InSite, Operation[SiteStructure], get="/structure"):

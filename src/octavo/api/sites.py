@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.organizations import Organization
-from octavo.api.places import OrganizationRef, SiteRef
+from octavo.api.places import InOrganization, InSite
 from octavo.api.roles import RoleName
 from octavo.api.site_structure import SiteStructure
 from octavo.api.spaces import Space
@@ -123,14 +123,6 @@ class SitePermission(Model):
     permission: RoleName | None = None
     user: User
     origin: Origin = Field(default_factory=Origin)
-
-
-class InOrganization(BaseModel, defer_build=True):
-    at: OrganizationRef
-
-
-class InSite(BaseModel, defer_build=True):
-    at: SiteRef
 
 
 class List(InOrganization, Listing[Site], get="/sites"):

@@ -1,11 +1,11 @@
 """Spaces: where content lives."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.places import InOrganization, InSpace, SpaceRef
 from octavo.api.roles import DefaultLevel, DefaultLevelName
 from octavo.api.text import Id, Known, Language, Moment, RawJson, SafeAddress, SafeJson, SafeLine, WebAddress
 
@@ -75,7 +75,6 @@ class GitSync(Model):
 class SpacePointer(Tagged):
     """A space among the things in a collection."""
 
-    tag: ClassVar[str] = "type"
     type: Literal["space"] = "space"
     space: Id
 
@@ -83,7 +82,6 @@ class SpacePointer(Tagged):
 class CollectionPointer(Tagged):
     """A collection among the things in a collection."""
 
-    tag: ClassVar[str] = "type"
     type: Literal["collection"] = "collection"
     collection: Id
 
@@ -96,14 +94,6 @@ class Position(Model):
 
     before: Pointer | None = None
     after: Pointer | None = None
-
-
-class InOrganization(BaseModel, defer_build=True):
-    at: OrganizationRef
-
-
-class InSpace(BaseModel, defer_build=True):
-    at: SpaceRef
 
 
 class List(InOrganization, Listing[Space], get="/spaces"):

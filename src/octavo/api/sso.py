@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import OrganizationRef
+from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
 from octavo.api.teams import Team
 from octavo.api.text import Id, Known, Moment, SafeAddress, SafeLine, SafeText, WebAddress
@@ -54,10 +54,6 @@ class Logins(Model):
     """The ways to sign in to an organization."""
 
     items: tuple[Login, ...] = ()
-
-
-class InOrganization(BaseModel, defer_build=True):
-    at: OrganizationRef
 
 
 class ListProviders(InOrganization, Listing[SamlProvider], get="/saml"):

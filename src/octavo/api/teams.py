@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.organizations import Member
-from octavo.api.places import OrganizationRef
+from octavo.api.places import InOrganization
 from octavo.api.text import Email, Id, Known, Moment, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=64)]
@@ -69,10 +69,6 @@ class TeamOfMember(Model):
 
     team: Team
     member: Membership = Field(default_factory=Membership)
-
-
-class InOrganization(BaseModel, defer_build=True):
-    at: OrganizationRef
 
 
 class List(InOrganization, Listing[Team], get="/teams"):

@@ -6,10 +6,10 @@ language of a space instead, at the same addresses (supplement 4.19). Both are r
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
 from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import OrganizationRef
+from octavo.api.places import InOrganization
 from octavo.api.text import Id, Known, Language, Moment, RawJson, SafeJson, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=100)]
@@ -46,10 +46,6 @@ class Source(Model):
 
     space: Id
     language: Language
-
-
-class InOrganization(BaseModel, defer_build=True):
-    at: OrganizationRef
 
 
 class List(InOrganization, Listing[TranslationSettings], get="/translations"):

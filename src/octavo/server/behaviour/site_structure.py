@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from octavo.api import site_structure as structure
+from octavo.api.places import InSite
 from octavo.documents import trees
 from octavo.server.behaviour import site_parts, site_tree
 from octavo.server.behaviour.ordering import settle
@@ -15,10 +16,6 @@ from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
 
 _STEP = re.compile(r"(?!\.{1,2}$)[\w.~-]+")
-
-Parts = structure.InSite
-"""Any operation on what a site is made of."""
-
 
 _arranges = guards(
     structure.CreateSiteSpace,
@@ -271,7 +268,7 @@ def _refuse_cycle(world: World, tree: Tree, moved: Json, holder: str | None) -> 
 # Documents
 
 
-def _tree(world: World, op: Parts) -> Tree:
+def _tree(world: World, op: InSite) -> Tree:
     return site_tree.load(world, f"/orgs/{op.at.organization_id}/sites/{op.at.site_id}")
 
 
