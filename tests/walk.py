@@ -69,7 +69,7 @@ def furnish(clock: Clock, store: Store | None = None) -> World:
             "blob": world.store.put_blob(b"chart"),
         }
         revision = revisions.next_after(
-            world, revisions.current(world, made["id"]), pages=pages, files=[file], reusable_contents=[shared]
+            world, revisions.current(world, made["id"]), pages=pages, files=[file], reusableContents=[shared]
         )
         revisions.move_primary(world, made["id"], revision)
         world.store.change(

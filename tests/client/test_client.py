@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from octavo.api import comments, content, spaces, users
+from octavo.api.activity import Activity
 from octavo.api.errors import (
     ApiError,
     BadResponse,
@@ -27,7 +28,6 @@ from octavo.api.errors import (
 )
 from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SpaceRef
-from octavo.client.activity import Activity
 from octavo.client.client import Client
 from tests.client.conftest import NOON, Connect, Time
 from tests.client.peer import KEY_TEXT, Asked, Peer, Reply, reply
@@ -141,7 +141,7 @@ async def test_each_reads_to_the_end_and_past_an_empty_page(connect: Connect) ->
     pages = {"": page("a", "b", following="1"), "1": page(following="2"), "2": page("b", "c")}
     async with Peer(list_of(pages)) as peer:
         client = connect(peer.origin)
-        found = [each.id async for each in client.each(spaces.List(at=ORGANIZATION))]
+        found = [each.id async for page in client.pages(spaces.List(at=ORGANIZATION)) for each in page.items]
         raw = [each["id"] async for each in client.raw_each(spaces.List(at=ORGANIZATION))]
     assert found == raw == ["a", "b", "c"]
 
@@ -152,7 +152,9 @@ async def test_a_cursor_never_says_where_to_ask(connect: Connect) -> None:
         "http%3A%2F%2Felsewhere.example%2Fx%3Fy": page("b"),
     }
     async with Peer(list_of(pages)) as peer:
-        found = [each.id async for each in connect(peer.origin).each(spaces.List(at=ORGANIZATION))]
+        found = [
+            each.id async for page in connect(peer.origin).pages(spaces.List(at=ORGANIZATION)) for each in page.items
+        ]
     assert found == ["a", "b"]
     assert all(asked.target.startswith("/v1/orgs/o1/") for asked in peer.asked)
 
@@ -161,8 +163,8 @@ async def test_a_list_that_repeats_itself_is_left_with_what_was_read(connect: Co
     found: list[str] = []
 
     async def read(client: Client) -> None:
-        async for each in client.each(spaces.List(at=ORGANIZATION)):
-            found.append(each.id)
+        async for page in client.pages(spaces.List(at=ORGANIZATION)):
+            found.extend(each.id for each in page.items)
 
     async with Peer(list_of({"": page("a", following="1"), "1": page("b", following="1")})) as peer:
         with pytest.raises(PaginationError, match="starts over"):

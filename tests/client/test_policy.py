@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from octavo.api.errors import ApiError, BadResponse, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
 from octavo.client import policy
-from octavo.client.activity import Limits
-from octavo.client.policy import Budget, Truncated, Unsendable
+from octavo.client.policy import Budget, Limits, Truncated, Unsendable
 from tests.client.conftest import NOON, Time
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")

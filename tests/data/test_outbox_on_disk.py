@@ -132,7 +132,7 @@ def _spoil_lock(state: State, folder: Path) -> Path:
     """Put something where the lock of the driver is that cannot be locked."""
     role = state.take("outbox")
     assert role
-    role.release()
+    role()
     (lock,) = folder.glob("*.lock")
     lock.unlink()
     lock.mkdir()

@@ -72,7 +72,7 @@ def test_nobody_else_may_look_inside(folder: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert set(modes.values()) == {0o600}
     assert {"state.db", "state.db-wal", "state.db-shm"} < set(modes)
-    role.release()
+    role()
     state.close()
 
 
@@ -118,11 +118,11 @@ def test_a_role_has_one_holder_for_each_profile(folder: Path) -> None:
     assert role
     assert elsewhere
     assert other.take("outbox") is None
-    role.release()
+    role()
     late = other.take("outbox")
     assert late
     late.release()
-    elsewhere.release()
+    elsewhere()
     for each in (one, other, stranger):
         each.close()
 
@@ -131,7 +131,7 @@ def test_a_role_that_cannot_be_had_is_a_sentence_and_may_be_asked_for_again(fold
     state = State(folder, "one")
     role = state.take("outbox")
     assert role
-    role.release()
+    role()
     (lock,) = folder.glob("*.lock")
     lock.unlink()
     lock.mkdir()
@@ -174,7 +174,7 @@ def test_the_kernel_takes_a_role_back_though_a_program_it_started_lives_on(folde
     role = state.take("outbox")
     process.stdin.close()  # the other program ends with that
     assert role
-    role.release()
+    role()
     state.close()
 
 

@@ -16,9 +16,9 @@ from pydantic import SecretStr
 from textual import events
 from textual.pilot import Pilot
 
+from octavo.api.activity import Activity
 from octavo.api.operation import Operation
 from octavo.cli import sessions
-from octavo.client.activity import Activity
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.index import Index
@@ -33,7 +33,7 @@ from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.shell.session import LoggedRequest, Session
+from octavo.tui.shell.session import Session
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import NoticeBoard
 from tests.server.asking import counting
@@ -281,12 +281,6 @@ def _newest_first(asked: Sequence[Activity]) -> Iterator[Activity]:
     yield from sorted(asked[-2::-1], key=lambda each: (each.moment, each.route), reverse=True)
 
 
-def _logged(asked: Activity) -> LoggedRequest:
-    return LoggedRequest(
-        asked.moment, asked.method, asked.route, asked.status, 7.0, asked.error or None, asked.attempts
-    )
-
-
 class Stage:
     """The folders of one machine, with a copy of the demo library, and the time there."""
 
@@ -409,10 +403,10 @@ class Stage:
             state=state,
             kind="demo",
             label="DEMO",
-            activity=lambda: map(
-                _logged, _newest_first(sorted(client.activity, key=_name) if in_order else tuple(client.activity))
+            activity=lambda: (
+                replace(each, ms=7.0)
+                for each in _newest_first(sorted(client.activity, key=_name) if in_order else tuple(client.activity))
             ),
-            limits=lambda: None,
             waited=lambda: gate.waited,
             download=client.download,
             close=close,

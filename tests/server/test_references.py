@@ -23,7 +23,7 @@ def share(world: World, space_id: str, **texts: str) -> None:
     """Give a space reusable content, by id."""
     items = [{"id": name, "title": name, "text": world.store.put_blob(text)} for name, text in texts.items()]
     here = revisions.current(world, space_id)
-    revisions.move_primary(world, space_id, revisions.next_after(world, here, reusable_contents=items))
+    revisions.move_primary(world, space_id, revisions.next_after(world, here, reusableContents=items))
 
 
 async def read(ask: Ask, desk: Desk, title: str, **how: Any) -> str:

@@ -182,7 +182,7 @@ async def test_a_copy_is_deep_and_lives_on_its_own(ask: Ask, world: World) -> No
     }
     shared = {"id": "shared", "title": "Shared", "text": world.store.put_blob("Mind the gap.")}
     pages = [*before["pages"], group]
-    after = revisions.next_after(mine, before, pages=pages, files=[file], reusable_contents=[shared])
+    after = revisions.next_after(mine, before, pages=pages, files=[file], reusableContents=[shared])
     revisions.move_primary(mine, space.id, after)
     draft = await ask(change_requests.Create(at=space.ref, subject="Draft"))
     await ask(comments.Create(at=draft.ref(space.ref), body=Markdown(markdown="Typo")))

@@ -143,18 +143,21 @@ async def nothing_is_lost(together: Together) -> None:
     await together.everyone(work)
     assert len(together.seen) > 1
 
-    said = [each.body.markdown or "" async for each in first.each(comments.List(at=space))]
+    listed = first.pages(comments.List(at=space))
+    said = [each.body.markdown or "" async for page in listed for each in page.items]
     assert sorted(said) == sorted(["A thread of all", *(f"comment {number}" for number in range(many))])
-    replies = first.each(comments.ListReplies(at=space, comment_id=shared.id))
-    assert {each.body.markdown async for each in replies} == {f"reply {number}" for number in range(many)}
+    replies = first.pages(comments.ListReplies(at=space, comment_id=shared.id))
+    assert {each.body.markdown async for page in replies for each in page.items} == {
+        f"reply {number}" for number in range(many)
+    }
     thread = await first(comments.Get(at=space, comment_id=shared.id))
     assert {each.emoji for each in thread.reactions} == {f"{number}" for number in range(many)}
     assert thread.replies == many
     shown = await first(spaces.Get(at=space))
     assert (shown.title, shown.emoji, shown.edit_mode, shown.default_level) == ("Renamed", "🎉", "locked", "read")
     assert (shown.comments, shown.change_requests) == (many + 1, 4 + 2 * many)
-    merged = first.each(change_requests.List(at=space, status="merged"))
-    numbers = {each.number async for each in merged}
+    merged = first.pages(change_requests.List(at=space, status="merged"))
+    numbers = {each.number async for page in merged for each in page.items}
     assert numbers == {1, 2, 3, *range(5, 5 + 2 * many)}
     assert await together.says(space) == [f"round 1 of {number}" for number in range(many)]
     assert await together.says(draft) == [f"draft {number}" for number in range(many)]

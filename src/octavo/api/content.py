@@ -96,6 +96,16 @@ class PageTree(Model):
 
         return below(self.pages)
 
+    def above(self, page_id: str) -> Page | None:
+        """The page right above the one called `page_id`. None at the root."""
+        trail = self.trail(page_id)
+        return trail[-2] if len(trail) > 1 else None
+
+    def siblings(self, page_id: str) -> tuple[Page, ...]:
+        """The pages that stand with the one called `page_id`, and itself."""
+        above = self.above(page_id)
+        return above.pages if above else self.pages
+
 
 class Dimensions(Model):
     """The size of an image in pixels."""

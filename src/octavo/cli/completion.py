@@ -9,8 +9,6 @@ from collections.abc import Mapping
 
 from octavo.cli.arguments import parser
 
-SHELLS = ("bash", "zsh", "fish", "tcsh")
-
 _NAMES, _VALUES = "_octavo_operations", "_octavo_values"
 
 

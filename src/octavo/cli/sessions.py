@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import SecretStr
 
+from octavo.api.activity import Activity
 from octavo.api.errors import NotSent, Unauthorized
 from octavo.api.operation import Operation
 from octavo.cli import platforms
@@ -27,10 +28,9 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings
-from octavo.tui.shell.session import Limits, LoggedRequest, Session, SignedIn
+from octavo.tui.shell.session import Session, SignedIn
 
 if TYPE_CHECKING:
-    from octavo.client.activity import Activity
     from octavo.client.client import Client
 
 T = TypeVar("T")
@@ -98,11 +98,6 @@ class LateClient:
     @property
     def waited(self) -> float:
         return self._client.waited if self._client else 0.0
-
-    @property
-    def limits(self) -> Limits | None:
-        known = self._client.limits if self._client else None
-        return Limits(known.remaining, known.limit) if known and known.remaining is not None else None
 
     async def aclose(self) -> None:
         if self._client is not None:
@@ -280,28 +275,13 @@ def _session(
         state=state,
         kind=kind,
         label=label,
-        activity=lambda: map(_asked, reversed(client.activity)),
-        limits=lambda: client.limits,
+        activity=lambda: reversed(client.activity),
         waited=lambda: client.waited,
         download=client.download,
         close=close,
         index=index,
         pictures=Pictures(settings.cache_folder, namespace),
         open=client.open,
-    )
-
-
-def _asked(each: Activity) -> LoggedRequest:
-    return LoggedRequest(
-        each.moment,
-        each.method,
-        each.route,
-        each.status,
-        each.ms,
-        each.error or None,
-        each.attempts,
-        each.request_id,
-        each.given_up,
     )
 
 

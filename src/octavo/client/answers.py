@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import to_json
 
 from octavo.api.errors import BadResponse
@@ -59,11 +59,9 @@ async def parsed(body: bytes, host: str) -> Any:
 
 
 def identity(item: Any) -> str:
-    """What tells an item from others of its list: its id, or else all of it."""
-    own = getattr(item, "id", None)
-    if isinstance(own, str):
-        return own
-    return item.model_dump_json() if isinstance(item, BaseModel) else repr(item)
+    """What tells an item from others of its list, read or as JSON has it: its id, or else all of it."""
+    own = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
+    return own if isinstance(own, str) else to_json(item).decode()
 
 
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
@@ -72,12 +70,6 @@ def items_of(page: Any, host: str) -> tuple[list[Any], object]:
         raise BadResponse(f"{host} answered with something that is not a list. Check the base URL.")
     following = page.get("next")
     return page["items"], following.get("page") if isinstance(following, dict) else following
-
-
-def raw_identity(item: Any) -> str:
-    """The same for an item as JSON has it."""
-    own = item.get("id") if isinstance(item, dict) else None
-    return own if isinstance(own, str) else to_json(item).decode()
 
 
 def _unreadable(error: ValidationError, spec: Spec, host: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
 from pydantic_core import from_json
 
@@ -26,14 +26,12 @@ _GZIP = 31
 
 async def read(answer: Answer, cap: int, host: str) -> bytes:
     """The decompressed body. Raises BadResponse when it is larger than `cap` bytes, or damaged."""
-    declared = answer.headers.get("content-length", "")
-    if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > cap):
-        raise _too_large(host, cap)
+    chunks = bounded(answer, cap, _too_large(host, cap))
     encoding = answer.headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
-        decoded = answer.chunks
+        decoded = chunks
     elif encoding in ("gzip", "x-gzip"):
-        decoded = _decompressed(answer.chunks, cap, host)
+        decoded = _decompressed(chunks, host)
     else:
         raise BadResponse(f"{host} answered in an encoding that nobody asked for. Report it to those who run it.")
     parts: list[bytes] = []
@@ -44,6 +42,19 @@ async def read(answer: Answer, cap: int, host: str) -> bytes:
             raise _too_large(host, cap)
         parts.append(part)
     return b"".join(parts)
+
+
+async def bounded(answer: Answer, most: int, too_large: BadResponse) -> AsyncGenerator[bytes, None]:
+    """The body as it is sent. Raises `too_large` where it says that it has more than `most` bytes, and where it has."""
+    declared = answer.headers.get("content-length", "")
+    if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > most):
+        raise too_large
+    size = 0
+    async for chunk in answer.chunks:
+        size += len(chunk)
+        if size > most:
+            raise too_large
+        yield chunk
 
 
 async def discard(answer: Answer) -> None:
@@ -82,13 +93,9 @@ def message_in(body: bytes, headers: Mapping[str, str]) -> str:
     return redact(line(value.strip())) if isinstance(value, str) else ""
 
 
-async def _decompressed(chunks: AsyncIterator[bytes], cap: int, host: str) -> AsyncIterator[bytes]:
+async def _decompressed(chunks: AsyncIterator[bytes], host: str) -> AsyncGenerator[bytes, None]:
     inflate = zlib.decompressobj(_GZIP)
-    size = 0
     async for chunk in chunks:
-        size += len(chunk)
-        if size > cap:
-            raise _too_large(host, cap)
         while chunk:
             if inflate.eof:
                 raise BadResponse(f"{host} answered with more than one body. Try again.")

@@ -2,7 +2,7 @@
 
     client = Client("https://api.gitbook.com", key)
     comment = await client(comments.Get(at=place, comment_id=...))
-    async for comment in client.each(comments.List(at=place)):
+    async for page in client.pages(comments.List(at=place)):
         ...
 
 Whatever goes wrong is an `ApiError` whose text is a sentence. Connections and their library are loaded when the
@@ -25,11 +25,11 @@ from typing import Any, TypeVar
 from pydantic import SecretStr
 
 from octavo import __version__, redaction
+from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, Invalid
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.wire import Request, encode, route_of
 from octavo.client import answers
-from octavo.client.activity import Activity, Limits
 from octavo.client.body import PAGE_CAP
 from octavo.client.carrier import Carrier, Outgoing, Transport
 from octavo.client.exchange import Exchange, ExchangeContext
@@ -37,7 +37,7 @@ from octavo.client.in_flight import RequestsInFlight
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
 from octavo.client.paging import walk
-from octavo.client.policy import READS, Budget, Unsendable, limits
+from octavo.client.policy import READS, Budget, Limits, Unsendable, limits
 from octavo.client.threads import aside
 
 T = TypeVar("T")
@@ -106,12 +106,8 @@ class Client:
 
         return await self._send(op, PAGE_CAP, read)
 
-    def each(self, op: Listing[Item]) -> AsyncIterator[Item]:
-        """Every item of a list, each once, fetching pages as they are needed. Raises PaginationError as well."""
-        return _flat(self.pages(op))
-
     async def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
-        """The pages of a list, without items that came before."""
+        """The pages of a list, without items that came before, as they are needed. Raises PaginationError as well."""
         last: ListPage[Item] = ListPage(items=())
 
         async def fetch(cursor: str | None) -> tuple[tuple[Item, ...], str | None]:
@@ -129,7 +125,7 @@ class Client:
             page = await self.raw(op if cursor is None else op.model_copy(update={"page": cursor}))
             return answers.items_of(page, self._around.host)
 
-        async for items in walk(fetch, answers.raw_identity):
+        async for items in walk(fetch, answers.identity):
             for item in items:
                 yield item
 
@@ -243,9 +239,3 @@ def _content(body: dict[str, Any]) -> bytes:
 def _not_sendable(error: ValueError) -> Invalid:
     cause = "there is half a character in it" if isinstance(error, UnicodeError) else str(error)
     return Invalid(f"This cannot be sent: {cause}. Correct it, then try again.")
-
-
-async def _flat(pages: AsyncIterator[ListPage[Item]]) -> AsyncIterator[Item]:
-    async for page in pages:
-        for item in page.items:
-            yield item

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import SecretStr
 
@@ -39,26 +39,11 @@ class StoreTimeout(StoreUnavailable):
     """The store did not answer. It may still be the right one: nothing is kept elsewhere instead."""
 
 
-class Store(Protocol):
-    """Keeps one key for each origin and profile name. All raise StoreUnavailable."""
-
-    name: str
-    """As profiles record it."""
-
-    def get(self, origin: str, profile: str) -> SecretStr | None:
-        """The key, or None when there is none."""
-
-    def put(self, origin: str, profile: str, key: SecretStr) -> None:
-        """Keep the key in place of any other."""
-
-    def delete(self, origin: str, profile: str) -> bool:
-        """Forget the key. False when there was none."""
-
-
 class Keyring:
-    """The keyring of the system."""
+    """The keyring of the system: one key for each origin and profile name. All methods raise StoreUnavailable."""
 
     name = "keyring"
+    """As profiles record it."""
 
     def __init__(self, *, trusted: Collection[str] = TRUSTED, seconds: float = SECONDS) -> None:
         """`seconds` is how long to wait for each call."""
@@ -70,6 +55,7 @@ class Keyring:
         return Keyring(trusted=self._trusted, seconds=seconds)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
+        """The key, or None when there is none."""
         found = self._ask(lambda backend: backend.get_password(_service(origin), profile))
         try:
             return keys.accept(found) if found else None
@@ -79,6 +65,8 @@ class Keyring:
             ) from None
 
     def put(self, origin: str, profile: str, key: SecretStr) -> None:
+        """Keep the key in place of any other."""
+
         def keep(backend: KeyringBackend) -> bool:
             backend.set_password(_service(origin), profile, key.get_secret_value())
             return backend.get_password(_service(origin), profile) == key.get_secret_value()
@@ -87,6 +75,8 @@ class Keyring:
             raise StoreUnavailable("The keyring took the key but does not give it back, so it is not kept there.")
 
     def delete(self, origin: str, profile: str) -> bool:
+        """Forget the key. False when there was none."""
+
         def forget(backend: KeyringBackend) -> bool:
             if backend.get_password(_service(origin), profile) is None:
                 return False
@@ -125,7 +115,7 @@ class Keyring:
 
 
 class KeyFiles:
-    """Files in clear, one for each profile, for those who asked for it. Their owner alone can read them."""
+    """The same in files in clear, one for each profile, for those who asked for it. Their owner alone can read them."""
 
     name = "file"
 
@@ -165,6 +155,10 @@ class KeyFiles:
 
     def _path(self, profile: str) -> Path:
         return self._folder / f"{profile}.json"
+
+
+Store = Keyring | KeyFiles
+"""What keeps keys."""
 
 
 def _service(origin: str) -> str:

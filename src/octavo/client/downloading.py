@@ -39,7 +39,7 @@ async def download(
             async with asked.send(Outgoing("GET", target(parts), headers)) as answer:
                 location = answer.headers.get("location", "") if answer.status in REDIRECTS else ""
                 if not location:
-                    async with aclosing(_content(answer, most, parts.netloc, home=home)) as chunks:
+                    async with aclosing(await _content(answer, most, parts.netloc, home=home)) as chunks:
                         async for chunk in chunks:
                             yield chunk
                     return
@@ -57,15 +57,7 @@ async def _content(answer: Answer, most: int, host: str, *, home: bool) -> Async
     if answer.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         raise BadResponse(f"{host} sends it packed, which was not asked for. Open its address in a browser.")
     too_large = BadResponse(f"It is larger than {most // body.MIB} MiB, which is the most that is taken.")
-    declared = answer.headers.get("content-length", "")
-    if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > most):
-        raise too_large
-    size = 0
-    async for chunk in answer.chunks:
-        size += len(chunk)
-        if size > most:
-            raise too_large
-        yield chunk
+    return body.bounded(answer, most, too_large)
 
 
 async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
+from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, BadResponse, TimedOut, Trace, rejected
 from octavo.api.safety import line
 from octavo.client import body, policy, sentences
-from octavo.client.activity import Activity
 from octavo.client.carrier import Answer, Carrier, Outgoing
 from octavo.client.origin import host_of, triple
 

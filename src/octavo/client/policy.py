@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from octavo.api.errors import ApiError, BadResponse, NotSent, Outcome, ProxyError, TlsError, Unreachable
-from octavo.client.activity import Limits
 
 READS = frozenset({"GET", "HEAD"})
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -41,6 +40,16 @@ class Unsendable(NotSent):
 
 class Truncated(BadResponse):
     """The answer ended before it was whole."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The rate limit as the server last described it."""
+
+    limit: int | None
+    remaining: int | None
+    reset: datetime | None
+    """By our clock."""
 
 
 @dataclass(frozen=True)

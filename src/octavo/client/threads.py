@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from concurrent.futures import Future, wait
 from typing import TypeVar
 
 T = TypeVar("T")
-P = TypeVar("P")
 
 
 class Overdue(Exception):
@@ -22,47 +21,26 @@ class Overdue(Exception):
 
 async def aside(function: Callable[[], T]) -> T:
     """What `function` returns or raises, while the event loop goes on."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if done.cancelled():
-            return
-        if error is None:
-            done.set_result(result)  # type: ignore[arg-type]  # without an error there is a result
-        else:
-            done.set_exception(error)
-
-    def run() -> None:
-        result: T | None = None
-        error: BaseException | None = None
-        try:
-            result = function()
-        except BaseException as raised:  # noqa: BLE001  # it is raised again where it is awaited
-            error = raised
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=run, daemon=True, name="octavo-aside").start()
-    return await done
+    return await asyncio.wrap_future(_started(function))
 
 
 def within(seconds: float, function: Callable[[], T]) -> T:
     """What `function` returns or raises. Raises Overdue after `seconds`."""
-    results: list[T] = []
-    errors: list[BaseException] = []
+    future = _started(function)
+    if not wait((future,), seconds).done:
+        raise Overdue
+    return future.result()
+
+
+def _started(function: Callable[[], T]) -> Future[T]:
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()  # it cannot be taken back: who stops waiting leaves it behind
 
     def run() -> None:
         try:
-            results.append(function())
-        except BaseException as raised:  # noqa: BLE001  # it is raised again by the caller's thread
-            errors.append(raised)
+            future.set_result(function())
+        except BaseException as raised:  # noqa: BLE001  # it is raised again where it is waited for
+            future.set_exception(raised)
 
-    thread = threading.Thread(target=run, daemon=True, name="octavo-within")
-    thread.start()
-    thread.join(seconds)
-    if errors:
-        raise errors[0]
-    if results:
-        return results[0]
-    raise Overdue
+    threading.Thread(target=run, daemon=True, name="octavo-aside").start()
+    return future

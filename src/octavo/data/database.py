@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 R = TypeVar("R")
@@ -144,9 +143,11 @@ class Writer:
             work, future = job
             if not future.set_running_or_notify_cancel():
                 continue
-            with _Handover(future):
+            try:
                 db = db or self._connect()
                 future.set_result(_transaction(db, work))
+            except BaseException as error:  # noqa: BLE001  # it is raised again where it is waited for
+                future.set_exception(error)
         if db is not None:
             db.close()
 
@@ -161,20 +162,3 @@ def _transaction(db: sqlite3.Connection, work: Work[R]) -> R:
             db.execute("ROLLBACK")
         raise
     return result
-
-
-class _Handover:
-    """Whatever goes wrong inside belongs to the one who waits for the future, not to the thread."""
-
-    def __init__(self, future: Future[Any]) -> None:
-        self._future = future
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        if error is not None:
-            self._future.set_exception(error)
-        return True

@@ -56,8 +56,12 @@ class Drafts:
     def all(self) -> tuple[Draft, ...]:
         """The newest version of each place that has one, those touched last first."""
         newest: dict[str, Draft] = {}
-        for draft in self._read("WHERE namespace = ? ORDER BY saved_at DESC"):
-            newest.setdefault(draft.place, draft)
+        rows = self._state.rows(
+            "SELECT place, text, saved_at, writer FROM drafts WHERE namespace = ? ORDER BY saved_at DESC",
+            self._state.namespace,
+        )
+        for place, text, saved_at, writer in rows:
+            newest.setdefault(place, Draft(place, text, moment(saved_at), writer))
         return tuple(newest.values())
 
     def beginning(self, begin: str) -> tuple[Draft, ...]:
@@ -143,12 +147,6 @@ class Drafts:
             )
 
         return save
-
-    def _read(self, where: str, *values: str) -> tuple[Draft, ...]:
-        rows = self._state.rows(
-            f"SELECT place, text, saved_at, writer FROM drafts {where}", self._state.namespace, *values
-        )
-        return tuple(Draft(place, text, moment(saved_at), writer) for place, text, saved_at, writer in rows)
 
 
 def put_back(db: sqlite3.Connection, namespace: str, place: str, text: str, entry_id: str, now: datetime) -> None:

@@ -16,7 +16,7 @@ from octavo.data.delivering import Delivery
 from octavo.data.entry import LIFETIME, Entry, next_up, next_wake
 from octavo.data.pending import Pending
 from octavo.data.sending import Send
-from octavo.data.state import NotSaved, ProcessLock
+from octavo.data.state import NotSaved
 
 if TYPE_CHECKING:
     from octavo.api.users import User
@@ -58,7 +58,7 @@ class Driver:
             settle=timedelta(seconds=settle),
         )
         self._pending = pending
-        self._role: ProcessLock | None = None
+        self._give_up_role: Callable[[], None] | None = None
         self._woken = asyncio.Event()
         self._stopping = False
         self._doing: dict[str, asyncio.Task[None]] = {}
@@ -136,7 +136,7 @@ class Driver:
 
     async def _next(self) -> tuple[Entry | None, float]:
         """What is to be done now, or how many seconds there is nothing. Raises NotSaved."""
-        if self._role is None and not await self._take_over():
+        if self._give_up_role is None and not await self._take_over():
             self._pending.refresh()
             return None, POLL
         self._pending.refresh()
@@ -179,22 +179,22 @@ class Driver:
 
     async def leave(self) -> None:
         """Let another instance be the driver. Nothing may be under way."""
-        if self._role is not None:
+        if self._give_up_role is not None:
             try:
                 await self._pending.state.write(lambda db: self._mark(db, running=False))
             finally:
                 self._let_go()
 
     def _let_go(self) -> None:
-        if self._role is not None:
-            self._role.release()
-            self._role = None
+        if self._give_up_role is not None:
+            self._give_up_role()
+            self._give_up_role = None
 
     async def _take_over(self) -> bool:
         """Become the driver, if nobody else is, and see to what the last one left."""
         state = self._pending.state
-        self._role = None if state.read_only else state.take("outbox")
-        if self._role is None:
+        self._give_up_role = None if state.read_only else state.take("outbox")
+        if self._give_up_role is None:
             return False
         self._pending.reload()
         now = self._pending.now()

@@ -60,7 +60,7 @@ async def _spelled_out(live: Live, at: ChangeRequestRef, head: str, change: Cont
         return DeletePage(page=change.page)
     fields = _fields(was, stands)
     above = next((page.id for page in reversed(then.trail(was.id)[:-1]) if now.find(page.id) is not None), None)
-    place = [page.id for page in _beside(then, was)].index(was.id)
+    place = [page.id for page in then.siblings(was.id)].index(was.id)
     if was.type != "document":
         if stands is None:
             raise _NotSpelledOut(f"this server cannot bring back {was.title}, which is no page")
@@ -73,9 +73,13 @@ async def _spelled_out(live: Live, at: ChangeRequestRef, head: str, change: Cont
         if was.pages:
             raise _NotSpelledOut(_WITH_PAGES)
         return InsertPage(document=document, into=above, at=place, **fields)
-    if _parent(now, was.id) != _parent(then, was.id):
+    if _id(now.above(was.id)) != _id(then.above(was.id)):
         fields |= {"into": above, "at": place}
     return UpdatePage(page=was.id, document=document, **fields)
+
+
+def _id(page: Page | None) -> str | None:
+    return page.id if page is not None else None
 
 
 def _fields(was: Page, stands: Page | None) -> dict[str, Any]:
@@ -87,14 +91,3 @@ def _fields(was: Page, stands: Page | None) -> dict[str, Any]:
         ):
             fields[name] = value
     return fields
-
-
-def _parent(tree: PageTree, page: str) -> str | None:
-    trail = tree.trail(page)
-    return trail[-2].id if len(trail) > 1 else None
-
-
-def _beside(tree: PageTree, page: Page) -> Sequence[Page]:
-    above = _parent(tree, page.id)
-    parent = tree.find(above) if above is not None else None
-    return parent.pages if parent is not None else tree.pages

@@ -151,13 +151,16 @@ class State:
         before, self._version = self._version, self._data_version()
         return self._version != before
 
-    def take(self, role: str) -> ProcessLock | None:
-        """Be the only one on this machine to do what `role` names for this profile, or None while another is. Raises NotSaved."""
+    def take(self, role: str) -> Callable[[], None] | None:
+        """Be the only one on this machine to do what `role` names for this profile, or None while another is. Raises NotSaved.
+
+        What it returns lets others. The kernel does so when the process ends, however it ends.
+        """
         if self._path is None:
             if role in self._locks:
                 return None
             self._locks.add(role)
-            return ProcessLock(lambda: self._locks.discard(role))
+            return lambda: self._locks.discard(role)
         import fcntl  # there is nothing to guard where there is no file
 
         of_profile = hashlib.sha256(self.namespace.encode()).hexdigest()[:16]
@@ -173,7 +176,7 @@ class State:
             if isinstance(error, BlockingIOError):
                 return None
             raise self._failed(error, path) from error
-        return ProcessLock(lambda: os.close(handle))
+        return lambda: os.close(handle)
 
     def close(self) -> None:
         """Finish writing and let go of the file."""
@@ -263,13 +266,6 @@ def why_not_saved(error: Exception, path: Path | None) -> str:
         case "ENOLCK" | "ENOSYS" | "EOPNOTSUPP" | "ENOTSUP":
             return f"{path} is where no file can be locked. Set OCTAVO_STATE_DIR to a folder on a disk of this machine"
     return f"{path} cannot be written ({error})"
-
-
-class ProcessLock:
-    """Being the only one. The kernel takes it back when the process ends, however it ends."""
-
-    def __init__(self, release: Callable[[], None]) -> None:
-        self.release = release
 
 
 def _migrate(db: sqlite3.Connection, path: Path | None, steps: Sequence[Sequence[str]]) -> None:

@@ -173,18 +173,13 @@ async def _says(send: Send, op: content.Edit, change: UpdatePage, page: Page, af
     ):
         return False
     if "into" in change.model_fields_set:
-        trail = PageTree(pages=after.pages).trail(page.id)
-        if (trail[-2].id if len(trail) > 1 else None) != change.into:
+        above = PageTree(pages=after.pages).above(page.id)
+        if (above and above.id) != change.into:
             return False
     if change.document is None or change.document.markdown is None:
         return True
     there = await send(content.GetAsWritten(at=_revision_ref(op.at, after.id), page_id=page.id, format="markdown"))
     return there.markdown is not None and _words(there.markdown.text) == _words(change.document.markdown)
-
-
-def _letters(slug: str) -> str:
-    """What a server keeps of a slug whatever it does to what stands between."""
-    return "".join(filter(str.isalnum, slug.lower()))
 
 
 def _plain(value: str | bool | None) -> str:

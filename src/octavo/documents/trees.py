@@ -61,6 +61,11 @@ def at_path(pages: Pages, path: str) -> Json | None:
     return home if home is not None and home["slug"] == wanted else None
 
 
+def place_of(page: Json) -> str:
+    """The path that the links of a page start from: that of its file, where it was written in one."""
+    return str((page.get("git") or {}).get("path") or page.get("path") or "")
+
+
 def home_page(pages: Pages) -> Json | None:
     """The first document at the root."""
     return next((page for page in pages if page["type"] == "document"), None)

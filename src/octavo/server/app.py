@@ -68,14 +68,9 @@ class Platform:
                 Route("/~/pdf/{payload}/{signature}/{name}", self._print, methods=["GET"]),
                 Route("/~/uploads/{organization}/{key}/{secret}", self._receive, methods=["PUT"]),
             ],
-            exception_handlers={
-                Refused: _refused,
-                Missing: _missing,
-                NotWritten: _not_written,
-                HTTPException: _http_error,
-                ClientDisconnect: _gone,
-                Exception: _failed,
-            },
+            exception_handlers=dict.fromkeys(
+                (Refused, Missing, NotWritten, HTTPException, ClientDisconnect, Exception), _failed
+            ),
         )
         self._app.router.redirect_slashes = False
 
@@ -295,30 +290,18 @@ def error(status: int, message: str, headers: Mapping[str, str] | None = None) -
     return Response(content, status, {**_request_id(), **(headers or {})}, "application/json")
 
 
-async def _refused(request: Request, refused: Exception) -> Response:
-    assert isinstance(refused, Refused)
-    return error(refused.status, str(refused), refused.headers)
-
-
-async def _missing(request: Request, missing: Exception) -> Response:
-    return error(404, about_missing(str(missing)))
-
-
-async def _not_written(request: Request, failure: Exception) -> Response:
-    assert isinstance(failure, NotWritten)
-    return error(503, f"The platform cannot keep anything now: {failure.strerror}. Try again.")
-
-
-async def _http_error(request: Request, failure: Exception) -> Response:
-    assert isinstance(failure, HTTPException)
-    sentence = "Nothing of this interface is at this address." if failure.status_code == 404 else failure.detail
-    return error(failure.status_code, sentence, failure.headers)
-
-
-async def _gone(request: Request, failure: Exception) -> Response:
-    return error(400, "The request ended before its body did.")
-
-
 async def _failed(request: Request, failure: Exception) -> Response:
+    match failure:
+        case Refused():
+            return error(failure.status, str(failure), failure.headers)
+        case Missing():
+            return error(404, about_missing(str(failure)))
+        case NotWritten():
+            return error(503, f"The platform cannot keep anything now: {failure.strerror}. Try again.")
+        case HTTPException():
+            sentence = failure.detail if failure.status_code != 404 else "Nothing of this interface is at this address."
+            return error(failure.status_code, sentence, failure.headers)
+        case ClientDisconnect():
+            return error(400, "The request ended before its body did.")
     # Starlette raises the failure again once this is sent, so that whoever runs the app can see it.
     return error(500, "The platform failed. What you asked for was not done; try again.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -49,12 +49,16 @@ def evaluated(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_on
         text = _written(_read(text), variables, fixed_only)
     if "expression" not in text:
         return text
+    return outside_code(text, lambda part: _EXPRESSION.sub(lambda found: _valued(found, variables), part))
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """`text` with all but its fenced code changed."""
     out, done = [], 0
-    for fence in (*_FENCED.finditer(text), None):
-        start, end = fence.span() if fence is not None else (len(text), len(text))
-        out += [_EXPRESSION.sub(lambda found: _valued(found, variables), text[done:start]), text[start:end]]
-        done = end
-    return "".join(out)
+    for fence in _FENCED.finditer(text):
+        out += [change(text[done : fence.start()]), fence[0]]
+        done = fence.end()
+    return "".join([*out, change(text[done:])])
 
 
 def _valued(found: re.Match[str], variables: Mapping[str, Mapping[str, Any]]) -> str:

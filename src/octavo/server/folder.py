@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
+ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+"""What an address begins with that leads to no file."""
 LARGEST = 5_000_000
 """The most bytes of a file that is read."""
 
@@ -102,6 +105,13 @@ class Folder:
         path = Path(os.path.normpath(base / name.lstrip("/")))
         outside = os.path.relpath(self.root / path, self.top).split(os.sep)[0] == os.pardir
         return None if outside or "\0" in name else path
+
+
+def walk(entries: list[Entry]) -> Iterator[Entry]:
+    """All entries, in the order of the table of contents."""
+    for entry in entries:
+        yield entry
+        yield from walk(entry.children)
 
 
 def shown(name: str) -> str:

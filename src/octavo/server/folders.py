@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from octavo.documents import front_matter
-from octavo.server.folder import Entry, Folder, shown
+from octavo.server.folder import Entry, Folder, shown, walk
 
 DEEPEST = 30
 """How many folders deep pages are looked for."""
@@ -96,13 +96,6 @@ def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
         others.sort(key=lambda entry: _natural(str(entry.path)))
         pages = [Entry("document", path=entry.path) for entry in others]
         folder.entries.append(Entry("group", UNLISTED, children=pages))
-
-
-def walk(entries: list[Entry]) -> Iterator[Entry]:
-    """All entries, in the order of the table of contents."""
-    for entry in entries:
-        yield entry
-        yield from walk(entry.children)
 
 
 def _by_folders(folder: Folder, readme: Path) -> list[Entry]:

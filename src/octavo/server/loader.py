@@ -12,7 +12,6 @@ import hashlib
 import math
 import mimetypes
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,8 +23,8 @@ from octavo.documents.merging import tree
 from octavo.documents.revision_changes import NOTHING, differences
 from octavo.documents.trees import Pages
 from octavo.server.behaviour import revisions, spaces
-from octavo.server.folder import Entry, Folder, Problem, shown
-from octavo.server.folders import ASSETS, SHARED, VARIABLES, addresses, includes, kept, named, read, walk
+from octavo.server.folder import ELSEWHERE, Entry, Folder, Problem, shown, walk
+from octavo.server.folders import ASSETS, SHARED, VARIABLES, addresses, includes, kept, named, read
 from octavo.server.pictures import dimensions
 from octavo.server.store import Json
 from octavo.server.world import World
@@ -98,16 +97,15 @@ def _space(world: World, folder: Folder, space_id: str | None) -> Json | None:
 def _move(world: World, space: Json, before: Json, after: Json, *, known: bool) -> tuple[Json | None, int]:
     """Bring what changed in the folder into the space: the new revision, or None, and how many conflicts it has."""
     if not space["revision"]:
-        held = {name: after[field] for name, field in revisions.FIELDS.items()}
-        revision = revisions.add(world, space["id"], type="edits", parents=[], **held)
+        revision = revisions.add(world, space["id"], after, type="edits", parents=[])
         revisions.move_primary(world, space["id"], revision)
         return revision, 0
     if known and not differences(before, after, _blob):
         return None, 0
     main = revisions.current(world, space["id"])
     outcome = tree.merge(before, main, after, SIDE, world.store)
-    held = {name: getattr(outcome, name) for name in revisions.FIELDS} | {"pages": trees.placed(outcome.pages)}
-    if not differences(main, {**main, **{revisions.FIELDS[name]: value for name, value in held.items()}}, _blob):
+    held = {**outcome.held, "pages": trees.placed(outcome.held["pages"])}
+    if not differences(main, {**main, **held}, _blob):
         return None, 0
     revision = revisions.next_after(world, main, **held)
     revisions.move_primary(world, space["id"], revision)
@@ -281,7 +279,7 @@ class _Loading:
         return self._reference(entry.address, Path())
 
     def _reference(self, address: str, start: Path) -> Json:
-        if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//", address):
+        if ELSEWHERE.match(address):
             return {"kind": "url", "url": address}
         path = self.folder.within(address, start)
         anchor = address.partition("#")[2]
@@ -312,7 +310,7 @@ class _Loading:
         return files
 
     def _want(self, wanted: dict[Path, None], address: str, start: Path) -> None:
-        if not address or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#", address):
+        if not address or address.startswith("#") or ELSEWHERE.match(address):
             return
         path = self.folder.within(address, start)
         if path is not None and path.suffix and path not in self._bodies and self.folder.holds(path):

@@ -208,7 +208,7 @@ class Book:
             yield Paragraph(words, _CAPTION)
 
     def _picture(self, address: str) -> Flowable | None:
-        match links.resolve(address, self._at, self.places):
+        match links.resolve(address, trees.place_of(self._page), self.places):
             case links.ToFile(file=name) if name in self.pictures:
                 return _shown(self.pictures[name]())
         return None
@@ -248,13 +248,9 @@ class Book:
                 break
         return "".join(said)
 
-    @property
-    def _at(self) -> str:
-        return (self._page.get("git") or {}).get("path") or self._page.get("path") or ""
-
     def _linked(self, words: str, address: str) -> str:
         """Words that lead to a page of the PDF, or out of it. Others are words."""
-        match links.resolve(address, self._at, self.places):
+        match links.resolve(address, trees.place_of(self._page), self.places):
             case links.ToPage(page=name) if trees.find(self.pages, name):
                 leads = f"#{name}"
             case links.ToUrl(url=url):

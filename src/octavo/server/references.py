@@ -3,21 +3,15 @@ by id."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-
 from octavo.api.content import GetPage, GetPageByPath
-from octavo.documents import links
+from octavo.documents import links, trees
 from octavo.server.behaviour import revisions
-from octavo.server.evaluating import evaluated
+from octavo.server.evaluating import evaluated, outside_code
 from octavo.server.folders import relinked
 from octavo.server.including import dereferenced
 from octavo.server.store import Json
 from octavo.server.surveying import places_of
 from octavo.server.world import World
-
-_FENCED = re.compile(r"(^[ \t>]{0,20}(```+|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\2[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
-"""Code between fences, and its fence."""
 
 
 def as_asked(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
@@ -33,7 +27,7 @@ def as_asked(world: World, revision: Json, page: Json, op: GetPage | GetPageByPa
 
 def stable(text: str, page: Json, revision: Json) -> str:
     """`text` with what its links to pages and files of the space name by id: `/pages/<id>` and `/files/<id>`."""
-    places, path = places_of(revision), _path(page)
+    places, path = places_of(revision), trees.place_of(page)
 
     def lead(address: str) -> str | None:
         match links.resolve(address, path, places):
@@ -44,14 +38,4 @@ def stable(text: str, page: Json, revision: Json) -> str:
             case _:
                 return None
 
-    return _outside_code(text, lambda part: relinked(part, lead))
-
-
-def _outside_code(text: str, change: Callable[[str], str]) -> str:
-    """`text` with all but its fenced code changed."""
-    parts = _FENCED.split(text)
-    return "".join((change(part), part, "")[place % 3] for place, part in enumerate(parts))
-
-
-def _path(page: Json) -> str:
-    return str((page.get("git") or {}).get("path") or page.get("path") or "")
+    return outside_code(text, lambda part: relinked(part, lead))

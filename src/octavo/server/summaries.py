@@ -9,9 +9,8 @@ from urllib.parse import unquote
 
 from octavo.documents.blocks import Block, Run
 from octavo.documents.parse import parse
-from octavo.server.folder import Entry, Folder
+from octavo.server.folder import ELSEWHERE, Entry, Folder, walk
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
 _STRETCH = 2_000
 """Lines that are parsed at once: of a list of many thousand pages no more would be laid out than of a page."""
@@ -85,7 +84,7 @@ class _Reading:
             return Entry("document", title, address=title) if title else None
         address = linked[0].link or ""
         title = _words(run for run in runs if run.link == address) or _words(runs)
-        if _SCHEME.match(address):
+        if ELSEWHERE.match(address):
             return Entry("link", title or address, address=address)
         path = self._folder.within(address, self._summary)
         if path is None:
@@ -101,7 +100,7 @@ class _Reading:
 
     def settle(self, root: list[Entry]) -> None:
         """Let each file be one page: another entry for it is a link to the page, or to the heading it names."""
-        every = list(_walk(root))
+        every = list(walk(root))
         owners: dict[Path, Entry] = {}
         for entry in [*(each for each in every if not each.address), *(each for each in every if each.address)]:
             if entry.kind == "document" and entry.path is not None:
@@ -120,12 +119,6 @@ def _unite(entries: list[Entry], owners: dict[Path, Entry]) -> None:
             entries[place:place] = entry.children
             entry.kind, entry.children = "link", []
             entry.address = f"/{entry.path}{entry.address}"
-
-
-def _walk(entries: list[Entry]) -> Iterator[Entry]:
-    for entry in entries:
-        yield entry
-        yield from _walk(entry.children)
 
 
 def _words(runs: Iterable[Run]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from octavo.documents.parse import parse
 from octavo.documents.usages import Usage, usages
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.permissions import role, sees_collection
-from octavo.server.including import folder_of, reusable
+from octavo.server.including import reusable
 from octavo.server.store import Json
 from octavo.server.world import World
 
@@ -126,9 +127,8 @@ class Survey:
         origin = f"{self._world.origin}/o/"
         in_app = href.startswith((origin, *(f"https://{host}/" for host in links.APP_HOSTS)))
         there = href.removeprefix(self._world.origin) if in_app else href
-        path = (page.get("git") or {}).get("path") or page.get("path") or ""
         status = "in-app" if in_app else "ok"
-        match links.resolve(there, path, self._places):
+        match links.resolve(there, trees.place_of(page), self._places):
             case links.ToPage(page=name, anchor=anchor):
                 target = self._page(self._space["id"], name, anchor or "", status)
             case links.ToAnchor(anchor=anchor):
@@ -217,7 +217,7 @@ class Survey:
         return self._world.store.find(f"/{collection}/{name}") if NAME.fullmatch(name) else None
 
     def _reusable(self, says: str, page: Json) -> Target:
-        item = reusable(self._revision, says, folder_of(page))
+        item = reusable(self._revision, says, posixpath.dirname(trees.place_of(page)))
         return (
             Target("ok", "reusable-content", item["id"], self._space["id"]) if item else Target("broken", "url", says)
         )

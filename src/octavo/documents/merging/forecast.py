@@ -84,7 +84,7 @@ def forecast(three: Three, texts: Mapping[str, tuple[str, str, str]]) -> list[Fo
 def namesakes(three: Three) -> list[Namesake]:
     """The pages that a merge puts beside others of the same name."""
     base, main, mine = (_held(each, {}) for each in three)
-    return namesakes_in(three[1].pages, tree.merge(base, main, mine, "", _AsTheyAre()).pages)
+    return namesakes_in(three[1].pages, tree.merge(base, main, mine, "", _AsTheyAre()).held["pages"])
 
 
 def namesakes_in(main: tuple[Page, ...], after: tuple[Page, ...] | Pages) -> list[Namesake]:

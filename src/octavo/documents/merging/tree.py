@@ -53,12 +53,10 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the merged revision holds. Slugs and paths of its pages are not settled yet."""
+    """What came of a merge."""
 
-    pages: Pages
-    files: list[Json]
-    reusable_contents: list[Json]
-    variables: Json
+    held: Json
+    """What the merged revision holds, by name. Slugs and paths of its pages are not settled yet."""
     conflicts: tuple[Conflict, ...]
 
 
@@ -68,13 +66,13 @@ def merge(base: Json, main: Json, proposed: Json, name: str, texts: Texts) -> Ou
     sides = [Side.of(each["pages"]) for each in (base, main, proposed)]
     arranged = arrange(*sides, edited=_is_edited)
     merging.conflicts += [Conflict(kind, page) for kind, page in arranged.conflicts]
-    return Outcome(
-        merging.pages(arranged, *(side.nodes for side in sides)),
-        merging.items(*(each["files"] for each in (base, main, proposed))),
-        merging.items(*(each["reusableContents"] for each in (base, main, proposed))),
-        merging.fields("variable", "", *(each["variables"] for each in (base, main, proposed)))[0],
-        tuple(dict.fromkeys(merging.conflicts)),
-    )
+    held = {
+        "pages": merging.pages(arranged, *(side.nodes for side in sides)),
+        "files": merging.items(*(each["files"] for each in (base, main, proposed))),
+        "reusableContents": merging.items(*(each["reusableContents"] for each in (base, main, proposed))),
+        "variables": merging.fields("variable", "", *(each["variables"] for each in (base, main, proposed)))[0],
+    }
+    return Outcome(held, tuple(dict.fromkeys(merging.conflicts)))
 
 
 def _is_edited(before: Json, after: Json) -> bool:

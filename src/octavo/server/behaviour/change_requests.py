@@ -186,9 +186,8 @@ def merge(world: World, document: Json) -> Json:
     space_id = document["space"]
     main = revisions.current(world, space_id)
     outcome = _merged(world, document, main)
-    revision = _add(
-        world, main, outcome, type="merge", parents=[main["id"], document["revision"]], merged_from=document["id"]
-    )
+    parents = [main["id"], document["revision"]]
+    revision = revisions.add(world, space_id, outcome.held, type="merge", parents=parents, merged_from=document["id"])
     revisions.move_primary(world, space_id, revision)
     now = world.timestamp()
     world.store.change(
@@ -216,7 +215,8 @@ def update_from_main(world: World, document: Json) -> Json:
         return {"revision": document["revision"], "result": "update"}
     main = revisions.current(world, document["space"])
     outcome = _merged(world, document, main)
-    revision = _add(world, main, outcome, type="update", parents=[document["revision"], main["id"]])
+    parents = [document["revision"], main["id"]]
+    revision = revisions.add(world, document["space"], outcome.held, type="update", parents=parents)
     world.store.change(
         f"/spaces/{document['space']}/change-requests/{document['id']}",
         revision=revision["id"],
@@ -230,15 +230,3 @@ def _merged(world: World, document: Json, main: Json) -> tree.Outcome:
     base = revisions.get(world, document["space"], base_of(document))
     proposed = revisions.get(world, document["space"], document["revision"])
     return tree.merge(base, main, proposed, f"#{document['number']}", world.store)
-
-
-def _add(world: World, main: Json, outcome: tree.Outcome, **fields: Any) -> Json:
-    return revisions.add(
-        world,
-        main["space"],
-        pages=outcome.pages,
-        files=outcome.files,
-        reusable_contents=outcome.reusable_contents,
-        variables=outcome.variables,
-        **fields,
-    )

@@ -143,10 +143,7 @@ def _list_pages(op: content.ListPages, world: World) -> Json:
 @handle.register
 def _get_page(op: content.GetPage, world: World) -> Json:
     revision = revisions.at(world, op.at)
-    found = trees.find(revision["pages"], op.page_id)
-    if found is None:
-        raise Refused(404, f"There is no page “{op.page_id}” in this content: it may have been deleted.")
-    return _with_body(world, revision, found, op)
+    return _with_body(world, revision, revisions.page_of(revision, op.page_id), op)
 
 
 @handle.register
@@ -173,10 +170,7 @@ def _list_files(op: content.ListFiles, world: World) -> Json:
 
 @handle.register
 def _get_file(op: content.GetFile, world: World) -> Json:
-    found = next((each for each in revisions.at(world, op.at)["files"] if each["id"] == op.file_id), None)
-    if found is None:
-        raise Refused(404, f"There is no file “{op.file_id}” in this content: it may have been deleted.")
-    return present_file(world, found, metadata=op.metadata)
+    return present_file(world, revisions.file_of(revisions.at(world, op.at), op.file_id), metadata=op.metadata)
 
 
 @handle.register

@@ -16,6 +16,7 @@ from octavo.server.background import Errand
 from octavo.server.behaviour import change_requests, revisions
 from octavo.server.behaviour.permissions import need
 from octavo.server.fetching import Fetcher
+from octavo.server.folder import ELSEWHERE
 from octavo.server.folders import relinked
 from octavo.server.gathering import Gathered, NotGathered, gather
 from octavo.server.rest import handle
@@ -106,7 +107,7 @@ def _settled(world: World, page: Json, keys: dict[str, str]) -> Json:
 def _leads(keys: dict[str, str], start: str, address: str) -> str | None:
     """The address by id of a page or file that came along. None for everything else."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
-    if not path or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//", path):
+    if not path or ELSEWHERE.match(path):
         return None
     folder = "" if path.startswith("/") else posixpath.dirname(start)
     there = posixpath.normpath(posixpath.join(folder, unquote(path).lstrip("/")))

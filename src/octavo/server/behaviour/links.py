@@ -18,7 +18,7 @@ from octavo.server.behaviour.users import present_user
 from octavo.server.rest import handle, page
 from octavo.server.store import Json
 from octavo.server.surveying import Found, Spot, Survey, Target
-from octavo.server.world import Refused, World
+from octavo.server.world import World
 
 
 @handle.register
@@ -28,10 +28,9 @@ def _list_of_space(op: links.ListOfSpace, world: World) -> Json:
 
 @handle.register
 def _list_of_page(op: links.ListOfPage, world: World) -> Json:
-    survey = Survey(world, revisions.at(world, op.at))
-    if op.page_id not in survey.pages:
-        raise _no_page(op.page_id)
-    return _listed(op, Showing(world, op.at), _wanted(op, survey.found(op.page_id)))
+    revision = revisions.at(world, op.at)
+    page = revisions.page_of(revision, op.page_id)
+    return _listed(op, Showing(world, op.at), _wanted(op, Survey(world, revision).found(page["id"])))
 
 
 @handle.register
@@ -68,28 +67,22 @@ def _listed(
 
 @handle.register
 def _list_to_page(op: links.ListToPage, world: World) -> Json:
-    survey = Survey(world, revisions.at(world, op.at))
-    if op.page_id not in survey.pages:
-        raise _no_page(op.page_id)
-    return _leading(op, world, survey.leading_to("page", op.page_id))
+    revision = revisions.at(world, op.at)
+    page = revisions.page_of(revision, op.page_id)
+    return _leading(op, world, Survey(world, revision).leading_to("page", page["id"]))
 
 
 @handle.register
 def _list_to_file(op: links.ListToFile, world: World) -> Json:
     revision = revisions.at(world, op.at)
-    if not any(file["id"] == op.file_id for file in revision["files"]):
-        raise Refused(404, f"There is no file “{op.file_id}” in this content: it may have been deleted.")
-    return _leading(op, world, Survey(world, revision).leading_to("file", op.file_id))
+    file = revisions.file_of(revision, op.file_id)
+    return _leading(op, world, Survey(world, revision).leading_to("file", file["id"]))
 
 
 def _leading(op: links.ListToPage | links.ListToFile, world: World, spots: list[Spot]) -> Json:
     found = sorted((spot.page, spot.block) for spot in spots)
     showing = Showing(world, op.at)
     return page(op, ((key, Spot(*key)) for key in found), showing.spot)
-
-
-def _no_page(name: str) -> Refused:
-    return Refused(404, f"There is no page “{name}” in this content: it may have been deleted.")
 
 
 class Showing:

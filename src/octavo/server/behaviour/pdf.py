@@ -31,9 +31,7 @@ def _get(op: pdf.Get, world: World) -> Json:
     revision = revisions.at(world, op.at)
     if op.only and op.page is None:
         raise Refused(400, "only goes with a page: say which one in page.")
-    page = trees.find(revision["pages"], op.page) if op.page else None
-    if op.page and page is None:
-        raise Refused(404, f"There is no page “{op.page}” in this content: it may have been deleted.")
+    page = revisions.page_of(revision, op.page) if op.page else None
     space = world.store.get(f"/spaces/{op.at.space_id}")
     wanted = {"space": space["id"], "revision": revision["id"], "page": op.page, "only": bool(op.only)}
     wanted["until"] = (world.now() + LASTS).timestamp()

@@ -71,8 +71,9 @@ def sees_collection(world: World, collection: Json) -> bool:
     """Whether the caller has a role in a collection, or in something that lies in it."""
     if role(world, collection):
         return True
-    inside = (space for space in world.store.all("/spaces") if space.get("parent") and not space.get("deletedAt"))
-    return any(role(world, space) for space in inside if _lies_in(world, space, collection["id"]))
+    path, spaces = f"/collections/{collection['id']}", world.store.all("/spaces")
+    inside = (each for each in spaces if not each.get("deletedAt") and path in dict(around(world, each)))
+    return any(role(world, space) for space in inside)
 
 
 def sees(world: World, holder: Json) -> bool:
@@ -184,11 +185,3 @@ def _granted(world: World, path: str, organization: str, user: str) -> Iterator[
 
 def _lowest(role: str, level: str | None) -> str | None:
     return None if level is None else min(role, level, key=RANKS.index)
-
-
-def _lies_in(world: World, holder: Json, collection_id: str) -> bool:
-    while parent := holder.get("parent"):
-        if parent == collection_id:
-            return True
-        holder = world.store.get(f"/collections/{parent}")
-    return False

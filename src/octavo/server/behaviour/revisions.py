@@ -5,14 +5,13 @@ A revision is a document of ids, titles and hashes; texts and files are blobs, w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import trees
-from octavo.documents.trees import Pages
 from octavo.server.behaviour import search
 from octavo.server.store import Json
-from octavo.server.world import World
+from octavo.server.world import Refused, World
 
 UNTITLED = "Untitled page"
 """What a page is called that was given no title."""
@@ -26,6 +25,22 @@ def get(world: World, space_id: str, revision_id: str) -> Json:
 def current(world: World, space_id: str) -> Json:
     """The revision the primary content of a space stands at."""
     return get(world, space_id, world.store.get(f"/spaces/{space_id}")["revision"])
+
+
+def page_of(revision: Json, page_id: str) -> Json:
+    """One page of a revision. Raises Refused."""
+    page = trees.find(revision["pages"], page_id)
+    if page is None:
+        raise Refused(404, f"There is no page “{page_id}” in this content: it may have been deleted.")
+    return page
+
+
+def file_of(revision: Json, file_id: str) -> Json:
+    """One file of a revision. Raises Refused."""
+    file: Json | None = next((each for each in revision["files"] if each["id"] == file_id), None)
+    if file is None:
+        raise Refused(404, f"There is no file “{file_id}” in this content: it may have been deleted.")
+    return file
 
 
 def at(world: World, place: ContentRef) -> Json:
@@ -43,25 +58,17 @@ def at(world: World, place: ContentRef) -> Json:
 def first(world: World, space: Json, markdown: str = "") -> Json:
     """Make the revision a space begins with: one page, which says `markdown`."""
     page = new_page(world, trees.leading_heading(markdown) or UNTITLED, markdown)
-    return add(world, space["id"], type="edits", parents=[], pages=[page], files=[])
+    held = {"pages": [page], "files": [], "reusableContents": [], "variables": {}}
+    return add(world, space["id"], held, type="edits", parents=[])
 
 
 def add(
-    world: World,
-    space_id: str,
-    *,
-    type: str,
-    parents: Sequence[str],
-    pages: Pages,
-    files: Iterable[Json],
-    reusable_contents: Iterable[Json] = (),
-    variables: Json | None = None,
-    author: str | None = None,
-    merged_from: str | None = None,
+    world: World, space_id: str, held: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Make a revision of `type` edits, merge, rollback or update. Slugs and paths of its pages are settled here.
+    """Make a revision of `type` edits, merge, rollback or update that holds what `held` has under the names in HELD.
 
-    `merged_from` is the id of the change request a merge brings in. Nothing stands at the revision yet.
+    Slugs and paths of its pages are settled here. `merged_from` is the id of the change request a merge brings in.
+    Nothing stands at the revision yet.
     """
     revision: Json = {
         "id": world.new_id(),
@@ -69,26 +76,22 @@ def add(
         "type": type,
         "parents": list(parents),
         "createdAt": world.timestamp(),
-        "author": author or world.caller,
-        "pages": trees.placed(pages),
-        "files": list(files),
-        "reusableContents": list(reusable_contents),
-        "variables": variables or {},
+        "author": world.caller,
+        **{name: held[name] for name in HELD},
+        "pages": trees.placed(held["pages"]),
     }
     if merged_from is not None:
         revision["mergedFrom"] = merged_from
     return world.store.put(f"/spaces/{space_id}/revisions/{revision['id']}", revision)
 
 
-def next_after(world: World, revision: Json, *, type: str = "edits", **changes: object) -> Json:
-    """Make a revision that follows `revision` and differs from it in `changes`, such as `pages=`."""
-    kept = {name: revision[field] for name, field in FIELDS.items()}
-    fields: Json = {**kept, "parents": [revision["id"]], **changes}
-    return add(world, revision["space"], type=type, **fields)
+def next_after(world: World, revision: Json, **changes: object) -> Json:
+    """Make a revision of edits that follows `revision` and differs from it in `changes`, such as `pages=`."""
+    return add(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 
-FIELDS = {"pages": "pages", "files": "files", "reusable_contents": "reusableContents", "variables": "variables"}
-"""What a revision holds, by what it is called when one is made."""
+HELD = ("pages", "files", "reusableContents", "variables")
+"""What a revision holds."""
 
 
 def move_primary(world: World, space_id: str, revision: Json) -> Json:

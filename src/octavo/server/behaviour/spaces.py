@@ -130,16 +130,7 @@ def _duplicate(op: spaces.Duplicate, world: World) -> Json:
         grant = {"id": world.caller, "role": "admin"}
         world.store.put(f"/spaces/{space['id']}/permissions/users/{world.caller}", grant)
     held = revisions.current(world, original["id"])
-    revision = revisions.add(
-        world,
-        space["id"],
-        type="edits",
-        parents=[],
-        pages=held["pages"],
-        files=held["files"],
-        reusable_contents=held["reusableContents"],
-        variables=held["variables"],
-    )
+    revision = revisions.add(world, space["id"], held, type="edits", parents=[])
     return present_space(world, revisions.move_primary(world, space["id"], revision))
 
 

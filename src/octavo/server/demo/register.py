@@ -63,18 +63,17 @@ class Station:
 
 def stations() -> list[Station]:
     """All stations, region by region."""
-    return [Station(name, region["slug"]) for region in _words()["region"] for name in region["stations"]]
+    return [station for region in _words()["region"] for station in _of(region)]
+
+
+def _of(region: Any) -> list[Station]:
+    return [Station(name, region["slug"]) for name in region["stations"]]
 
 
 def files() -> dict[str, str]:
     """Path and text of every page written by rule, the table of contents that names them among them."""
     written = {f"regions/{region['slug']}/README.md": _region_page(region) for region in _words()["region"]}
-    written |= {
-        f"regions/{region['slug']}/{station.slug}.md": _sheet(station, region)
-        for region in _words()["region"]
-        for station in stations()
-        if station.region == region["slug"]
-    }
+    written |= {station.path: _sheet(station, region) for region in _words()["region"] for station in _of(region)}
     contents = (FOLDER / "stations" / "SUMMARY.md").read_text(encoding="utf-8")
     return written | {"SUMMARY.md": contents + "".join(_entries()), "log.md": _log()}
 
@@ -87,17 +86,11 @@ def _words() -> Any:
 def _entries() -> Iterator[str]:
     for region in _words()["region"]:
         yield f"* [{region['name']}](regions/{region['slug']}/README.md)\n"
-        for station in stations():
-            if station.region == region["slug"]:
-                yield f"  * [{station.name}]({station.path})\n"
+        yield from (f"  * [{station.name}]({station.path})\n" for station in _of(region))
 
 
 def _region_page(region: Any) -> str:
-    rows = [
-        f"| [{station.name}]({station.slug}.md) | `{station.slug}` |"
-        for station in stations()
-        if station.region == region["slug"]
-    ]
+    rows = [f"| [{station.name}]({station.slug}.md) | `{station.slug}` |" for station in _of(region)]
     return "\n".join(
         [
             "---",

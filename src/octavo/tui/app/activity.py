@@ -12,12 +12,12 @@ from textual.content import Content
 from textual.widgets import Static
 
 from octavo.api import comments
+from octavo.api.activity import Activity
 from octavo.data.entry import Entry, waits_for
 from octavo.data.state import NotSaved
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words
-from octavo.tui.shell.session import LoggedRequest
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.key_bar import KeyBar
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-Line = tuple[str, Entry | KeptFile | LoggedRequest]
+Line = tuple[str, Entry | KeptFile | Activity]
 STATES = {
     "gathered": "held for review",
     "held": "held for undo",
@@ -38,7 +38,7 @@ STATES = {
     "unknown": "looking for it",
     "failed": "failed",
 }
-_HEADINGS: dict[type, str] = {KeptFile: "TEXTS FROM YOUR EDITOR", LoggedRequest: "REQUESTS"}
+_HEADINGS: dict[type, str] = {KeptFile: "TEXTS FROM YOUR EDITOR", Activity: "REQUESTS"}
 _OF_WRITES = ("NEED YOU", "COULD NOT BE DONE: NOTHING IS LEFT TO DECIDE", "UNDER WAY: NOTHING TO DO")
 """What writes stand under, those a person must decide first."""
 _MOST_NAMED = 5
@@ -171,7 +171,7 @@ class ActivityScreen(Dialog[None]):
                 f"{what.method} {what.attempts}x" if what.attempts > 1 else what.method,
                 what.route,
                 Content.styled(status, style),
-                f"{what.milliseconds:.0f}ms",
+                f"{what.ms:.0f}ms",
             )
         )
 
@@ -227,8 +227,8 @@ class ActivityScreen(Dialog[None]):
                 )
             case KeptFile():
                 said = what.sentence
-            case LoggedRequest():
-                said = what.error or ""
+            case Activity():
+                said = what.error
         if self.rows.ticks.keys:
             said = f"{len(self.rows.ticks.keys)} ticked: r sends them again, X discards them and keeps their words as drafts."
         self.query_one("#why", Static).update(Content(said))
@@ -277,7 +277,7 @@ class ActivityScreen(Dialog[None]):
         app.background(done())
 
 
-def _heading(what: Entry | KeptFile | LoggedRequest) -> str:
+def _heading(what: Entry | KeptFile | Activity) -> str:
     if not isinstance(what, Entry):
         return _HEADINGS[type(what)]
     decide, told, under_way = _OF_WRITES

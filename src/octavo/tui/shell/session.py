@@ -4,39 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Literal, Protocol
 
+from octavo.api.activity import Activity
 from octavo.data.drafts import Drafts
 from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
 from octavo.data.pictures import Pictures
 from octavo.data.state import State
-
-
-@dataclass(frozen=True)
-class LoggedRequest:
-    """One request, as the activity screen shows it. Never holds a key, a header or a value."""
-
-    moment: datetime
-    method: str
-    route: str
-    status: int | None
-    milliseconds: float
-    error: str | None
-    attempts: int = 1
-    request_id: str = ""
-    given_up: bool = False
-    """Nobody waited for the answer any more."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What the server says of its rate limit."""
-
-    remaining: int
-    limit: int | None
 
 
 @dataclass(frozen=True)
@@ -50,9 +26,8 @@ class Session:
     kind: Literal["demo", "folder", "server"]
     label: str
     """What the frame calls it: the person and host, or DEMO."""
-    activity: Callable[[], Iterator[LoggedRequest]]
+    activity: Callable[[], Iterator[Activity]]
     """The last requests, the newest first: mostly only that is looked at, with each answer and each line of the frame."""
-    limits: Callable[[], Limits | None]
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """The bytes at an address that an answer named, as they come, and how many they may be. Raises ApiError."""
     close: Callable[[], Awaitable[None]]

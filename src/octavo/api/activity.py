@@ -1,6 +1,4 @@
-"""What the client remembers of its requests."""
-
-from __future__ import annotations
+"""What is remembered of the requests that were sent."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,13 +24,3 @@ class Activity:
     """Bytes of the body of the last answer, decompressed."""
     given_up: bool = False
     """Nobody waited for the answer any more: it says nothing of the server."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The rate limit as the server last described it."""
-
-    limit: int | None
-    remaining: int | None
-    reset: datetime | None
-    """By our clock."""
