@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -29,7 +29,7 @@ from octavo.api.errors import (
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data import entry as steps
 from octavo.data.delivering import verdict
-from octavo.data.entry import LIFETIME, LOOKS, PATIENCE, STATES, Entry, State, WrongState, next_up, replaces, waits_for
+from octavo.data.entry import LIFETIME, LOOKS, PATIENCE, Entry, State, WrongState, next_up, replaces, waits_for
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")
@@ -72,7 +72,7 @@ STEPS: dict[str, tuple[Callable[[Entry], Entry], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("state", get_args(State))
 def test_each_step_leads_from_its_states_only(name: str, state: State) -> None:
     step, leads = STEPS[name]
     if state in leads:

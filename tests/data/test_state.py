@@ -121,7 +121,7 @@ def test_a_role_has_one_holder_for_each_profile(folder: Path) -> None:
     role()
     late = other.take("outbox")
     assert late
-    late.release()
+    late()
     elsewhere()
     for each in (one, other, stranger):
         each.close()
@@ -140,7 +140,7 @@ def test_a_role_that_cannot_be_had_is_a_sentence_and_may_be_asked_for_again(fold
     lock.rmdir()
     again = state.take("outbox")
     assert again
-    again.release()
+    again()
     state.close()
 
 

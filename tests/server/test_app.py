@@ -70,17 +70,20 @@ async def test_an_identifier_that_cannot_exist_is_404(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"{", "The body is not JSON."),
-        (b"\xff", "The body is not JSON."),
-        (b'{"title": NaN}', "The body is not JSON."),
-        (b'{"title": ' + b"9" * 5000 + b"}", "The body is not JSON."),
-        (b"[" * 100_000, "The body is not JSON."),
+        (b"{", "The body is not JSON that can be read: "),
+        (b"\xff", "The body is not JSON that can be read: "),
+        (b'{"title": NaN}', "The body is not JSON that can be read: "),
+        (b'{"title": ' + b"9" * 5000 + b"}", "The body is not JSON that can be read: "),
+        (b"[" * 100_000, "The body is not JSON that can be read: "),
         (b"[]", "The body must be a JSON object."),
         (b'"x"', "The body must be a JSON object."),
-        (b'{"title":' + b"[" * 300 + b"]" * 300 + b"}", "The body is nested deeper than 200 levels"),
-        (b'{"title": "\\ud800"}', "The body holds half a character"),
-        (b'{"mergeRules": {"\\uDFFF": 1}}', "The body holds half a character"),
-        (b'{"title": "\xed\xa0\x80"}', "The body is not JSON."),
+        (
+            b'{"title":' + b"[" * 300 + b"]" * 300 + b"}",
+            "The body is not JSON that can be read: recursion limit exceeded",
+        ),
+        (b'{"title": "\\ud800"}', "The body is not JSON that can be read: "),
+        (b'{"mergeRules": {"\\uDFFF": 1}}', "The body is not JSON that can be read: "),
+        (b'{"title": "\xed\xa0\x80"}', "The body is not JSON that can be read: "),
     ],
 )
 async def test_a_body_that_is_not_as_it_should_be_is_refused(ask: Ask, content: bytes, sentence: str) -> None:

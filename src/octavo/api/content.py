@@ -135,14 +135,13 @@ class ReusableContent(Model):
     git: Git | None = None
 
 
-class Revision(Model):
+class Revision(PageTree):
     """What a space or change request held at one moment (4.9). It never changes."""
 
     object: Literal["revision"] = "revision"
     id: Id
     type: Annotated[SafeLine, Known("edits", "merge", "rollback", "update", "computed")] = ""
     parents: tuple[Id, ...] = ()
-    pages: tuple[Page, ...]
     files: tuple[File, ...] = ()
     reusable_contents: tuple[ReusableContent, ...] = ()
     variables: SafeJson | None = None

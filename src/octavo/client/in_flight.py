@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
 from contextvars import Context
+from functools import partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 class _Flight:
-    def __init__(self, task: asyncio.Task[Any]) -> None:
-        self.task = task
+    def __init__(self, key: Hashable, task: asyncio.Task[Any]) -> None:
+        self.key, self.task = key, task
         self.aboard = 0
 
 
@@ -29,9 +30,9 @@ class RequestsInFlight:
         if flight is None:
             # It belongs to nobody who asks: their context, and the dialog in it, would be kept until its deadline.
             task = asyncio.get_running_loop().create_task(start(), context=Context())
-            flight = self._open[key] = _Flight(task)
+            flight = self._open[key] = _Flight(key, task)
             self._all.add(flight.task)
-            flight.task.add_done_callback(self._landed)
+            flight.task.add_done_callback(partial(self._landed, flight))
         flight.aboard += 1
         try:
             result: T = await asyncio.shield(flight.task)
@@ -55,15 +56,12 @@ class RequestsInFlight:
                 task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
 
-    def _landed(self, task: asyncio.Task[Any]) -> None:
+    def _landed(self, flight: _Flight, task: asyncio.Task[Any]) -> None:
         self._all.discard(task)
-        for flight in list(self._open.values()):
-            if flight.task is task:
-                self._forget(flight)
+        self._forget(flight)
         if not task.cancelled():
             task.exception()  # nobody may be left to hear of it
 
     def _forget(self, flight: _Flight) -> None:
-        for key, each in list(self._open.items()):
-            if each is flight:
-                del self._open[key]
+        if self._open.get(flight.key) is flight:
+            del self._open[flight.key]

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from octavo.data.comment_write import CommentWrite, WriteFacts
 
 State = Literal["gathered", "held", "queued", "sending", "unknown", "failed", "done"]
-STATES: tuple[State, ...] = ("gathered", "held", "queued", "sending", "unknown", "failed", "done")
 LONGEST_ROUND = timedelta(minutes=5)
 """The longest pause before what was looked for in vain is looked for, or sent, again."""
 PATIENCE = 5

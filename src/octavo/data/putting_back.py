@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from octavo.api import content
-from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, Page, PageTree, RevertPage, UpdatePage
+from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, Page, RevertPage, UpdatePage
 from octavo.api.errors import ApiError, Invalid
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.live import Live
@@ -52,7 +52,7 @@ async def _spelled_out(live: Live, at: ChangeRequestRef, head: str, change: Cont
         return change
     earlier = RevisionRef(space_id=at.space_id, revision_id=change.revision)
     then, now = [
-        PageTree(pages=(await live.known(content.Get(at=RevisionRef(space_id=at.space_id, revision_id=each)))).pages)
+        await live.known(content.Get(at=RevisionRef(space_id=at.space_id, revision_id=each)))
         for each in (change.revision, head)
     ]
     was, stands = then.find(change.page), now.find(change.page)

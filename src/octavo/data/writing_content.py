@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from octavo.api import change_requests, content
-from octavo.api.content import ContentEdit, DeletePage, InsertFiles, InsertPage, Page, PageTree, Revision, UpdatePage
+from octavo.api.content import ContentEdit, DeletePage, InsertFiles, InsertPage, Page, Revision, UpdatePage
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.safety import line
@@ -173,7 +173,7 @@ async def _says(send: Send, op: content.Edit, change: UpdatePage, page: Page, af
     ):
         return False
     if "into" in change.model_fields_set:
-        above = PageTree(pages=after.pages).above(page.id)
+        above = after.above(page.id)
         if (above and above.id) != change.into:
             return False
     if change.document is None or change.document.markdown is None:
@@ -216,7 +216,7 @@ async def _all_there(send: Send, op: content.Edit, base: str | None) -> bool:
 
 
 def _pages(revision: Revision | None) -> dict[str, Page]:
-    return {page.id: page for page in PageTree(pages=revision.pages).walk()} if revision is not None else {}
+    return {page.id: page for page in revision.walk()} if revision is not None else {}
 
 
 def _revision(answer: Any) -> str | None:

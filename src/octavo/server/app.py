@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
@@ -38,8 +39,6 @@ from octavo.server.world import Refused, World
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
 """The most bytes of a body: of an edit of content, which may bring files, and of everything else."""
-DEPTH_CAP = 200
-"""How deep the values of a body may be nested."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")
@@ -211,38 +210,12 @@ async def _bytes(request: Request, cap: int) -> bytes:
 
 def _parsed(body: bytes) -> Json:
     try:
-        value = json.loads(body.decode(), parse_constant=_no_constant)
-        too_deep = _is_deeper(value, DEPTH_CAP)
-    except (ValueError, RecursionError):
-        raise Refused(400, "The body is not JSON.") from None
+        value = from_json(body, allow_inf_nan=False)
+    except ValueError as wrong:
+        raise Refused(400, f"The body is not JSON that can be read: {wrong}.") from None
     if not isinstance(value, dict):
         raise Refused(400, "The body must be a JSON object.")
-    if too_deep:
-        raise Refused(400, f"The body is nested deeper than {DEPTH_CAP} levels, which is the most that is accepted.")
-    if b"\\u" in body and not _is_text(value):
-        # Whoever reads JSON strictly could not read anything that has it in it.
-        raise Refused(400, "The body holds half a character (a lone surrogate), which is no text.")
     return value
-
-
-def _is_text(value: Json) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _is_deeper(value: Any, depth: int) -> bool:
-    level = [value]
-    while level and depth:
-        inside = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
-        level, depth = [value for values in inside for value in values], depth - 1
-    return any(isinstance(each, dict | list) for each in level)
 
 
 def _decoded(request: Request, body: Json | None) -> Operation[Any]:

@@ -14,6 +14,8 @@ from functools import singledispatch
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
+from pydantic_core import from_json
+
 from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
 from octavo.api.wire import VERSION, arguments, location
 from octavo.api.wrong_values import about_null
@@ -170,14 +172,10 @@ def _cursor(place: Any) -> str:
 
 def _opened(cursor: str) -> Any:
     try:
-        place = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), parse_constant=_no_place)
-    except (ValueError, RecursionError):
+        place = from_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), allow_inf_nan=False)
+    except ValueError:
         raise _unknown_page() from None
     return tuple(place) if isinstance(place, list) else place
-
-
-def _no_place(name: str) -> None:
-    raise ValueError(f"{name} orders nothing")
 
 
 def _unknown_page() -> Refused:

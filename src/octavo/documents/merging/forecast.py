@@ -52,7 +52,7 @@ def unsettled(three: Three, touched: Collection[str] | None) -> list[str]:
     Where documents have ids, most is settled by them. Where a server does not say them, pages the change request did
     not change are settled: those not in `touched`. None if it is not known which it changed.
     """
-    base, main, mine = ({page.id: page for page in _walk(each)} for each in three)
+    base, main, mine = ({page.id: page for page in each.walk()} for each in three)
     found = []
     for page_id in dict.fromkeys([*mine, *main]):
         sides = [side[page_id] for side in (base, main, mine) if page_id in side]
@@ -128,14 +128,9 @@ class _AsTheyAre:
 
 
 def _names(revision: Revision) -> Iterator[tuple[str, str]]:
-    yield from ((page.id, page.title or "Untitled") for page in _walk(revision))
+    yield from ((page.id, page.title or "Untitled") for page in revision.walk())
     yield from ((file.id, file.name) for file in revision.files)
     yield from ((item.id, item.title) for item in revision.reusable_contents)
-
-
-def _walk(revision: Revision) -> Iterator[Page]:
-    for page in revision.pages:
-        yield from page.walk()
 
 
 def _held(revision: Revision, texts: Mapping[str, str]) -> Json:

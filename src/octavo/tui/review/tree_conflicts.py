@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,14 +47,13 @@ def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], di
     unsettled = forecast.unsettled(three, None)
     # Their texts are not asked for: what is in conflict there is marked in them.
     foreseen = forecast.forecast(three, dict.fromkeys(unsettled, ("", "", "")))
-    trees = [PageTree(pages=each.pages) for each in three]
     fields: dict[str, dict[str, Any]] = {}
     found = []
     for each in foreseen:
-        if each.kind == "field" and (given := _fields(each.id, trees)):
+        if each.kind == "field" and (given := _fields(each.id, three)):
             fields[each.id] = given
-        if each.kind != "text" or not any(side.find(each.id) for side in trees):
-            found.append(_shape(each.kind, each.id, each.name, trees, now, fields.get(each.id, {})))
+        if each.kind != "text" or not any(side.find(each.id) for side in three):
+            found.append(_shape(each.kind, each.id, each.name, three, now, fields.get(each.id, {})))
     shown = [shape for shape in found if shape is not None]
     return [*shown, *(_beside(each) for each in forecast.namesakes_in(three[1].pages, now.pages))], fields
 
@@ -67,7 +66,7 @@ def _beside(page: forecast.Namesake) -> TreeConflict:
     return TreeConflict("name", page.id, second, f"{said} otherwise, rename it in the tree of this change request.")
 
 
-def _fields(page_id: str, trees: list[PageTree]) -> dict[str, Any]:
+def _fields(page_id: str, trees: Sequence[PageTree]) -> dict[str, Any]:
     pages = [tree.find(page_id) for tree in trees]
     if pages[1] is None or pages[2] is None:
         return {}
@@ -76,7 +75,7 @@ def _fields(page_id: str, trees: list[PageTree]) -> dict[str, Any]:
 
 
 def _shape(
-    kind: str, name: str, title: str, trees: list[PageTree], now: PageTree, fields: Mapping[str, Any]
+    kind: str, name: str, title: str, trees: Sequence[PageTree], now: PageTree, fields: Mapping[str, Any]
 ) -> TreeConflict | None:
     base, main, mine = trees
     page, here = next((tree.find(name) for tree in (mine, main, base) if tree.find(name)), None), now.find(name)
