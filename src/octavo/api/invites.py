@@ -1,21 +1,13 @@
 """Invitations into an organization: by e-mail, and by links that let in whoever has them (9.10)."""
 
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Email, Id, SafeLine
-
-
-def _identifier(value: Any) -> Any:
-    return value.get("id") if isinstance(value, dict) else value
-
-
-Named = Annotated[Id | None, BeforeValidator(_identifier)]
-"""The id of a resource that may come whole."""
+from octavo.api.text import Email, Id, Named, SafeLine
 
 
 class Invited(Model):

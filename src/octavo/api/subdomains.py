@@ -1,22 +1,18 @@
 """Subdomains: the names below the platform's own domain that organizations are found at."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from octavo.api.operation import Model, Operation
-from octavo.api.text import Id, Known, Label, SafeLine
-
-
-def _identifier(value: Any) -> Any:
-    return value.get("id") if isinstance(value, dict) else value
+from octavo.api.text import Known, Label, Named, SafeLine
 
 
 class Target(Model):
     """What is found at a subdomain: an organization, by its id, even where the server shows all of it."""
 
     type: Annotated[SafeLine, Known("organization")] = ""
-    organization: Annotated[Id | None, BeforeValidator(_identifier)] = None
+    organization: Named = None
 
 
 class Subdomain(Model):

@@ -89,6 +89,9 @@ Id = Annotated[
 ]
 """An identifier. It is percent-encoded where it stands in a path (C11)."""
 
+Named = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if isinstance(value, dict) else value)]
+"""The id of a resource that may come whole."""
+
 Email = Annotated[str, formed(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an e-mail address: ada@example.com", most=320)]
 """An e-mail address, as written."""
 

@@ -50,9 +50,9 @@ class Keyring:
         self._trusted = trusted
         self._seconds = seconds
 
-    def patient(self, seconds: float = PATIENT_SECONDS) -> Keyring:
+    def patient(self) -> Keyring:
         """The same keyring, with time for a person to answer its prompt."""
-        return Keyring(trusted=self._trusted, seconds=seconds)
+        return Keyring(trusted=self._trusted, seconds=PATIENT_SECONDS)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
         """The key, or None when there is none."""

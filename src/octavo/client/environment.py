@@ -19,13 +19,13 @@ def blame(*, proxies: bool, certificates: bool, environ: Mapping[str, str] = os.
     return (_proxy_problem(environ) if proxies else "") or (_certificate_problem(environ) if certificates else "")
 
 
-def proxy_for(scheme: str, host: str, environ: Mapping[str, str] = os.environ) -> str:
+def proxy_for(scheme: str, host: str) -> str:
     """The variable that names the proxy on the way to `host`, or nothing when there is none."""
     from urllib.request import proxy_bypass  # slow to load, and loaded by then
 
     for upper in (f"{scheme.upper()}_PROXY", "ALL_PROXY"):
         for name in (upper.lower(), upper):
-            if environ.get(name):
+            if os.environ.get(name):
                 return "" if proxy_bypass(host) else name
     return ""
 

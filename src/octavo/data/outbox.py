@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -57,7 +57,6 @@ class Outbox:
         undo_seconds: float = 5.0,
         timeout: float = 30.0,
         settle: float = 30.0,
-        now: Callable[[], datetime] | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         """`timeout` is how long a request may take, `settle` how much later the server may still act on it: so long what
@@ -68,7 +67,7 @@ class Outbox:
         """What the screen shows of what a write changes. Live sets it."""
         self.state = state
         self._drafts = drafts
-        self._now = now or state.now
+        self._now = state.now
         self._pending = Pending(state, self._now)
         self._driver = Driver(send, self._pending, me=me, timeout=timeout, settle=settle, jitter=jitter)
         self._task: asyncio.Task[None] | None = None

@@ -58,8 +58,7 @@ def at(world: World, place: ContentRef) -> Json:
 def first(world: World, space: Json, markdown: str = "") -> Json:
     """Make the revision a space begins with: one page, which says `markdown`."""
     page = new_page(world, trees.leading_heading(markdown) or UNTITLED, markdown)
-    held = {"pages": [page], "files": [], "reusableContents": [], "variables": {}}
-    return add(world, space["id"], held, type="edits", parents=[])
+    return add(world, space["id"], {"pages": [page]}, type="edits", parents=[])
 
 
 def add(
@@ -77,7 +76,7 @@ def add(
         "parents": list(parents),
         "createdAt": world.timestamp(),
         "author": world.caller,
-        **{name: held[name] for name in HELD},
+        **{name: held.get(name, empty()) for name, empty in HELD.items()},
         "pages": trees.placed(held["pages"]),
     }
     if merged_from is not None:
@@ -90,8 +89,8 @@ def next_after(world: World, revision: Json, **changes: object) -> Json:
     return add(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 
-HELD = ("pages", "files", "reusableContents", "variables")
-"""What a revision holds."""
+HELD: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
+"""What a revision holds, each of a kind that may be empty."""
 
 
 def move_primary(world: World, space_id: str, revision: Json) -> Json:

@@ -51,11 +51,6 @@ def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
             world.store.index(space_id, page_id, [(anchor, _apart(head), _apart(body)) for anchor, head, body in found])
 
 
-def forget(world: World, space_id: str) -> None:
-    """Let search find nothing of a space any more."""
-    world.store.unindex(space_id)
-
-
 @handle.register
 def _in_space(op: search.InSpace, world: World) -> Json:
     space = world.store.get(f"/spaces/{op.at.space_id}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from octavo.api import spaces
-from octavo.server.behaviour import arranging, revisions, search, site_tree
+from octavo.server.behaviour import arranging, revisions, site_tree
 from octavo.server.behaviour.merge_rules import refuse_malformed
 from octavo.server.behaviour.permissions import need, role, space_permissions
 from octavo.server.rest import given, handle, page, path_of, shows
@@ -54,7 +54,7 @@ def purge(world: World) -> None:
     for space in world.store.all("/spaces"):
         if arranging.is_gone(world, space):
             with world.store.transaction():
-                search.forget(world, space["id"])
+                world.store.unindex(space["id"])
                 site_tree.forget(world, space)
                 world.store.delete(f"/spaces/{space['id']}")
 

@@ -100,7 +100,7 @@ def _write(world: World, names: Names, place: str, kind: str, chance: Random) ->
         months.append(page["id"])
     pages = [first, *years.values()]
     names.name = f"{space['id']}-revision"
-    revision = revisions.add(writer, space["id"], type="edits", parents=[], pages=pages, files=[])
+    revision = revisions.add(writer, space["id"], {"pages": pages}, type="edits", parents=[])
     revisions.move_primary(writer, space["id"], revision)
     return _Book(space["id"], place, tuple(months))
 

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Protocol, runtime_checkable
 
@@ -94,11 +95,8 @@ def edit_text(
 ) -> Edited | NotEdited:
     """Let the person change `text` in their editor while `app` stands still. `folder` becomes private (0700). `line` is
     the one it opens at, where it takes one."""
-
-    def run(command: Sequence[str]) -> Edited | NotEdited:
-        return run_editor(text, folder, os.environ, command=command, name=name, keep=keep, about=about, line=line)
-
-    return _standing_still(app, run)
+    run = partial(run_editor, text, folder, os.environ, name=name, keep=keep, about=about, line=line)
+    return _standing_still(app, lambda command: run(command=command))
 
 
 def edit_again(app: SuspendableApp, path: Path, keep: Callable[[str], str]) -> Edited | NotEdited:
