@@ -30,7 +30,7 @@ PROBE = 0.002
 class PageApp(App[None]):
     """Shows one page."""
 
-    CSS = "PageView, DiffView { height: 1fr; }"
+    CSS = "PageView, DiffView, ThreeWay { height: 1fr; }"
 
     def __init__(self, path: Path, view: Any = None) -> None:
         super().__init__()

@@ -6,6 +6,7 @@ Steps are counted, no time is measured: what a unit weighs, how many lines it is
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.conflict_page import prepare
+from octavo.tui.render.conflict_page import Shown, prepare
 from octavo.tui.render.diff_context import PlacedUnit, Stretch, folded
 from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes, source_changes
@@ -309,3 +310,24 @@ def test_of_the_units_of_a_diff_only_those_around_a_line_are_asked_for_what_stan
             near
         )
         assert len(near) < 12 or name != "codes"
+
+
+class _Named(str):
+    """A name that knows how often names were looked up."""
+
+    looked_up = 0
+
+    def __hash__(self) -> int:
+        _Named.looked_up += 1
+        return super().__hash__()
+
+
+async def test_of_many_conflicts_each_is_numbered_without_counting_all_others() -> None:
+    app = PaneApp(ThreeWay())
+    async with app.run_test(size=(150, 30)) as pilot:
+        (one,) = (each for each in prepare(parts("a\n", "b\n", "c\n")) if isinstance(each, Shown))
+        many = tuple(replace(one, name=_Named(number), key=f"{number} 1") for number in range(1000))
+        app.pane.show(many, {}, key="p", sides=("main", "#1"))
+        await pilot.press("G", "n", "g")
+        assert app.pane.facts == "conflict 1 of 1000"
+        assert _Named.looked_up < 10_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -55,6 +55,10 @@ class ConflictContents(Contents):
         self.pieces: tuple[Shown | Passage, ...] | None = None
         self.is_unfolded = False
         """Whether the page around the conflicts is shown."""
+        self.conflicts: Sequence[Shown] = ()
+        """The conflicts on show."""
+        self._numbers: dict[str, int] = {}
+        """Which of the conflicts each is, by its name: what both sides moved is one, in two places."""
         self._blocks: dict[str, Block] = {}
 
     @property
@@ -64,21 +68,27 @@ class ConflictContents(Contents):
     def take(self, pieces: tuple[Shown | Passage, ...], sides: tuple[str, str]) -> None:
         """Have other pieces of a page to show."""
         self.pieces, self.sides = pieces, sides
+        self.conflicts = [each for each in pieces if isinstance(each, Shown)]
+        self._numbers = {name: at for at, name in enumerate(dict.fromkeys(each.name for each in self.conflicts), 1)}
         self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
 
-    @property
-    def conflicts(self) -> list[Shown]:
-        """The conflicts on show."""
-        return [each for each in self.pieces or () if isinstance(each, Shown)]
+    def drop(self) -> None:
+        """Have nothing to show."""
+        self.take((), self.sides)
+        self.pieces = None
 
     @property
     def count(self) -> int:
         """How many conflicts there are: what both sides moved is one."""
-        return len({each.name for each in self.conflicts})
+        return len(self._numbers)
 
     def number(self, shown: Shown) -> int:
         """Which of them one is, counted from 1."""
-        return list(dict.fromkeys(each.name for each in self.conflicts)).index(shown.name) + 1
+        return self._numbers[shown.name]
+
+    def place(self, shown: Shown | None) -> int:
+        """Where one is among those on show; -1 if it is not."""
+        return next((at for at, each in enumerate(self.conflicts) if each is shown), -1)
 
     # Its units
 
@@ -213,18 +223,14 @@ class ThreeWay(Reader):
         """The one under the cursor."""
         here = self.cursor.stop() if self.contents.pieces else None
         unit = self.galley.units[here[0]] if here is not None else None
-        found = unit.shown if isinstance(unit, _Unit) else None
-        return found or next(iter(self.contents.conflicts), None)
+        every = self.contents.conflicts
+        return every[max(0, self.contents.place(unit.shown if isinstance(unit, _Unit) else None))] if every else None
 
     @property
     def facts(self) -> str:
         """Which conflict one is at, for the status line."""
-        every, here = self.contents.conflicts, self.conflict
-        return (
-            f"conflict {self.contents.number(here)} of {self.contents.count}"
-            if here in every and here is not None
-            else ""
-        )
+        here = self.conflict
+        return f"conflict {self.contents.number(here)} of {self.contents.count}" if here is not None else ""
 
     def show(
         self,
@@ -262,7 +268,8 @@ class ThreeWay(Reader):
     def clear(self) -> None:
         """Show nothing."""
         self.state.settled()
-        self.contents.pieces, self.key = None, ""
+        self.contents.drop()
+        self.key = ""
         self.reset()
 
     def _go_to_first(self) -> None:
@@ -282,8 +289,8 @@ class ThreeWay(Reader):
         if self.finder.needle:
             self.finder.step(step)
             return
-        every, here = self.contents.conflicts, self.conflict
-        at = every.index(here) + step if here in every and here is not None else 0
+        every = self.contents.conflicts
+        at = self.contents.place(self.conflict) + step
         if 0 <= at < len(every):
             self._go_to(every[at])
         elif at > 0:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from unicodedata import combining
 
 from octavo.documents.blocks import NOTHING, Block, Run
+from octavo.tui.render.kept_results import KeptResults
 from octavo.tui.render.merged_cells import placed
 
 SLICE_WEIGHT = 6000
@@ -25,8 +26,7 @@ _JOINING = "\u200d\ufe0e\ufe0f"
 _BESIDE = 6
 """Cards and images stand one, two or three beside one another."""
 _BROKEN = re.compile(r"\\\\(?:\[[^\]]*\])?")
-_KEPT = 12
-_kept: dict[int, tuple[Block, list[Block]]] = {}
+_kept: KeptResults[Block, list[Block]] = KeptResults()
 DRAWN = 6000
 """Characters of the source of a diagram that is drawn."""
 
@@ -118,17 +118,15 @@ def slices(block: Block, most: float = SLICE_WEIGHT) -> Iterator[Block]:
 def kept_slices(block: Block) -> Iterator[Block]:
     """The slices of a block, for those who need them again and again: those of the long blocks gone through last are
     kept."""
-    if (known := _kept.get(id(block))) is not None and known[0] is block:
-        yield from known[1]
+    if (known := _kept.of(block)) is not None:
+        yield from known
         return
     found: list[Block] = []
     for piece in slices(block):
         found.append(piece)
         yield piece
     if len(found) > 1:
-        _kept[id(block)] = (block, found)
-        while len(_kept) > _KEPT:
-            _kept.pop(next(iter(_kept)), None)
+        _kept.keep(block, found)
 
 
 def _placed(piece: Block, *, is_first: bool, is_last: bool) -> Block:

@@ -10,6 +10,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.render.block_slices import begins, cut_of, ends, whole_of
 from octavo.tui.render.highlight import Tokens, code_of
 from octavo.tui.render.inline import raised
+from octavo.tui.render.kept_results import KeptResults
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import (
     Line,
@@ -30,6 +31,7 @@ from octavo.tui.render.wrap import headed, wrap
 FOLDED_LINES = 10
 """How many lines of an expandable block of code show before it is opened."""
 WIDEST = 100
+_shapes: KeptResults[Block, tuple[int, int]] = KeptResults()
 
 
 def code(setting: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -37,7 +39,7 @@ def code(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     look, attrs, cut_at = setting.look, block.attrs, cut_of(block)
     rows = steady(block.text).expandtabs(4).split("\n")
     first = cut_at.start if cut_at is not None else 0
-    count, longest = (len(rows), 0) if cut_at is None else setting.known("shape", cut_at.whole, _shape)
+    count, longest = (len(rows), 0) if cut_at is None else shape(cut_at.whole)
     fold = None
     if attrs.get("expandable") and count > FOLDED_LINES + 2:
         fold = Spot("fold", block.key)
@@ -101,11 +103,13 @@ def code(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     )
 
 
-def _shape(block: Block) -> tuple[int, int]:
-    """How many rows code has, and the cells of the longest, as far as that is soon known: those of letters that take two
-    cells are looked at when they are set."""
+def shape(block: Block) -> tuple[int, int]:
+    """How many rows long code has, and the cells of the longest, as far as that is soon known: those of letters that take
+    two cells are looked at when they are set. Kept, as to look at a hundred thousand rows takes as long as a frame."""
+    if (known := _shapes.of(block)) is not None:
+        return known
     rows = block.text.expandtabs(4).split("\n")
-    return len(rows), max(map(len, rows))
+    return _shapes.keep(block, (len(rows), max(map(len, rows))))
 
 
 def _note(label: str, look: Styles) -> Piece:

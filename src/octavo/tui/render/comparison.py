@@ -12,6 +12,7 @@ from octavo.documents.changes import Changed, Diff, Moved
 from octavo.documents.diff import diff
 from octavo.documents.source_diff import Hunk, source_diff
 from octavo.tui.render.block_slices import is_long, kept_slices
+from octavo.tui.render.code import shape
 from octavo.tui.render.diff_units import kept_entries
 from octavo.tui.render.tables import telling
 
@@ -63,6 +64,8 @@ def compare(before: str, after: str) -> Compared:
         _go_through(kept_slices(block))  # the diff is made of them, and they are cut here off the event loop
         if block.kind == "table":
             telling(block)
+        elif block.kind == "code":
+            shape(block)
     changed = diff(old, new)
     for entry in changed.entries:
         if isinstance(entry, (Changed, Moved)):

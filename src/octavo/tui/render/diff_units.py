@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 from octavo.documents.blocks import Block, Run
 from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
 from octavo.tui.render.block_slices import SLICE_WEIGHT, is_long, kept_slices, slices, texts, weight, whole_of
+from octavo.tui.render.kept_results import KeptResults
 from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.thread_lines import ThreadLine
 
@@ -19,8 +20,7 @@ T = TypeVar("T")
 _ROWS, _LINE, _PAUSE = 60, 90, 200
 """How many entries of a table that changed are set at a time, what a line of code weighs beside its letters, and after how
 many lines of it one may stop."""
-_KEPT = 12
-_kept: dict[int, tuple[Changed | Moved, list[Entry]]] = {}
+_kept: KeptResults[Changed | Moved, list[Entry]] = KeptResults()
 _ANYWHERE, _ENDLESS = "footnotes", 1 << 30
 """What has its parts on any lines of the page, and a line that no page has."""
 CONTEXT = 3
@@ -177,8 +177,8 @@ def cutting(unit: DiffUnit) -> Iterator[DiffUnit | None]:
 
 def kept_entries(entry: Changed | Moved) -> Iterator[Entry | None]:
     """A change in slices, and None wherever one may stop for a while: those of the long ones gone through last are kept."""
-    if (known := _kept.get(id(entry))) is not None and known[0] is entry:
-        yield from known[1]
+    if (known := _kept.of(entry)) is not None:
+        yield from known
         return
     found: list[Entry] = []
     is_long = False
@@ -189,9 +189,7 @@ def kept_entries(entry: Changed | Moved) -> Iterator[Entry | None]:
             is_long = True
         yield piece
     if is_long or len(found) > 1:
-        _kept[id(entry)] = (entry, found)
-        while len(_kept) > _KEPT:
-            _kept.pop(next(iter(_kept)), None)
+        _kept.keep(entry, found)
 
 
 def source_units(lines: Sequence[Line], count: int) -> Iterator[DiffUnit]:

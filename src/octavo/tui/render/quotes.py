@@ -9,6 +9,7 @@ from octavo.documents.suggesting import fence
 
 _CHARACTERS = 240
 _QUOTE = re.compile(r" {0,3}> ?")
+_QUOTED = re.compile(r"^ {0,3}>", re.MULTILINE)
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _BLOCK = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|<)")
 """How a line begins that goes on no paragraph."""
@@ -29,9 +30,9 @@ def quoted(text: str, *, is_code: bool) -> str:
 
 def lines_kept(markdown: str) -> str:
     """A comment in which quoted lines stay lines: who quotes code seldom puts a fence around it."""
-    rows = markdown.split("\n")
-    if not any(map(_QUOTE.match, rows)):
+    if not _QUOTED.search(markdown):
         return markdown
+    rows = markdown.split("\n")
     fenced_by, goes_on = "", False
     for at, row in enumerate(rows):
         quote = _QUOTE.match(row)

@@ -15,6 +15,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block, Column, words
 from octavo.tui.render.block_slices import cut_of, leveled, shortened, weight, whole_of
 from octavo.tui.render.inline import inline, unbroken
+from octavo.tui.render.kept_results import KeptResults
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.merged_cells import MOST_COLUMNS, is_merged, placed
 from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, fit, off_side, on, padded, panned, steady
@@ -42,8 +43,7 @@ _HALVINGS = 24
 _FIRST_ROWS, _LONGEST_ROWS, _LETTERS = 60, 8, 20_000
 """The widths of a table that is set in slices are told by so many rows: the longest in each column, and its first, until
 they hold so many letters."""
-_KEPT = 6
-_told: dict[int, tuple[Block, Block]] = {}
+_told: KeptResults[Block, Block] = KeptResults()
 _MANY_ROWS = 8
 """Rows of a longer table lie on two grounds, even when each is one line."""
 _PIXELS = 8
@@ -307,11 +307,7 @@ def _shaped(
 def telling(block: Block) -> Block:
     """A long table with only those of its rows that say how wide its columns are: the longest of each, and the first. Those
     of the tables asked for last are kept: to look at ten thousand rows takes as long as a frame."""
-    if (known := _told.get(id(block))) is None or known[0] is not block:
-        known = _told[id(block)] = (block, _telling(leveled(block)))
-        while len(_told) > _KEPT:
-            _told.pop(next(iter(_told)), None)
-    return known[1]
+    return _told.of(block) or _told.keep(block, _telling(leveled(block)))
 
 
 def _telling(block: Block) -> Block:

@@ -1,0 +1,29 @@
+"""What takes long to be worked out of something, kept for those things that were asked about last."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+_MOST = 12
+
+
+class KeptResults(Generic[K, V]):
+    """What was found out about the things asked about last, each known by its identity: to compare two pages takes as long
+    as to go through them."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[K, V]] = {}
+
+    def of(self, thing: K) -> V | None:
+        """What is kept of a thing, if anything is."""
+        known = self._known.get(id(thing))
+        return known[1] if known is not None and known[0] is thing else None
+
+    def keep(self, thing: K, found: V) -> V:
+        """Keep what was found, in place of what was kept longest."""
+        self._known[id(thing)] = (thing, found)
+        while len(self._known) > _MOST:
+            self._known.pop(next(iter(self._known)), None)
+        return found
