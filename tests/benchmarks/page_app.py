@@ -64,7 +64,7 @@ class Probed(PageApp):
         self.stalls: list[float] = []
         self.loaded = asyncio.Event()
 
-    def on_page_view_loaded(self) -> None:
+    def on_page_loaded(self) -> None:
         self.loaded.set()
 
     def on_mount(self) -> None:

@@ -38,7 +38,7 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         assert run.app.clipboard.startswith("curl 'https://api.saltmarsh.example/v2/stations/{station}/levels'")
         await run.press("G")
         await run.see("Stuck? Write to")
-        content.view.go_to_anchor("errors-of-this-endpoint")
+        content.view.place.go_to_anchor("errors-of-this-endpoint")
         await run.press("f")
         await run.see("type a letter")
         hints = content.view.spots.hints

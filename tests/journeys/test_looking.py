@@ -24,7 +24,7 @@ async def look(run: Run, page: str) -> None:
     assert screen.view.document is not None
     figure = next(block for block in screen.view.document.walk() if block.kind == "figure")
     screen.view.focus()
-    screen.view.go_to_block(figure.key)
+    screen.view.place.go_to_block(figure.key)
     await run.press("enter")
 
 

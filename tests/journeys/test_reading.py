@@ -237,7 +237,7 @@ async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Sta
         aside.outline.focus()
         await run.press("k")
         chosen = aside.outline.key
-        run.app.screen.query_one(PageView).go_to_edge(0)
+        run.app.screen.query_one(PageView).cursor.go_to_edge(0)
         await run.settle()
         assert aside.outline.key == chosen
         screen = run.app.screen

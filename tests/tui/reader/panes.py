@@ -48,7 +48,7 @@ class PaneApp(App[None], Generic[P]):
 
     on_address_wanted = keep
     on_link_followed = keep
-    on_page_view_loaded = keep
+    on_page_loaded = keep
     on_reader_block_chosen = keep
     on_reader_thread_wanted = keep
     on_reader_read_on = keep

@@ -7,6 +7,7 @@ import pytest
 from octavo.documents.parse import parse
 from octavo.tui.reader import streaming_page
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.streaming_page import PageLoaded
 from tests.tui.reader.panes import PaneApp, screen
 
 PAGE = "\n\n".join(f"## Section {number % 200}\n\nParagraph {number % 200} says a little." for number in range(2000))
@@ -29,7 +30,7 @@ async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
         await pilot.pause()
         assert len(view.document.blocks) > begun
         assert "Paragraph 199" in screen(view)
-        assert [type(each) for each in app.said] == [PageView.Loaded]
+        assert [type(each) for each in app.said] == [PageLoaded]
 
 
 async def test_a_title_is_shown_once_though_nothing_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +53,7 @@ async def test_a_heading_comes_to_stand_at_the_top_though_what_is_below_it_is_no
         assert not view.contents.is_whole
         assert view.document is not None
         last = view.document.headings[-1]
-        assert view.go_to_anchor(last.anchor)
+        assert view.place.go_to_anchor(last.anchor)
         while not view.contents.is_whole:
             await pilot.pause()
         assert last.title in screen(view).splitlines()[1]
@@ -64,7 +65,7 @@ async def test_what_is_asked_of_a_page_that_is_still_being_read_is_found_once_it
         view = app.pane
         view.show_markdown(ARRIVING, title="Long", key="p")
         assert not view.contents.is_whole
-        assert not view.go_to_anchor("the-last-of-all")
+        assert not view.place.go_to_anchor("the-last-of-all")
         assert view.finder.find("needle") == 0
         while not view.contents.is_whole or view.finder.finding == "searching":
             await pilot.pause()

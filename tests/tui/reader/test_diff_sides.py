@@ -103,7 +103,7 @@ def view_app() -> PaneApp[DiffView]:
 
 def side(app: PaneApp[DiffView]) -> str:
     """The side the cursor is on."""
-    return app.pane.side
+    return app.pane.cursor_block.side
 
 
 @pytest.mark.parametrize("width", [100, 160])
@@ -207,11 +207,11 @@ async def test_the_diff_of_another_page_goes_when_the_one_wanted_does_not_come()
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compare("one\n", "two\n"), key="p")
         await pilot.pause()
-        app.pane.fail("Retries did not load", "The server is away.", "p")
+        app.pane.state.fail("Retries did not load", "The server is away.", "p")
         assert "two" in screen(app.pane), "what is asked again stays"
-        app.pane.wait_for("Webhooks", "q")
+        app.pane.state.wait_for("Webhooks", "q")
         assert "two" in screen(app.pane), "for a moment"
-        app.pane.fail("Webhooks did not load", "The server is away.", "q")
+        app.pane.state.fail("Webhooks did not load", "The server is away.", "q")
         await pilot.pause()
         assert "two" not in screen(app.pane)
         assert "Webhooks did not load" in screen(app.pane)
@@ -221,7 +221,7 @@ async def test_the_diff_of_another_page_goes_when_the_one_wanted_takes_long() ->
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compare("one\n", "two\n"), key="p")
-        app.pane.wait_for("Webhooks", "q")
+        app.pane.state.wait_for("Webhooks", "q")
         await pilot.pause(0.6)
         assert "two" not in screen(app.pane)
         app.pane.show(compare("three\n", "four\n"), key="q")
@@ -235,13 +235,13 @@ async def test_a_link_to_a_heading_leads_to_it_even_when_it_is_folded() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compare(page, page.replace("start", "begin")), key="p")
         await pilot.pause()
-        assert not app.pane.go_to_anchor("#nowhere")
-        assert app.pane.go_to_anchor("#part-17")
+        assert not app.pane.place.go_to_anchor("#nowhere")
+        assert app.pane.place.go_to_anchor("#part-17")
         await pilot.pause()
         assert ["Part 17" in row for row in bar_at(app.pane)] == [True]
         await pilot.press("backslash")
         await app.workers.wait_for_complete()
-        assert app.pane.go_to_anchor("part-3")
+        assert app.pane.place.go_to_anchor("part-3")
         await pilot.pause()
         assert ["Part 3" in row for row in bar_at(app.pane)] == [True]
 

@@ -134,14 +134,14 @@ async def test_changes_are_reached_in_both_directions_and_counted() -> None:
         show(app)
         assert app.pane.contents.change_count == 9
         await pilot.pause()
-        seen = [app.pane.navigation.change_number]
+        seen = [app.pane.place.change_number]
         for _ in range(8):
             await pilot.press("n")
-            seen.append(app.pane.navigation.change_number)
+            seen.append(app.pane.place.change_number)
         assert seen == [1, 2, 3, 4, 5, 6, 7, 8, 9]
         assert app.pane.facts == "change 9 of 9"
         await pilot.press("N")
-        assert app.pane.navigation.change_number == 8
+        assert app.pane.place.change_number == 8
 
 
 async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lies() -> None:
@@ -157,15 +157,15 @@ async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lie
         assert "── Ask › step “Step 2” · 8 blocks ─" in shown
         assert ["Then two." in row for row in bar_at(app.pane)] == [True]
         assert "line 1" not in shown
-        app.pane.set_threads({"": [ThreadLine("Zoe M.", "3 d", "On the page. " * 30)]})
+        app.pane.contents.set_threads({"": [ThreadLine("Zoe M.", "3 d", "On the page. " * 30)]})
         await pilot.pause()
         assert ["Then two." in row for row in bar_at(app.pane)] == [True], "until one has moved"
         await pilot.press("k")
-        app.pane.set_threads({})
+        app.pane.contents.set_threads({})
         await pilot.pause()
         await pilot.resize_terminal(50, 17)
         await pilot.pause()
-        assert app.pane.navigation.change_number == 1
+        assert app.pane.place.change_number == 1
 
 
 async def test_a_page_without_a_change_is_met_at_its_first_open_thread() -> None:
@@ -297,21 +297,21 @@ async def test_one_comes_back_to_a_page_where_one_left_it_also_in_another_run() 
         show(app)
         await pilot.pause()
         assert screen(app.pane) == place
-        assert list(app.pane.navigation.places) == ["p"], "nobody went anywhere on the other page"
-        places = json.loads(json.dumps(app.pane.navigation.places))
+        assert list(app.pane.place.places) == ["p"], "nobody went anywhere on the other page"
+        places = json.loads(json.dumps(app.pane.place.places))
     again = view_app()
-    again.pane.navigation.places = {key: ReadingPosition(*place) for key, place in places.items()}
+    again.pane.place.places = {key: ReadingPosition(*place) for key, place in places.items()}
     async with again.run_test(size=(100, 12)) as pilot:
         show(again, You_can=[THREAD])
         await pilot.pause()
         assert bar_at(again.pane) == cursor
         await pilot.press("j")
-        again.pane.navigation.places["p"] = ReadingPosition("gone meanwhile", 3)
+        again.pane.place.places["p"] = ReadingPosition("gone meanwhile", 3)
         again.pane.clear()
-        again.pane.navigation.places["p"] = ReadingPosition("gone meanwhile", 3)
+        again.pane.place.places["p"] = ReadingPosition("gone meanwhile", 3)
         show(again)
         await pilot.pause()
-        assert again.pane.navigation.change_number == 1
+        assert again.pane.place.change_number == 1
 
 
 @pytest.mark.parametrize("keys", [(), ("vertical_line",)])

@@ -78,7 +78,7 @@ async def test_keys_reach_all_that_can_be_opened() -> None:
                     break
                 app.pane.viewport.go_by_page(1)
             assert by_letter == every, path.stem
-            app.pane.go_to_edge(0)
+            app.pane.cursor.go_to_edge(0)
             for _ in stops:
                 app.pane.cursor.move(1)
             assert app.pane.cursor.stop() == stops[-1], path.stem

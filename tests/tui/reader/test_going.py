@@ -68,7 +68,7 @@ async def test_enter_opens_the_open_thread_of_a_changed_block_before_its_link() 
         await pilot.press("t", "enter", "left_parenthesis", "enter")
         assert wanted(app) == ["Why?", new.blocks[30].plain()]
         assert links(app) == []
-        app.pane.set_threads({key: [ThreadLine("Tom", "1 d", "Why?", open=False)]})
+        app.pane.contents.set_threads({key: [ThreadLine("Tom", "1 d", "Why?", open=False)]})
         await pilot.press("enter")
         assert links(app) == [("more.md", False)]
         await pilot.press("t")

@@ -139,7 +139,7 @@ async def test_going_to_a_block_in_a_deep_page_sets_a_few_units_only() -> None:
         await pilot.pause()
         outermost: Block = app.pane.galley.units[0].block
         unset = app.pane.galley.unset
-        app.pane.go_to_block(outermost.key)
+        app.pane.place.go_to_block(outermost.key)
         assert app.pane.galley.unset > unset - 60
         assert len(app.pane.galley) > 200
 

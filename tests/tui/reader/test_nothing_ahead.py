@@ -38,7 +38,7 @@ async def test_back_from_the_source_and_to_the_top_one_is_at_the_top() -> None:
         app.pane.show(parse(PAGE), key="p", title="Page")
         await pilot.press("backslash", "backslash")
         assert app.pane.scroll_offset.y == 0
-        app.pane.go_to_anchor("part-2")
+        app.pane.place.go_to_anchor("part-2")
         await pilot.pause()
         app.pane.reset()
         assert app.pane.galley.unset_before(0, 6) is not None
@@ -50,7 +50,7 @@ async def test_what_is_come_upon_above_comes_line_by_line() -> None:
     app = PaneApp(BusyPage())
     async with app.run_test(size=(40, 12)) as pilot:
         app.pane.show(parse(PAGE), key="p", title="Page")
-        app.pane.go_to_anchor("part-20")
+        app.pane.place.go_to_anchor("part-20")
         await pilot.pause()
         app.pane.reset()
         for _ in range(30):
@@ -69,6 +69,6 @@ async def test_the_bar_of_a_diff_keeps_its_row_when_threads_come() -> None:
         app.pane.show(compare(old, new), key="p")
         await pilot.press("n", "n", "n", "n")
         row = app.pane.cursor_region.y
-        app.pane.set_threads({block.key: threads for block in parse(new).blocks[:4]})
+        app.pane.contents.set_threads({block.key: threads for block in parse(new).blocks[:4]})
         await pilot.pause()
         assert app.pane.cursor_region.y == row

@@ -141,10 +141,10 @@ async def test_the_heading_that_is_the_title_is_at_the_top() -> None:
     async with app.run_test(size=(80, 10)) as pilot:
         app.pane.show(parse(page), title="Top", key="p")
         await pilot.press("G")
-        assert app.pane.go_to_anchor("#top")
+        assert app.pane.place.go_to_anchor("#top")
         assert app.pane.scroll_offset.y == 0
         assert bar_at(app.pane) == ["paragraph 0"]
-        assert not app.pane.go_to_anchor("#gone")
+        assert not app.pane.place.go_to_anchor("#gone")
 
 
 async def test_a_heading_that_is_not_there_is_explained() -> None:

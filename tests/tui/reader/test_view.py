@@ -268,7 +268,7 @@ async def test_the_top_block_stays_when_the_pane_gets_another_width() -> None:
     page = "\n\n".join(f"Block {number} " + "with words enough to be broken over lines " * 4 for number in range(60))
     async with app.run_test(size=(100, 20)) as pilot:
         app.pane.show(parse(page), title="", key="p")
-        app.pane.go_to_block(parse(page).blocks[30].key)
+        app.pane.place.go_to_block(parse(page).blocks[30].key)
         await pilot.press("j")
         assert "Block 30" in screen(app.pane).split("\n")[0]
         await pilot.resize_terminal(50, 20)
@@ -379,11 +379,11 @@ async def test_an_empty_page_says_so() -> None:
 async def test_a_page_that_failed_says_why_unless_one_is_on_show() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
-        app.pane.fail("Retries did not load", "503 from the server")
+        app.pane.state.fail("Retries did not load", "503 from the server")
         await pilot.pause()
         assert "503 from the server" in screen(app.pane)
         app.pane.show(parse(PAGE), title="Retries", key="p")
-        app.pane.fail("Retries did not load", "503 from the server")
+        app.pane.state.fail("Retries did not load", "503 from the server")
         await pilot.pause()
         assert "First paragraph" in screen(app.pane)
 

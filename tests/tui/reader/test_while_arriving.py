@@ -19,6 +19,7 @@ from octavo.documents.parse import parse
 from octavo.tui.reader import streaming_page
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_place import PageState
+from octavo.tui.reader.streaming_page import PageLoaded
 from octavo.tui.reader.text_selection import CopiedLater, CopiesLater, Gathering
 from octavo.tui.render.painting import words_between
 from octavo.tui.render.reading_position import ReadingPosition
@@ -85,7 +86,7 @@ def top(view: PageView, row: int = 0) -> str:
 
 async def test_who_scrolls_on_is_not_pulled_back_to_a_heading_that_comes_late() -> None:
     async with begun() as (app, pilot):
-        assert not app.pane.go_to_anchor("section-70")
+        assert not app.pane.place.go_to_anchor("section-70")
         await pilot.press("j", "j")
         here = screen(app.pane)
         await read(app, pilot)
@@ -95,7 +96,7 @@ async def test_who_scrolls_on_is_not_pulled_back_to_a_heading_that_comes_late() 
 async def test_a_heading_that_comes_late_is_gone_to_also_from_further_down() -> None:
     async with begun() as (app, pilot):
         await pilot.press("j", "j", ")")
-        assert not app.pane.go_to_anchor("section-70")
+        assert not app.pane.place.go_to_anchor("section-70")
         await read(app, pilot)
         assert "Section 70" in top(app.pane, 1)
 
@@ -103,27 +104,27 @@ async def test_a_heading_that_comes_late_is_gone_to_also_from_further_down() -> 
 async def test_a_heading_comes_to_the_top_once_there_is_enough_below_it_also_from_further_down() -> None:
     async with begun() as (app, pilot):
         await pilot.press("j", ")")
-        assert app.pane.go_to_anchor("section-5")
+        assert app.pane.place.go_to_anchor("section-5")
         await read(app, pilot)
         assert "Section 5" in top(app.pane, 1)
 
 
 async def test_of_two_headings_the_one_asked_for_last_is_gone_to() -> None:
     async with begun() as (app, pilot):
-        assert app.pane.go_to_anchor("section-5")
-        assert not app.pane.go_to_anchor("section-70")
+        assert app.pane.place.go_to_anchor("section-5")
+        assert not app.pane.place.go_to_anchor("section-70")
         await read(app, pilot)
         assert "Section 70" in top(app.pane, 1)
     async with begun() as (app, pilot):
-        assert not app.pane.go_to_anchor("section-70")
-        assert app.pane.go_to_anchor("section-5")
+        assert not app.pane.place.go_to_anchor("section-70")
+        assert app.pane.place.go_to_anchor("section-5")
         await read(app, pilot)
         assert "Section 5" in top(app.pane, 1)
 
 
 async def test_who_leaves_before_a_heading_came_is_not_brought_to_one_of_the_next_page() -> None:
     async with begun() as (app, pilot):
-        assert not app.pane.go_to_anchor("section-70")
+        assert not app.pane.place.go_to_anchor("section-70")
         app.pane.show_markdown(OTHER, title="Other", key="q")
         await read(app, pilot)
         assert app.pane.scroll_offset.y == 0
@@ -151,7 +152,7 @@ async def test_a_link_to_a_heading_that_is_nowhere_is_called_so_once_all_is_read
 async def test_a_heading_of_another_page_that_is_nowhere_is_called_so_unless_one_moved_meanwhile() -> None:
     for keys, said in (((), ["This page has no heading “other”: it may have got another name."]), (("j",), [])):
         async with begun() as (app, pilot):
-            assert not app.pane.go_to_anchor("#other")
+            assert not app.pane.place.go_to_anchor("#other")
             app.pane.place.miss("#other")
             assert app.explained == []
             await pilot.press(*keys)
@@ -238,7 +239,7 @@ async def test_a_selection_of_all_of_a_page_half_read_is_copied_once_it_is_read(
         await pilot.pause(0.1)
         assert app.clipboard.startswith("Long\n")
         assert [int(words) for words in re.findall(r"Paragraph (\d+) says", app.clipboard)] == [*range(80)]
-        assert [type(each) for each in app.said] == [PageView.Loaded, PageView.Copied]
+        assert [type(each) for each in app.said] == [PageLoaded, PageView.Copied]
 
 
 async def test_a_selection_of_all_of_a_page_half_read_and_asked_for_anew_is_copied_whole() -> None:
@@ -329,7 +330,7 @@ async def test_the_source_of_a_page_half_read_is_on_show_and_so_is_the_page_agai
 
 async def test_who_looks_at_the_source_is_not_brought_back_to_the_page() -> None:
     async with begun() as (app, pilot):
-        assert not app.pane.go_to_anchor("section-70")
+        assert not app.pane.place.go_to_anchor("section-70")
         await pilot.press("backslash")
         await read(app, pilot)
         assert app.pane.contents.shows_source
@@ -338,7 +339,7 @@ async def test_who_looks_at_the_source_is_not_brought_back_to_the_page() -> None
 
 async def test_the_source_comes_though_a_place_is_still_awaited() -> None:
     async with begun() as (app, pilot):
-        assert app.pane.go_to_anchor("section-5")
+        assert app.pane.place.go_to_anchor("section-5")
         await pilot.press("backslash")
         assert app.pane.contents.shows_source
         await read(app, pilot)
@@ -356,7 +357,7 @@ async def test_a_page_that_is_hidden_is_read_to_its_end_and_is_whole_when_it_is_
             await pilot.pause(0.01)
             if app.said:
                 break
-        assert [type(each) for each in app.said] == [PageView.Loaded]
+        assert [type(each) for each in app.said] == [PageLoaded]
         assert "Section 0" in await shown(app.pane, pilot)
         assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
 
@@ -372,7 +373,7 @@ async def test_a_page_that_was_hidden_before_anything_was_on_show_is_read_to_its
             await pilot.pause(0.01)
             if app.said:
                 break
-        assert [type(each) for each in app.said] == [PageView.Loaded]
+        assert [type(each) for each in app.said] == [PageLoaded]
         assert "Section 0" in await shown(pane, pilot)
         assert pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
 
@@ -466,7 +467,7 @@ async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_fo
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(streaming_page, "TO_PLACE", 0.0)
             app.pane.show_markdown(PAGE, title="Long", key="q")
-        assert not app.pane.go_to_anchor("section-50")
+        assert not app.pane.place.go_to_anchor("section-50")
         await read(app, pilot)
         assert "Section 50" in top(app.pane, 1)
 
@@ -474,7 +475,7 @@ async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_fo
 async def left_at_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> PageState:
     """Read a page, and leave it far down with the bar on a paragraph."""
     await read(app, pilot)
-    app.pane.go_to_anchor("section-70")
+    app.pane.place.go_to_anchor("section-70")
     await pilot.press(")")
     return app.pane.place.standing
 
@@ -549,7 +550,7 @@ async def test_of_a_note_and_a_heading_the_one_asked_for_last_is_waited_for() ->
     shown: list[Block | None] = []
     async with begun(WITH_NOTE) as (app, pilot):
         app.pane.place.with_note("late", shown.append)
-        assert not app.pane.go_to_anchor("section-70")
+        assert not app.pane.place.go_to_anchor("section-70")
         await read(app, pilot)
         assert "Section 70" in top(app.pane, 1)
         assert shown == []

@@ -22,6 +22,7 @@ from octavo.tui.reader.link_following import copy_address, follow
 from octavo.tui.reader.link_names import name_again
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.streaming_page import PageLoaded
 from octavo.tui.reader.text_selection import CopiesLater
 from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.shell.tree_rows import neighbour
@@ -156,7 +157,7 @@ class ContentScreen(View, CopiesLater):
         threads = self.reading.threads
         if threads.discussion != at or page != (threads.page_on_show or ("",))[0]:
             return False
-        return not node or self.view.go_to_block(node)
+        return not node or self.view.place.go_to_block(node)
 
     @property
     def is_page_on_show(self) -> bool:
@@ -191,7 +192,7 @@ class ContentScreen(View, CopiesLater):
     @on(Lines.Chosen, "#outline")
     def _heading_chosen(self, message: Lines.Chosen) -> None:
         self.reading.aside.outline.set_filter("")
-        self.view.go_to_anchor(str(message.key))
+        self.view.place.go_to_anchor(str(message.key))
         self.view.focus()
 
     @on(Lines.Chosen, "#threads")
@@ -226,7 +227,7 @@ class ContentScreen(View, CopiesLater):
     def _copied(self, message: Reader.Copied) -> None:
         self.shell.say(f"Copied the {message.what}.")
 
-    @on(PageView.Loaded)
+    @on(PageLoaded)
     def _page_loaded(self) -> None:
         self.reading.threads.draw()
         self.reading.go_to_anchor()

@@ -195,7 +195,7 @@ class PageHistoryScreen(View):
             return
         self._draw_banner()
         self.set_class(bool(self._side), "-comparing")
-        self.view.wait_for(self.title_now)
+        self.view.state.wait_for(self.title_now)
         work = self._compare(version, self._side) if self._side else self._read(version)
         self.run_worker(work, exclusive=True, group="version")
 
@@ -205,11 +205,11 @@ class PageHistoryScreen(View):
             page = await page_there(self.live, page_to_read(version.at, self.page_id))
         except ApiError as error:
             view.clear()
-            view.fail("This revision did not load", str(error))
+            view.state.fail("This revision did not load", str(error))
             return
         if page is None:
             view.clear()
-            view.fail("The page is not in this revision", "It was deleted in it, or was not there yet.")
+            view.state.fail("The page is not in this revision", "It was deleted in it, or was not there yet.")
             return
         show_page(view, page, f"{version.revision} {self.page_id}")
 
@@ -222,7 +222,7 @@ class PageHistoryScreen(View):
             pages = await asyncio.gather(*(self._as_written(at) for at in sides))
         except ApiError as error:
             view.clear()
-            view.fail("This revision did not load", str(error))
+            view.state.fail("This revision did not load", str(error))
             return
         compared = await asyncio.to_thread(compare, *map(text_of, pages))
         title = next((page.title for page in reversed(pages) if page is not None), self.title_now)
@@ -276,7 +276,7 @@ class PageHistoryScreen(View):
             case links.ToPage(page=page_id, anchor=anchor):
                 self.shell.go(ToPage(self.space.id, page_id, anchor or ""))
             case links.ToAnchor(anchor=anchor):
-                if not self.view.go_to_anchor(anchor) and self._side:
+                if not self.view.place.go_to_anchor(anchor) and self._side:
                     self.shell.say(f"The page has no heading “{anchor}” now.", tone="care")
             case target:
                 link_following.leave(self.shell, target, href=message.href, words=message.words, at=self.space.ref)

@@ -236,7 +236,7 @@ class SpaceReading:
             self._troubles.pop("page", None)
             anew = anchor or standing is not None or from_top
             self.view.place.come_back(self.key, None if anew else self.history.places.on(self.key))
-            self.view.wait_for(page.title)
+            self.view.state.wait_for(page.title)
             self._screen.follow("page", op, self._show_page)
             if not self.is_in_view:
                 self._screen.set_timer(LINGERS, self._clear_view)
@@ -247,7 +247,7 @@ class SpaceReading:
         if self.page is not None and self.view.document is not None and not self.is_in_view:
             self.view.clear()
             self.aside.clear()
-            self.view.wait_for(self.page.title)
+            self.view.state.wait_for(self.page.title)
             self.say_where()
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
@@ -264,7 +264,7 @@ class SpaceReading:
             self.shell.page_shown(self._screen)
         elif snapshot.error is not None:
             self._clear_view()
-            self.view.fail(f"{self.page.title} did not load", str(snapshot.error))
+            self.view.state.fail(f"{self.page.title} did not load", str(snapshot.error))
         self.say_where()
 
     def go_to_anchor(self) -> None:
@@ -273,7 +273,7 @@ class SpaceReading:
             standing, self._wanted_standing, anchor, self._anchor = self._wanted_standing, None, self._anchor, ""
             if standing is not None:
                 self.view.place.stand(standing)
-            if anchor and not self.view.go_to_anchor(anchor) and anchor.startswith("#"):
+            if anchor and not self.view.place.go_to_anchor(anchor) and anchor.startswith("#"):
                 self.view.place.miss(anchor)
 
     def go_on(self, step: int, *, from_top: bool = False) -> None:

@@ -49,6 +49,8 @@ class DiffContents(Contents):
         self.is_outcome = False
         """Whether the page is not there yet: nothing can be said about it."""
         self.threads: Mapping[str, Sequence[ThreadLine]] = {}
+        self.threads_elsewhere = False
+        """Whether open threads hang on other pages."""
         self.unfolding = Unfolding()
         self.changed = Changes()
         """What is on show."""
@@ -103,6 +105,7 @@ class DiffContents(Contents):
         layouts = self.layouts
         self.layout = layouts[(layouts.index(self.layout_now) + 1) % len(layouts)]
         self._is_split = self.layout == "sides"
+        self.making.make()
 
     @property
     def why_no_layout(self) -> str | None:
@@ -175,6 +178,12 @@ class DiffContents(Contents):
         # One comes to the old side by going there, never by scrolling.
         here = self._cursor.at[1] if self._cursor.at is not None else None
         return [stop for stop in found if stop[3] is here or not self.is_old(stop[3])] or found
+
+    def set_threads(self, threads: Mapping[str, Sequence[ThreadLine]]) -> None:
+        """Show other threads between the lines."""
+        if threads != self.threads:
+            self.threads = threads
+            self.making.make()
 
     def has_open_on(self, key: str) -> bool:
         """Whether an open thread hangs on the block called `key`."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
+
+from textual.message import Message
 
 from octavo.documents.blocks import Block
 from octavo.tui.reader.diff_contents import DiffContents
 from octavo.tui.reader.pane import Stop
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import Compared
+from octavo.tui.render.diff_sequence import source_changes
 from octavo.tui.render.diff_units import Changes, DiffUnit, may_hold
 from octavo.tui.render.reading_position import ReadingPosition
+from octavo.tui.widgets.commands import Command, Commands
 
 _SLICES_WITH_IT = 6
 """Slices of a block that are looked at for where one stood: all of them together may take seconds to be set."""
@@ -19,6 +24,14 @@ _SLICES_WITH_IT = 6
 
 NO_BLOCKS = frozenset(("fold", "note", "change", "thread"))
 """What a cursor is on that is no block of the page."""
+
+
+class ThreadBeyond(Message):
+    """The open thread after the last of this page is wanted, or with -1 the one before its first."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__()
+        self.step = step
 
 
 class DiffNavigation:
@@ -178,6 +191,13 @@ class DiffNavigation:
 
     # Going
 
+    def next_thread(self, step: int) -> None:
+        """Go to the next open thread, or the one before, also of other pages."""
+        if self.contents.shows_source and self.contents.has_open_threads:
+            self.pane.explain("The source shows no threads: \\ leaves it.")
+        elif not len(self.pane.galley) or not self.go_to_thread(step):
+            self.pane.post_message(ThreadBeyond(step))
+
     def go_to_thread(self, step: int, *, all_of_it: bool = False) -> bool:
         """Go to the open thread after (or before) what is under the cursor, or `all_of_it`: to the first (or last) of the
         page. False when there is none. Who only met the page begins at its top: its first change may lie below a thread."""
@@ -197,15 +217,22 @@ class DiffNavigation:
         among = self.cursor.stops_from(unit, block, step, lambda unit: bool(units[unit].threads))
         return next((stop for stop in among if stop[3].kind == "thread" and stop[3].attrs["open"]), None)
 
-    def go_to_change(self, step: int) -> bool:
-        """Go to the change after (or before) the one under the cursor. False when there is none."""
+    def go_to_change(self, step: int) -> None:
+        """Go to the change after (or before) the one under the cursor; while finding, to the next hit."""
+        if self.pane.finder.needle:
+            self.pane.finder.step(step)
+            return
         here = self.cursor.stop() if self.cursor.at is not None else None
         at = here[0] if here is not None else -1 if step > 0 else len(self.pane.galley)
         with self.pane.viewport.steady():
             stop = self._change_from(at, step)
         if stop is not None:
             self.cursor.put(stop, bring="third")
-        return stop is not None
+        else:
+            which, other = ("last", "next page") if step > 0 else ("first", "page before")
+            self.pane.explain(
+                f"This is the {which} change of the page. {'J' if step > 0 else 'K'} goes to the {other}."
+            )
 
     def _change_from(self, unit: int, step: int) -> Stop | None:
         """The next change from a unit on, with all its lines: on the new side where it has one, as a comment is about the
@@ -226,6 +253,41 @@ class DiffNavigation:
             return
         self._met = None  # one stays where one is
         self._unfold(units[at], partial(self._stand_on, units[at].hidden[0]))
+
+    def unfold(self) -> None:
+        """Open the fold under the cursor, else show more of what did not change."""
+        here = self.cursor.stop()
+        if here is not None and here[3].kind == "fold":
+            self.open_fold(here[3].key)
+            return
+        self.contents.unfolding.more()
+        self.contents.making.make()
+
+    def fold(self) -> None:
+        """Show less of what did not change."""
+        self.contents.unfolding.less()
+        self.contents.making.make()
+
+    def turn_source(self) -> None:
+        """Show the changes of the source, or as the page shows them again."""
+        if self.contents.compared is not None:
+            self.show_source(self.contents.compared, turns=True)
+
+    def show_source(self, compared: Compared, *, turns: bool) -> None:
+        """Show the changes of its source, as soon as they are made; if it `turns`, only where they are not shown."""
+        self.pane.run_worker(self._show_source(compared, turns=turns), group="source", exclusive=True)
+
+    async def _show_source(self, compared: Compared, *, turns: bool) -> None:
+        made = await asyncio.to_thread(lambda: source_changes(compared.hunks).whole())
+        if compared is not self.contents.compared:
+            return
+        self.contents.of_source = made
+        if turns:
+            self.contents.shows_source = not self.contents.shows_source
+            self.cursor.at = None
+            self.contents.drop_units()
+            self.meet()
+        self.contents.making.make()
 
     def _stand_on(self, block: Block) -> None:
         """Put the cursor on a block, which is on show."""
@@ -252,3 +314,52 @@ class DiffNavigation:
         if (stop := self._stop_on(block)) is not None:
             self.cursor.put(stop, bring="top")
         return stop is not None
+
+
+def _why_no_change(_: object, place: DiffNavigation) -> str | None:
+    return "Nothing changed on this page." if not place.contents.change_count and not place.pane.finder.needle else None
+
+
+def _why_no_thread(_: object, place: DiffNavigation) -> str | None:
+    if place.contents.threads_elsewhere or place.contents.has_open_threads:
+        return None
+    return "No thread is open here. c comments on the block under the cursor."
+
+
+def _can_be_spoken_of(_: object, place: DiffNavigation) -> bool:
+    return not place.contents.is_outcome
+
+
+CHANGES: Commands[DiffNavigation] = Commands(
+    "diff",
+    (
+        Command("next_hit", "n", "Next change", "Go to the next change; while finding, to the next hit",
+                run=lambda _, place: place.go_to_change(1), why_not=_why_no_change),
+        Command("prev_hit", "N", "Change before", "Go to the change before; while finding, to the hit before",
+                run=lambda _, place: place.go_to_change(-1), why_not=_why_no_change, shown=False),
+    ),
+    find=lambda view: view.place,
+)  # fmt: skip
+DIFF_THREADS: Commands[DiffNavigation] = Commands(
+    "diff",
+    (
+        Command("next_thread", "t", "Threads", "Go to the next open thread, after the last of a page to the next page that has one",
+                run=lambda _, place: place.next_thread(1), why_not=_why_no_thread, there=_can_be_spoken_of),
+        Command("prev_thread", "T", "Thread before", "Go to the open thread before, also of the pages before",
+                run=lambda _, place: place.next_thread(-1), why_not=_why_no_thread, there=_can_be_spoken_of, shown=False),
+    ),
+    find=lambda view: view.place,
+)  # fmt: skip
+LAYOUT: Commands[DiffNavigation] = Commands(
+    "diff",
+    (
+        Command("unfold", "equals_sign", "More context", "Open the fold under the cursor, else show more of what did not change",
+                run=lambda _, place: place.unfold()),
+        Command("fold", "minus", "Less context", "Show less of what did not change", run=lambda _, place: place.fold(), shown=False),
+        Command("layout", "vertical_line", "Layout", "Old beside new or above it; each of a rewritten page",
+                run=lambda _, place: place.contents.next_layout(), why_not=lambda _, place: place.contents.why_no_layout, shown=False, key_display="|"),
+        Command("source", "backslash", "Source", "The changes as the page shows them, or of its Markdown source",
+                run=lambda _, place: place.turn_source(), shown=False),
+    ),
+    find=lambda view: view.place,
+)  # fmt: skip

@@ -69,7 +69,7 @@ def _follow(screen: FollowsLinks, message: LinkFollowed) -> None:
             screen.open_page(page_id, anchor=_as_link(anchor))
             screen.pages_tree.reveal(page_id)
         case links.ToAnchor(anchor=anchor):
-            if not screen.view.go_to_anchor(anchor):
+            if not screen.view.place.go_to_anchor(anchor):
                 screen.view.place.miss(anchor)
         case links.ToShared(path=path) if (shared := screen.view.links.shared(target)) is not None:
             _show_sheet(screen.shell, screen.view, shared, partial(follow, screen), f"Shared words of {path}")

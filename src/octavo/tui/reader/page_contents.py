@@ -69,8 +69,9 @@ class PageContents(Contents):
         return self.document is not None
 
     def next_measure(self) -> None:
-        """Go on to the next width of lines."""
+        """Set the lines wider, or narrow again."""
         self._measure = (self._measure + 1) % len(MEASURES)
+        self.pane.reset()
 
     # Its units
 

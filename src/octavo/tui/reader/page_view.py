@@ -12,19 +12,18 @@ from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.block_cursor import PANNING
+from octavo.tui.reader.cursor_block import AT_CURSOR, CursorBlock
 from octavo.tui.reader.find_line import FIND
 from octavo.tui.reader.hot_spots import LINK_HINTS
 from octavo.tui.reader.late_sources import LateSources
-from octavo.tui.reader.page_contents import Head, PageContents, top_blocks
+from octavo.tui.reader.page_contents import PageContents
 from octavo.tui.reader.page_links import LINK_ADDRESSES, PageLinks
-from octavo.tui.reader.pane import STILL, Bring, no_lines
-from octavo.tui.reader.reading_pane import MOTIONS, READING, Reader
+from octavo.tui.reader.pane import STILL
+from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.reader.reading_place import HEADINGS, SOURCE, ReadingPlace
 from octavo.tui.reader.streaming_page import PageStream
-from octavo.tui.reader.table_reading import Leaving, TableReading
+from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
-from octavo.tui.render.layout import Unit, units
-from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.styled_lines import HotSpot
@@ -75,14 +74,54 @@ def _why_no_measure(_: object, page: PageView) -> str | None:
     return FOR_WHOLE if page.excerpt is not None and not page.excerpt.has_measure else None
 
 
+def _why_not_on(_: object, page: PageView) -> str | None:
+    return STILL if page.stream.is_growing and page.viewport.is_at_end else None
+
+
 MEASURE: Commands[PageView] = Commands(
     "page",
     (
         Command("wrap", "W", "Measure", "Narrow, wide, or the whole pane with code in one piece",
-                run=lambda _, page: page.next_measure(), why_not=_why_no_measure, shown=False),
+                run=lambda _, page: page.contents.next_measure(), why_not=_why_no_measure, shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
+
+
+class PageBlock(CursorBlock):
+    """The block under the cursor of a page: of a table it is a row, which is opened over the page."""
+
+    def __init__(self, pane: PageView) -> None:
+        super().__init__(pane)
+        self._page = pane
+
+    def open(self) -> None:
+        page, stop = self._page, self.pane.cursor.stop()
+        if stop is None or page.contents.thread_at(stop) is not None:
+            super().open()
+        elif (
+            (target := stop[3].attrs.get("target"))
+            and stop[3].kind == "card"
+            and (whole := [hot for hot in page.spots.at_cursor() if hot.target == target])
+        ):
+            page.open_spot(whole[0], outside=False)
+        elif (table := page.tables.table_of(stop)) is not None:
+            page.post_message(PageView.RowWanted(page, table, stop[3]))
+        else:
+            super().open()
+
+    def copy(self) -> None:
+        from octavo.tui.render.openapi import curl_of  # what descriptions of interfaces need takes 10 ms to load
+
+        stop = self.pane.cursor.stop()
+        if stop is not None and (curl := curl_of(self._page.contents.sources, stop[3])):
+            self.copy_as(curl, "command")
+        else:
+            super().copy()
+
+    @property
+    def why_no_comment(self) -> str | None:
+        return self._page.excerpt.why_no_comment if self._page.excerpt is not None else super().why_no_comment
 
 
 class PageView(Reader):
@@ -99,16 +138,16 @@ class PageView(Reader):
         _in_page(FIND.only("filter")),
         _in_page(LINK_HINTS),
         _in_whole(PAGE_THREADS),
-        _in_page(READING.only("comment", "open")),
-        _in_whole(READING.only("read_on")),
+        _in_page(AT_CURSOR.only("comment", "open")),
+        _in_whole(READ_ON.changed("read_on", why_not=_why_not_on)),
         _in_whole(HEADINGS),
         _in_page(FIND.without("filter")),
         _in_whole(SOURCE),
         MEASURE,
-        _in_page(READING.only("yank")),
+        _in_page(AT_CURSOR.only("yank")),
         _in_page(LINK_ADDRESSES),
         _in_page(PANNING),
-        _in_page(MOTIONS),
+        _in_page(MOTIONS.changed("bottom", run=lambda _, page: page.stream.go_to_end())),
     )
     contents: PageContents
 
@@ -124,9 +163,6 @@ class PageView(Reader):
             return ""
         turns = "Octavo turns" if self.app.settings.turns_words else "The terminal turns"  # type: ignore[attr-defined]
         return f"{turns} right-to-left words round: right_to_left in the settings says who does."
-
-    class Loaded(Message):
-        """All of the page is read."""
 
     class RowWanted(Message):
         """A row of a table is to be read field by field."""
@@ -149,13 +185,14 @@ class PageView(Reader):
     ) -> None:
         super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
         self.excerpt = excerpt
-        self.threads = PageThreads(self, self.cursor, self.go_to_block)
+        self.cursor_block = PageBlock(self)
+        self.threads = PageThreads(self, self.cursor, lambda key, bring: self.place.go_to_block(key, bring))
         self.tables = TableReading(self)
         late = LateSources(self, self.viewport, self.painter, self.cursor)
         self.contents = PageContents(self, self.prefetch, self.threads, self.tables, late)
         self.place = ReadingPlace(self, self.contents, self.viewport, self.cursor, self.finder)
         self.links = PageLinks(self, self.contents, self.spots, self.place)
-        self.stream = PageStream(self, self, self.contents, self.place)
+        self.stream = PageStream(self, self.contents, self.place, self.threads)
 
     # What callers ask and do
 
@@ -190,18 +227,12 @@ class PageView(Reader):
         threads: Mapping[str, int | Sequence[Comment]] | None = None,
     ) -> None:
         """Show a page. While `key` is the same, the place and what is opened are kept."""
-        self.stream.stop_reading()
-        head = (safe_line(title), safe_text(description or ""))
-        self.show_part(
-            document, head, key, UnitReader(units(top_blocks(document.blocks, head, whole=True))), whole=True
-        )
-        self.place.look_for_wanted()
+        self.stream.show(document, (safe_line(title), safe_text(description or "")), key)
         if threads is not None:
             self.set_threads(threads)
-        self.post_message(self.Loaded())
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Show a page that is not parsed yet: the beginning of a long one at once, all of it soon. `Loaded` follows."""
+        """Show a page that is not parsed yet: the beginning of a long one at once, all of it soon. `PageLoaded` follows."""
         document = self.document
         if document is not None and key == self.key and markdown == document.source and self.contents.is_whole:
             self.show(document, title=title, description=description, key=key)
@@ -211,14 +242,6 @@ class PageView(Reader):
     def set_threads(self, threads: Mapping[str, int | Sequence[Comment]]) -> None:
         """Mark the blocks, by their keys, with the number of open threads on them."""
         self.threads.set(self.document, threads)
-
-    def go_to_block(self, key: str, bring: Bring | None = "top") -> bool:
-        """Put the cursor on a block and bring that on show, opening what hides it. False when there is none."""
-        return self.place.go_to_block(key, bring)
-
-    def go_to_anchor(self, anchor: str) -> bool:
-        """Go to a heading by its anchor, or to a block by its key. False when there is none (yet)."""
-        return self.place.go_to_anchor(anchor)
 
     def clear(self) -> None:
         """Show nothing."""
@@ -230,49 +253,6 @@ class PageView(Reader):
         self.threads.marks = ThreadMarks()
         self.place.wanted = None
         self.reset()
-
-    # What its stream shows
-
-    def show_part(self, document: Document, head: Head, key: str, cutting: UnitReader[Unit], *, whole: bool) -> None:
-        """Show a page, or the beginning of it."""
-        contents = self.contents
-        same = key == contents.key and contents.document is not None
-        if same and document is contents.document and head == contents.head and not self.state.has_failed:
-            return
-        self.state.settled()
-        anchor = self.viewport.anchor() if same else None
-        if not same:
-            self.place.wanted = self.place.wanted if contents.document is None else None
-            self.selection.stop_copying()
-            self.stream.leave()
-        contents.document, contents.head, contents.is_whole, contents.cut = document, head, whole, cutting
-        contents.forget_source()
-        if not same:
-            contents.key, contents.shows_source = key, False
-            self.folds, self.cursor.at = Folds(), None
-            self.threads.marks = ThreadMarks()
-            self.finder.clear()
-            self.galley = no_lines()
-            for late in contents.sources:
-                late.drop()
-            self.viewport.scroll_there(0)
-        self.reset(anchor=anchor)
-        self.finder.content_changed()
-        self.threads.read(document)
-        if self.place.wanted is not None and not same:  # asked for before anything was on show
-            self.place.go_to_anchor(self.place.wanted.anchor)
-        self.refresh_bindings()
-        self.tell()
-
-    def all_read(self, document: Document) -> None:
-        """All of the page is on show."""
-        self.threads.read(document)
-        self.place.look_for_wanted()
-        self.place.go_back()
-        self.place.stand_again()
-        self.refresh_bindings()
-        self.tell()
-        self.post_message(self.Loaded())
 
     @property
     def has_work(self) -> bool:
@@ -294,62 +274,8 @@ class PageView(Reader):
         super().reset(anchor=anchor)
         self.place.go_back()
 
-    def next_measure(self) -> None:
-        """Set the lines wider, or narrow again."""
-        self.contents.next_measure()
-        self.reset()
-
-    def read_on(self) -> None:
-        if self.stream.is_growing and self.viewport.is_at_end:
-            self.explain(STILL)
-        else:
-            super().read_on()
-
-    def go_to_edge(self, end: int) -> None:
-        super().go_to_edge(end)
-        self.stream.to_end = self.place.here() if end and self.stream.is_growing else None
-
     def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
         if self.excerpt is not None and self.excerpt.open_spot is not None:
             self.excerpt.open_spot(hot, outside)
         else:
             self.links.open(hot, outside=outside)
-
-    def open(self) -> None:
-        stop = self.cursor.stop()
-        if stop is None or self.contents.thread_at(stop) is not None:
-            super().open()
-        elif (
-            (target := stop[3].attrs.get("target"))
-            and stop[3].kind == "card"
-            and (whole := [hot for hot in self.spots.at_cursor() if hot.target == target])
-        ):
-            self.open_spot(whole[0], outside=False)
-        elif (table := self.tables.table_of(stop)) is not None:
-            self.post_message(self.RowWanted(self, table, stop[3]))
-        else:
-            super().open()
-
-    def row_left(self, leaving: Leaving | None) -> None:
-        """Stand on the row that was left, and do what was wanted there."""
-        if leaving is None:
-            return
-        self.go_to_block(leaving.row.key, "near")
-        if leaving.opened is not None:
-            self.open_spot(leaving.opened, outside=leaving.outside)
-        elif leaving.comment:
-            self.post_message(self.BlockChosen(leaving.row))
-
-    def copy(self) -> None:
-        from octavo.tui.render.openapi import curl_of  # what descriptions of interfaces need takes 10 ms to load
-
-        stop = self.cursor.stop()
-        if stop is not None and (curl := curl_of(self.contents.sources, stop[3])):
-            self.app.copy_to_clipboard(curl)
-            self.post_message(self.Copied(curl, "command"))
-        else:
-            super().copy()
-
-    @property
-    def why_no_comment(self) -> str | None:
-        return self.excerpt.why_no_comment if self.excerpt is not None else super().why_no_comment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.style import Style
 from textual.content import Content
@@ -26,7 +26,6 @@ from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import HotSpot, Line
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.table_records import as_text
 from octavo.tui.widgets.commands import Command, Commands, Explains, HasCommands
 from octavo.tui.widgets.scrolling import Scrolling, let_go
 
@@ -34,14 +33,6 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.tui.render.virtual_lines import ScrollAnchor, VirtualLines
-
-
-@runtime_checkable
-class TakesComments(Protocol):
-    """A screen one can say something in about the block under the cursor: it knows where that would go, and who may."""
-
-    def why_no_comment(self) -> str | None:
-        """Why nothing can be said about the block under the cursor, in a sentence."""
 
 
 class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
@@ -277,14 +268,6 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         else:
             self.notify(sentence, severity="warning", markup=False)
 
-    def wait_for(self, what: str) -> None:
-        """Say that `what` is loading, if nothing is on show yet."""
-        self.state.wait_for(what)
-
-    def fail(self, what: str, cause: str) -> None:
-        """Say what did not load and why, if nothing is on show yet."""
-        self.state.fail(what, cause)
-
     def _say_copied(self, text: str) -> None:
         self.post_message(self.Copied(text, "selection"))
 
@@ -371,43 +354,8 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.spots.hints = None
         self.finder.left()
 
-    # What is done with the block under the cursor
-
     def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
         """Something on the page was opened; `outside`: in the browser."""
-
-    def open(self) -> None:
-        """Open what the block under the cursor has: its open thread, the one link, one of several by its letter; else
-        ask for a thread on it."""
-        stop = self.cursor.stop()
-        if stop is None:
-            return
-        if (hangs := self.contents.thread_at(stop)) is not None:
-            self.post_message(self.ThreadWanted(hangs))
-        elif hots := self.spots.at_cursor():
-            self.spots.open_one(hots)
-        else:
-            self.post_message(self.ThreadWanted(stop[3]))
-
-    def copy(self) -> None:
-        """Copy the block under the cursor."""
-        if (stop := self.cursor.stop()) is not None:
-            text = as_text(stop[3])
-            self.app.copy_to_clipboard(text)
-            self.post_message(self.Copied(text, stop[3].kind))
-
-    def comment(self) -> None:
-        """Ask to say something about the block under the cursor."""
-        if (stop := self.cursor.stop()) is not None:
-            self.post_message(self.BlockChosen(stop[3]))
-
-    @property
-    def why_no_comment(self) -> str | None:
-        """Why nothing can be said about the block under the cursor: the screen knows where a comment would go, and who may
-        write one."""
-        return self.screen.why_no_comment() if isinstance(self.screen, TakesComments) else None
-
-    # Reading on
 
     def read_on(self) -> None:
         """Go on by a page, at the end ask for what comes next."""
@@ -416,19 +364,11 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         else:
             self.viewport.go_by_page(1)
 
-    def go_to_edge(self, end: int) -> None:
-        """Go to the top, or with 1 to the end."""
-        self.cursor.go_to_edge(end)
 
-
-READING: Commands[Reader] = Commands(
+READ_ON: Commands[Reader] = Commands(
     "page",
     (
-        Command("comment", "c", "Comment", "Say something about the block under the cursor",
-                run=lambda _, pane: pane.comment(), why_not=lambda _, pane: pane.why_no_comment),
-        Command("open", "enter", "Open", "Open the link, image, file or thread of the block under the cursor", run=lambda _, pane: pane.open(), shown=False),
         Command("read_on", "space", "Read on", "Scroll one page, at the end go to what comes next", run=lambda _, pane: pane.read_on(), shown=False),
-        Command("yank", "y", "Copy", "Copy the block under the cursor: code and prompts exactly", run=lambda _, pane: pane.copy(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -437,8 +377,8 @@ MOTIONS: Commands[Reader] = Commands(
     (
         Command("down", "j,down", "Down", "Scroll down one line", run=lambda _, pane: pane.viewport.go_by(1), shown=False),
         Command("up", "k,up", "Up", "Scroll up one line", run=lambda _, pane: pane.viewport.go_by(-1), shown=False),
-        Command("top", "g,home", "Top", "Go to the top", run=lambda _, pane: pane.go_to_edge(0), shown=False),
-        Command("bottom", "G,end", "Bottom", "Go to the end", run=lambda _, pane: pane.go_to_edge(1), shown=False),
+        Command("top", "g,home", "Top", "Go to the top", run=lambda _, pane: pane.cursor.go_to_edge(0), shown=False),
+        Command("bottom", "G,end", "Bottom", "Go to the end", run=lambda _, pane: pane.cursor.go_to_edge(1), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=lambda _, pane: pane.viewport.go_by_half(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=lambda _, pane: pane.viewport.go_by_half(-1), shown=False),
         Command("read_back", "b", "Page back", "Scroll up one page", run=lambda _, pane: pane.viewport.go_by_page(-1), shown=False),

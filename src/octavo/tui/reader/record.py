@@ -23,7 +23,19 @@ _TITLE = 60
 
 def open_row(app: App[Any], wanted: PageView.RowWanted) -> None:
     """Show a row of a table over the page."""
-    app.push_screen(RecordSheet(wanted.table, wanted.row, wanted.view), wanted.view.row_left)
+    page = wanted.view
+
+    def left(leaving: Leaving | None) -> None:
+        """Stand on the row that was left, and do what was wanted there."""
+        if leaving is None:
+            return
+        page.place.go_to_block(leaving.row.key, "near")
+        if leaving.opened is not None:
+            page.open_spot(leaving.opened, outside=leaving.outside)
+        elif leaving.comment:
+            page.post_message(Reader.BlockChosen(leaving.row))
+
+    app.push_screen(RecordSheet(wanted.table, wanted.row, page), left)
 
 
 def _why_one_row(_: object, sheet: RecordSheet) -> str | None:
@@ -60,7 +72,7 @@ class RecordSheet(Dialog[Leaving]):
         super().__init__()
         self.table, self._row = table, row
         first = ("page.open", "page.link_hints", "page.yank", "page.comment")
-        excerpt = Excerpt(first, page.why_no_comment, has_measure=False, open_spot=self._opened)
+        excerpt = Excerpt(first, page.cursor_block.why_no_comment, has_measure=False, open_spot=self._opened)
         self._view = PageView(ascii=page.look.ascii, mono=page.look.mono, excerpt=excerpt)
         self._view.contents.sources = page.contents.sources
 

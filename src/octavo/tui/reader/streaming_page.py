@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
+
+from textual.message import Message
 
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.page_contents import Head, PageContents, top_blocks
+from octavo.tui.reader.pane import no_lines
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_place import ReadingPlace, ReadingPoint
+from octavo.tui.reader.thread_marks import PageThreads
 from octavo.tui.render.layout import Unit, units
-from octavo.tui.render.layout_context import trail
+from octavo.tui.render.layout_context import Folds, trail
+from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.styled_lines import Line
 
@@ -28,22 +33,15 @@ ALONE = 0.012
 """Seconds of work at a time while nothing is on show that one could move in."""
 
 
-class ShowsPages(Protocol):
-    """A view in which what was read is shown."""
-
-    def show_part(self, document: Document, head: Head, key: str, cutting: UnitReader[Unit], *, whole: bool) -> None:
-        """Show a page, or the beginning of it."""
-
-    def all_read(self, document: Document) -> None:
-        """All of the page is on show."""
+class PageLoaded(Message):
+    """All of a page is on show."""
 
 
 class PageStream:
-    """Reads a page in slices, between which keys are answered."""
+    """Reads a page in slices, between which keys are answered, and shows what is read."""
 
-    def __init__(self, pane: Reader, page: ShowsPages, contents: PageContents, place: ReadingPlace) -> None:
-        """`pane` and `page` are the view it is shown in."""
-        self.pane, self._page, self.contents, self.place = pane, page, contents, place
+    def __init__(self, pane: Reader, contents: PageContents, place: ReadingPlace, threads: PageThreads) -> None:
+        self.pane, self.contents, self.place, self.threads = pane, contents, place, threads
         self._reading: Reading | None = None
         self._arriving: tuple[Head, str] = (("", ""), "")
         self._shown = 0
@@ -58,6 +56,11 @@ class PageStream:
         """Where one was when one went to the end of a page that was not all read."""
         self._left: list[Block | Unit | list[Line]] | None = None
         """The blocks, units and lines of pages that were left and are not let go yet: to let go of a long page takes long."""
+
+    def show(self, document: Document, head: Head, key: str) -> None:
+        """Show a page that is read."""
+        self.stop_reading()
+        self._show_whole(document, head, key, UnitReader(units(top_blocks(document.blocks, head, whole=True))))
 
     def read(self, markdown: str, head: Head, key: str) -> None:
         """Show the beginning of a page, all of it soon. What is on show of the same `key` stays until all is read."""
@@ -80,15 +83,64 @@ class PageStream:
         self._cutting = UnitReader(units(top_blocks(reading.blocks, head, whole=reading.is_done)))
         is_cut = self._cutting.cut(FIRST)
         if reading.is_done and is_cut:
-            self._page.show_part(reading.document, head, key, self._cutting, whole=True)
-            self._page.all_read(reading.document)
+            self._show_whole(reading.document, head, key, self._cutting)
             return
         if not is_on_show:
-            self._page.show_part(reading.document, head, key, self._cutting, whole=False)
+            self._show(reading.document, head, key, self._cutting, whole=False)
         self._reading, self._arriving, self._shown = reading, (head, key), len(reading.blocks)
         self._replaces, self._markdown = is_on_show, markdown
         self.contents.arriving = None if is_on_show else reading
         self.pane.work_soon()
+
+    def _show(self, document: Document, head: Head, key: str, cutting: UnitReader[Unit], *, whole: bool) -> None:
+        """Show a page, or the beginning of it."""
+        pane, contents = self.pane, self.contents
+        same = key == contents.key and contents.document is not None
+        if same and document is contents.document and head == contents.head and not pane.state.has_failed:
+            return
+        pane.state.settled()
+        anchor = pane.viewport.anchor() if same else None
+        if not same:
+            self.place.wanted = self.place.wanted if contents.document is None else None
+            pane.selection.stop_copying()
+            self.leave()
+        contents.document, contents.head, contents.is_whole, contents.cut = document, head, whole, cutting
+        contents.forget_source()
+        if not same:
+            contents.key, contents.shows_source = key, False
+            pane.folds, pane.cursor.at = Folds(), None
+            self.threads.marks = ThreadMarks()
+            pane.finder.clear()
+            pane.galley = no_lines()
+            for late in contents.sources:
+                late.drop()
+            pane.viewport.scroll_there(0)
+        pane.reset(anchor=anchor)
+        pane.finder.content_changed()
+        self.threads.read(document)
+        if self.place.wanted is not None and not same:  # asked for before anything was on show
+            self.place.go_to_anchor(self.place.wanted.anchor)
+        pane.refresh_bindings()
+        pane.tell()
+
+    def _show_whole(self, document: Document, head: Head, key: str, cutting: UnitReader[Unit]) -> None:
+        self._show(document, head, key, cutting, whole=True)
+        self._all_read(document)
+
+    def _all_read(self, document: Document) -> None:
+        """All of the page is on show."""
+        self.threads.read(document)
+        self.place.look_for_wanted()
+        self.place.go_back()
+        self.place.stand_again()
+        self.pane.refresh_bindings()
+        self.pane.tell()
+        self.pane.post_message(PageLoaded())
+
+    def go_to_end(self) -> None:
+        """Go to the end, and again once all is read, if nobody has moved meanwhile."""
+        self.pane.cursor.go_to_edge(1)
+        self.to_end = self.place.here() if self.is_growing else None
 
     def _read_to_place(self, reading: Reading, key: str) -> None:
         """Read on to the place one comes back to: who was there need not see the beginning first."""
@@ -192,7 +244,7 @@ class PageStream:
     def _end_reading(self, reading: Reading) -> None:
         self._reading, self._markdown, self.contents.arriving = None, "", None
         if self._replaces:
-            self._page.show_part(reading.document, *self._arriving, self._cutting, whole=True)
+            self._show(reading.document, *self._arriving, self._cutting, whole=True)
         else:
             self.contents.document, self.contents.is_whole = reading.document, True
             if self.contents.shows_source:
@@ -205,8 +257,8 @@ class PageStream:
             self.pane.viewport.sync()
             self.pane.finder.content_changed()
         if self.to_end is not None and not self.place.has_moved(self.to_end):
-            self.pane.go_to_edge(1)
-        self._page.all_read(reading.document)
+            self.pane.cursor.go_to_edge(1)
+        self._all_read(reading.document)
 
 
 def _has(blocks: Iterable[Block], key: str) -> bool:

@@ -14,7 +14,7 @@ from octavo.documents.merging.resolution import Choice
 from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.find_line import FIND
 from octavo.tui.reader.pane import Contents, Pane, Stop, no_lines
-from octavo.tui.reader.reading_pane import MOTIONS, READING, Reader
+from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.conflict_lines import ConflictDecision, rule_with, set_around, set_conflict
 from octavo.tui.render.conflict_page import Passage, Shown
 from octavo.tui.render.diff_lines import guess
@@ -205,7 +205,7 @@ class ThreeWay(Reader):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _about(CONFLICTS),
         _about(FIND.only("filter").changed("filter", id="three.find", help="Find words in what is shown", shown=False)),
-        _about(READING.only("read_on")),
+        _about(READ_ON),
         _about(MOTIONS.without("read_back")),
         _about(PANNING),
     )

@@ -20,6 +20,7 @@ from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.held_comments import page_of
 from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
+from octavo.tui.reader.diff_navigation import ThreadBeyond
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.page_parts import LinkFollowed
@@ -190,7 +191,7 @@ class ChangeRequestScreen(View):
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show_held())
         self.changed_tree.take_up_marks()
-        self.view.navigation.places = self.changed_tree.marks.places
+        self.view.place.places = self.changed_tree.marks.places
         self.request_head.draw()
         self.changed_tree.widget.focus()
         self.comparison.start()
@@ -288,8 +289,8 @@ class ChangeRequestScreen(View):
     def _end_reached(self) -> None:
         self.changed_tree.read_on(1)
 
-    @on(DiffView.ThreadBeyond)
-    def _thread_beyond(self, message: DiffView.ThreadBeyond) -> None:
+    @on(ThreadBeyond)
+    def _thread_beyond(self, message: ThreadBeyond) -> None:
         self.page_diff.go_to_thread_beyond(message.step)
 
     @on(DiffView.RepliesWanted)

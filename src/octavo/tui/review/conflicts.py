@@ -237,7 +237,7 @@ class ConflictsScreen(View):
         elif item is None:
             self.view.clear()
         elif again or self.view.key != item.page:
-            self.view.wait_for(item.title)
+            self.view.state.wait_for(item.title)
             self.run_worker(self._prepare(item), exclusive=True, group="page")
         self.refresh_bindings()
         self._say_where()

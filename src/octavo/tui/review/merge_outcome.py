@@ -68,7 +68,7 @@ class OutcomeScreen(View):
 
     def on_mount(self) -> None:
         self.view.focus()
-        self.view.wait_for(self._title)
+        self.view.state.wait_for(self._title)
         self._say_where()
         self.run_worker(self._compare(), exclusive=True)
 

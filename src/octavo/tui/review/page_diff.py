@@ -103,11 +103,11 @@ class PageDiff:
             self._view.query_one("#words", Static).update(Content("\n\n").join([what, Content(in_words(change))]))
         elif sides.old is None:
             self.pane.clear()
-            self.pane.fail(f"{change.title} cannot be compared", _NO_BASE)
+            self.pane.state.fail(f"{change.title} cannot be compared", _NO_BASE)
         elif (known := self._comparison.diffs.known(change)) is not None:
             self._show_compared(change, known)
         else:
-            self.pane.wait_for(change.title)
+            self.pane.state.wait_for(change.title)
             self._comparison.instead("diff", partial(self._compare, change, self._shown))
         self._say_where()
         self._view.refresh_bindings()
@@ -117,7 +117,7 @@ class PageDiff:
             compared = await self._comparison.diffs.compare(change)
         except ApiError as error:
             if shown == self._shown:
-                self.pane.fail(f"{change.title} did not load", str(error))  # what was on show is of before
+                self.pane.state.fail(f"{change.title} did not load", str(error))  # what was on show is of before
                 self._shown = None
             return
         if shown == self._shown:
@@ -157,7 +157,7 @@ class PageDiff:
             case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self._pages.reveal(page_id):
                     self._view.shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
-            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if anchor and self.pane.go_to_anchor(
+            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if anchor and self.pane.place.go_to_anchor(
                 anchor
             ):
                 pass
@@ -194,12 +194,12 @@ class PageDiff:
     def draw_threads(self) -> None:
         """Show the threads as they are now between the lines of the diff."""
         if (both := self._both_sides) is not None:
-            self.pane.set_threads(self._threads.lines(both.threads(self._page_threads()), both.is_outdated))
-        before, self.pane.threads_elsewhere = (
-            self.pane.threads_elsewhere,
+            self.pane.contents.set_threads(self._threads.lines(both.threads(self._page_threads()), both.is_outdated))
+        before, self.pane.contents.threads_elsewhere = (
+            self.pane.contents.threads_elsewhere,
             any(each.is_open_thread for each in self._threads.all),
         )
-        if before != self.pane.threads_elsewhere:
+        if before != self.pane.contents.threads_elsewhere:
             self._view.refresh_bindings()
         self._arrive()
 
@@ -224,7 +224,7 @@ class PageDiff:
             return
         if self._documents is not None:
             self._arriving = None
-            self._view.call_after_refresh(self.pane.navigation.go_to_thread, step, all_of_it=True)
+            self._view.call_after_refresh(self.pane.place.go_to_thread, step, all_of_it=True)
         elif self._view.has_class("-words"):
             self._arriving = None
             for thread in thread_walk.open_on(key, self._threads.all)[:1]:
@@ -267,7 +267,7 @@ class PageDiff:
 
     @property
     def is_on_old_side(self) -> bool:
-        return self._documents is not None and self.pane.side == "old"
+        return self._documents is not None and self.pane.cursor_block.side == "old"
 
     def source_of(self, block: Block) -> str:
         if self._documents is None or self.is_on_old_side:
@@ -322,7 +322,7 @@ class PageDiff:
 
     @property
     def block_to_write(self) -> Block | None:
-        return self.pane.block_near if self._documents is not None and self.page_on_show is not None else None
+        return self.pane.cursor_block.near if self._documents is not None and self.page_on_show is not None else None
 
     def why_no_page_to_write(self) -> str | None:
         change = self._pages.change

@@ -1,0 +1,69 @@
+"""The block under the cursor of a pane, and what is done with it: it is opened, copied, spoken of."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.render.table_records import as_text
+from octavo.tui.widgets.commands import Command, Commands
+
+
+@runtime_checkable
+class TakesComments(Protocol):
+    """A screen one can say something in about the block under the cursor: it knows where that would go, and who may."""
+
+    def why_no_comment(self) -> str | None:
+        """Why nothing can be said about the block under the cursor, in a sentence."""
+
+
+class CursorBlock:
+    """The block under the cursor of a pane."""
+
+    def __init__(self, pane: Reader) -> None:
+        self.pane = pane
+
+    def open(self) -> None:
+        """Open what it has: its open thread, the one link, one of several by its letter; else ask for a thread on it."""
+        stop = self.pane.cursor.stop()
+        if stop is None:
+            return
+        if (hangs := self.pane.contents.thread_at(stop)) is not None:
+            self.pane.post_message(Reader.ThreadWanted(hangs))
+        elif hots := self.pane.spots.at_cursor():
+            self.pane.spots.open_one(hots)
+        else:
+            self.pane.post_message(Reader.ThreadWanted(stop[3]))
+
+    def copy(self) -> None:
+        """Copy it."""
+        if (stop := self.pane.cursor.stop()) is not None:
+            self.copy_as(as_text(stop[3]), stop[3].kind)
+
+    def copy_as(self, text: str, what: str) -> None:
+        """Copy a text made of it, which `what` names."""
+        self.pane.app.copy_to_clipboard(text)
+        self.pane.post_message(Reader.Copied(text, what))
+
+    def comment(self) -> None:
+        """Ask to say something about it."""
+        if (stop := self.pane.cursor.stop()) is not None:
+            self.pane.post_message(Reader.BlockChosen(stop[3]))
+
+    @property
+    def why_no_comment(self) -> str | None:
+        """Why nothing can be said about it: the screen knows where a comment would go, and who may write one."""
+        screen = self.pane.screen
+        return screen.why_no_comment() if isinstance(screen, TakesComments) else None
+
+
+AT_CURSOR: Commands[CursorBlock] = Commands(
+    "page",
+    (
+        Command("comment", "c", "Comment", "Say something about the block under the cursor",
+                run=lambda _, block: block.comment(), why_not=lambda _, block: block.why_no_comment),
+        Command("open", "enter", "Open", "Open the link, image, file or thread of the block under the cursor", run=lambda _, block: block.open(), shown=False),
+        Command("yank", "y", "Copy", "Copy the block under the cursor: code and prompts exactly", run=lambda _, block: block.copy(), shown=False),
+    ),
+    find=lambda view: view.cursor_block,
+)  # fmt: skip
