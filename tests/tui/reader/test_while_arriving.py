@@ -18,7 +18,6 @@ from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader import streaming_page
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.reading_place import PageState
 from octavo.tui.reader.streaming_page import PageLoaded
 from octavo.tui.reader.text_selection import CopiedLater, CopiesLater, Gathering
 from octavo.tui.render.painting import words_between
@@ -472,7 +471,7 @@ async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_fo
         assert "Section 50" in top(app.pane, 1)
 
 
-async def left_at_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> PageState:
+async def left_at_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> ReadingPosition:
     """Read a page, and leave it far down with the bar on a paragraph."""
     await read(app, pilot)
     app.pane.place.go_to_anchor("section-70")

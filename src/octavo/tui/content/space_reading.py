@@ -17,8 +17,8 @@ from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_following import follow_link_page
 from octavo.tui.reader.link_names import name_targets
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.reading_place import UNSEEN, PageState
 from octavo.tui.reader.showing_pages import show_page
+from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.shell.page_queries import page_to_read
 from octavo.tui.shell.tree_rows import neighbour, open_counts
 from octavo.tui.shell.view import View
@@ -45,7 +45,7 @@ class SpaceReading:
         self.threads = SpaceThreads(self, self.target)
         self._troubles: dict[str, str] = {}
         """Why the tree or the page on show could not be refreshed, while that is so."""
-        self._wanted_standing: PageState | None = None
+        self._wanted_standing: ReadingPosition | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
 
@@ -79,7 +79,7 @@ class SpaceReading:
     @property
     def here(self) -> Visit | None:
         """The page that is read, as it stands."""
-        standing = self._wanted_standing or (self.view.place.standing if self.is_in_view else UNSEEN)
+        standing = self._wanted_standing or (self.view.place.standing if self.is_in_view else None)
         return Visit(self.space.id, self.page.id, standing) if self.space and self.page else None
 
     @property
@@ -207,7 +207,7 @@ class SpaceReading:
         *,
         anchor: str = "",
         remember: bool = True,
-        standing: PageState | None = None,
+        standing: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
         """Show a page of this space: the part of it that `anchor` names, else as one left it, if not `from_top`. When there
@@ -226,7 +226,6 @@ class SpaceReading:
         if remember:
             self._leave_here(page.id)
         self.history.keep()
-        standing = standing if standing is not UNSEEN else None
         self.page, self._anchor, self._wanted_standing = page, anchor, standing
         self.shell.session.state.remember(f"page {self.space.id}", page.id)
         op = page_to_read(self.space.ref, page.id)

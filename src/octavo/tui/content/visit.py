@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from octavo.tui.reader.reading_place import PageState
+    from octavo.tui.render.reading_position import ReadingPosition
 
 
 class Visit(NamedTuple):
-    """A page one was on, and how it was left: the line at the top, the block under the cursor, what was opened."""
+    """A page one was on, and how it was left."""
 
     space: str
     page: str
-    standing: PageState
+    standing: ReadingPosition | None
+    """None while it was not on show."""

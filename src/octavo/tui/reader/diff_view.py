@@ -29,7 +29,7 @@ from octavo.tui.widgets.commands import Commands
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from octavo.tui.render.virtual_lines import ScrollAnchor
+    from octavo.tui.render.reading_position import ReadingPosition
 
 LEFT_AFTER = 0.3
 """Seconds until what is on show goes, while that of another page is on its way."""
@@ -256,7 +256,7 @@ class DiffView(Reader):
     def KEYBAR(self) -> tuple[str, ...]:
         return _OF_OUTCOME if self.contents.is_outcome and not self.finder.needle else super().KEYBAR
 
-    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
+    def reset(self, *, anchor: ReadingPosition | None = None) -> None:
         if self.contents.made_for != self.contents.layout_now and not self.contents.making.is_making:
             self.contents.making.make()  # there is no room any more for both sides, or there is again
             return

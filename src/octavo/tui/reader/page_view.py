@@ -32,7 +32,7 @@ from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
-    from octavo.tui.render.virtual_lines import ScrollAnchor
+    from octavo.tui.render.reading_position import ReadingPosition
 
 
 FOR_WHOLE = "That is for the whole page: esc goes back to it."
@@ -270,7 +270,7 @@ class PageView(Reader):
 
     # What is done with it
 
-    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
+    def reset(self, *, anchor: ReadingPosition | None = None) -> None:
         super().reset(anchor=anchor)
         self.place.go_back()
 

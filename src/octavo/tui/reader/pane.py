@@ -18,10 +18,11 @@ from textual.timer import Timer
 from octavo.documents.blocks import Block
 from octavo.tui.render.layout import stops
 from octavo.tui.render.layout_context import Folds
+from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.styled_lines import HotSpot, Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.text_search import Find, Finder
-from octavo.tui.render.virtual_lines import ScrollAnchor, VirtualLines
+from octavo.tui.render.virtual_lines import VirtualLines
 
 Stop = tuple[int, int, int, Block]
 """Unit, first and last line in it, block."""
@@ -214,7 +215,7 @@ class Pane(Protocol):
 
     def refresh_bindings(self) -> None: ...
 
-    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
+    def reset(self, *, anchor: ReadingPosition | None = None) -> None:
         """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show."""
 
     def change(self, unit: int) -> None:

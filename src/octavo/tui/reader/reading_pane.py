@@ -32,7 +32,8 @@ from octavo.tui.widgets.scrolling import Scrolling, let_go
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from octavo.tui.render.virtual_lines import ScrollAnchor, VirtualLines
+    from octavo.tui.render.reading_position import ReadingPosition
+    from octavo.tui.render.virtual_lines import VirtualLines
 
 
 class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
@@ -176,7 +177,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         if self.pane_width != self.set_width:
             self.reset()
 
-    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
+    def reset(self, *, anchor: ReadingPosition | None = None) -> None:
         """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show."""
         self._look = None
         self.prefetch.is_outdated = self.pane_width <= 0

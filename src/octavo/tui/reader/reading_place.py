@@ -13,36 +13,13 @@ from octavo.tui.reader.find_line import FindLine
 from octavo.tui.reader.page_contents import PageContents, left_out
 from octavo.tui.reader.pane import STILL, Bring, Pane
 from octavo.tui.reader.viewport import Viewport
-from octavo.tui.render.layout_context import Folds, trail
+from octavo.tui.render.layout_context import trail
 from octavo.tui.render.page_parts import anchors_above
 from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.render.virtual_lines import ScrollAnchor
 from octavo.tui.widgets.commands import Command, Commands
 
 _SLICES_WITH_IT = 4
 """Slices of a block that are looked at for something to stand on: all of them together may take seconds to be set."""
-
-
-class PageState(NamedTuple):
-    """How a page was left: the line at the top, the block under the cursor, and what was opened."""
-
-    line: int
-    width: int
-    top: ScrollAnchor | None
-    key: str
-    folds: Folds
-
-
-class ReadingPoint(NamedTuple):
-    """Where one is, to tell later whether one has moved since. No anchor at the top of the page."""
-
-    top: ScrollAnchor | None = None
-    cursor: Block | None = None
-    is_source: bool = False
-
-
-UNSEEN = PageState(0, 0, None, "", Folds())
-"""How a page was left that was never on show."""
 
 
 class PendingJump(NamedTuple):
@@ -50,7 +27,7 @@ class PendingJump(NamedTuple):
 
     anchor: str
     """What it is called; of a note its label."""
-    asked_at: ReadingPoint
+    asked_at: ReadingPosition
     by_link: bool = False
     """Whether a link asks for it: when there is none, that is said."""
     show: Callable[[Block | None], None] | None = None
@@ -68,9 +45,9 @@ class ReadingPlace:
         """The page one comes back to, and where one was on it, until one is there."""
         self.is_read = False
         """Whether the place one comes back to is read."""
-        self._asked_at = ReadingPoint()
+        self._asked_at = ReadingPosition()
         """Where one was when one asked to come back."""
-        self._left_standing: tuple[PageState, ReadingPoint] | None = None
+        self._left_standing: tuple[ReadingPosition, ReadingPosition] | None = None
         """How the page on show was left, while it is not all read, and where one was put meanwhile."""
         self.is_latest = True
         """Whether the page on show is the latest: while it is not, what is nowhere on it may be on the one that comes."""
@@ -117,7 +94,7 @@ class ReadingPlace:
         wanted = anchor.lstrip("#")
         document = self.contents.document
         if document is None:
-            self.wanted = PendingJump(wanted, ReadingPoint())
+            self.wanted = PendingJump(wanted, ReadingPosition())
             return False
         if self.contents.shows_source:
             self.turn_source()
@@ -128,9 +105,8 @@ class ReadingPlace:
             self._go_to_top()
             found = True
         elif block is not None and self.contents.arriving is not None:
-            self.come_back(
-                self.contents.key, ReadingPosition(block.key, 1)
-            )  # it can stand at the top once there is more below it
+            # It can stand at the top once there is more below it.
+            self.come_back(self.contents.key, ReadingPosition(block.key, 1))
             self._asked_at = here
             self.go_back()
             found = True
@@ -176,60 +152,41 @@ class ReadingPlace:
     # How the page was left
 
     @property
-    def standing(self) -> PageState:
+    def standing(self) -> ReadingPosition:
         """How the page is left now."""
-        if self._left_standing is not None and not self.has_moved(self._left_standing[1]):
+        if self._left_standing is not None and not self.here().has_moved(self._left_standing[1]):
             return self._left_standing[0]
-        stop = self.cursor.stop() if self.cursor.at is not None else None
-        key = stop[3].key if stop is not None else ""
-        return PageState(
-            self.pane.scroll_offset.y, self.pane.pane_width, self.viewport.anchor(), key, deepcopy(self.pane.folds)
-        )
+        return self.here()._replace(folds=deepcopy(self.pane.folds))
 
-    def stand(self, as_before: PageState) -> None:
+    def stand(self, as_before: ReadingPosition) -> None:
         """Be as the page was left, once that part of it is read."""
-        self.pane.folds = deepcopy(as_before.folds)
-        key = as_before.top.key if as_before.top is not None else ""
-        if (
-            self.contents.is_whole
-            or not key
-            or any(trail(each.part or each.block, key) for each in self.pane.galley.units)
-        ):
+        if as_before.folds is not None:
+            self.pane.folds = deepcopy(as_before.folds)
+        units, top = self.pane.galley.units, as_before.top
+        if self.contents.is_whole or not top or any(trail(each.part or each.block, top) for each in units):
             self._stand(as_before)
         else:
             self.pane.reset()
         self._left_standing = None if self.contents.is_whole else (as_before, self.here())
 
-    def _stand(self, as_before: PageState) -> None:
-        self.pane.reset(anchor=as_before.top)
-        if as_before.width == self.pane.pane_width:
-            self.viewport.show_line(as_before.line)
-        if as_before.key:
-            found = (stop for stop in self.cursor.visible_stops() if stop[3].key == as_before.key)
+    def _stand(self, as_before: ReadingPosition) -> None:
+        self.pane.reset(anchor=as_before)
+        if as_before.block:
+            found = (stop for stop in self.cursor.visible_stops() if stop[3].key == as_before.block)
             if (stop := next(found, None)) is not None:
                 self.cursor.put(stop, bring=None)
 
     def stand_again(self) -> None:
         """Be as the page was left, now that all of it is read, if nobody has moved meanwhile."""
         left, self._left_standing = self._left_standing, None
-        if left is not None and not self.has_moved(left[1]):
+        if left is not None and not self.here().has_moved(left[1]):
             self._stand(left[0])
 
-    def here(self) -> ReadingPoint:
+    def here(self) -> ReadingPosition:
         """Where one is now."""
         top = self.viewport.anchor() if self.pane.scroll_offset.y else None
-        return ReadingPoint(top, self.cursor.at[1] if self.cursor.at is not None else None, self.contents.shows_source)
-
-    def has_moved(self, since: ReadingPoint) -> bool:
-        """Whether one is elsewhere than before. A page that is set in another width has not moved."""
-        now = self.here()
-        if now.cursor is not since.cursor or now.is_source != since.is_source:
-            return True
-        if now.top is None or since.top is None:
-            return now.top is not since.top
-        if now.top.key != since.top.key or not now.top.key:
-            return now.top != since.top
-        return now.top.width == since.top.width and now.top.offset != since.top.offset
+        block = self.cursor.at[1].key if self.cursor.at is not None else ""
+        return (top or ReadingPosition())._replace(block=block, is_source=self.contents.shows_source)
 
     # Coming back where one was
 
@@ -238,9 +195,9 @@ class ReadingPlace:
         """Where one is on the page. None at its top."""
         if self.coming_back is not None and self.coming_back[0] == self.contents.key:
             return self.coming_back[1]
-        if self._left_standing is not None and not self.has_moved(self._left_standing[1]):
-            top = self._left_standing[0].top
-            return ReadingPosition(top.key, -top.offset) if top is not None and top.key else None
+        if self._left_standing is not None and not self.here().has_moved(self._left_standing[1]):
+            left = self._left_standing[0]
+            return ReadingPosition(left.top, -left.offset) if left.top else None
         stop = self.cursor.stop() if self.cursor.at is not None or self.pane.scroll_offset.y else None
         if stop is None or not stop[3].key:
             return None
@@ -251,7 +208,7 @@ class ReadingPlace:
     def come_back(self, key: str, place: ReadingPosition | None) -> None:
         """Go to where one was on the page called `key` when it is shown, as soon as that part of it is read."""
         self.coming_back, self.is_read = (key, place) if place is not None else None, False
-        self._asked_at = ReadingPoint()
+        self._asked_at = ReadingPosition()
 
     def go_back(self) -> None:
         """Go to where one was, if that is read by now, and nobody has moved meanwhile."""
@@ -259,7 +216,7 @@ class ReadingPlace:
             return
         wanted, place = self.coming_back
         self.coming_back = None
-        if self.has_moved(self._asked_at):
+        if self.here().has_moved(self._asked_at):
             return
         cursor = self.cursor.at
         if not self.go_to_block(place.block, bring=None):
@@ -295,7 +252,7 @@ class ReadingPlace:
     def look_for_wanted(self) -> None:
         """Go to what was asked for before it was there, if it is now, and nobody has moved meanwhile."""
         wanted, self.wanted = self.wanted, None
-        if wanted is None or self.has_moved(wanted.asked_at):
+        if wanted is None or self.here().has_moved(wanted.asked_at):
             return
         if wanted.show is not None:
             wanted.show(self.contents.note(wanted.anchor))
@@ -316,7 +273,7 @@ class ReadingPlace:
         self.contents.forget_source()
         self.cursor.at = None
         at, _ = self._unit_with(line)
-        self.pane.reset(anchor=ScrollAnchor(at))
+        self.pane.reset(anchor=ReadingPosition(unit=at))
         self.finder.content_changed()
         if at_top:
             self.viewport.go(0)
@@ -342,7 +299,7 @@ class ReadingPlace:
         self.contents.forget_source()
         line = self._line_of_source()
         at, first = self._unit_with(line)
-        self.pane.reset(anchor=ScrollAnchor(at, place=line - first, width=self.pane.set_width))
+        self.pane.reset(anchor=ReadingPosition(unit=at, place=line - first, width=self.pane.set_width))
 
     def _stand_on(self, key: str) -> None:
         """Put the cursor on the block called `key`, from the page in its source or back."""

@@ -12,12 +12,13 @@ from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.page_contents import Head, PageContents, top_blocks
 from octavo.tui.reader.pane import no_lines
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.reading_place import ReadingPlace, ReadingPoint
+from octavo.tui.reader.reading_place import ReadingPlace
 from octavo.tui.reader.thread_marks import PageThreads
 from octavo.tui.render.layout import Unit, units
 from octavo.tui.render.layout_context import Folds, trail
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.page_units import UnitReader
+from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.styled_lines import Line
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class PageStream:
         """What is being read, as it came."""
         self._cutting: UnitReader[Unit] = UnitReader()
         """The units of what is being read."""
-        self.to_end: ReadingPoint | None = None
+        self.to_end: ReadingPosition | None = None
         """Where one was when one went to the end of a page that was not all read."""
         self._left: list[Block | Unit | list[Line]] | None = None
         """The blocks, units and lines of pages that were left and are not let go yet: to let go of a long page takes long."""
@@ -256,7 +257,7 @@ class PageStream:
                 self.pane.reset()
             self.pane.viewport.sync()
             self.pane.finder.content_changed()
-        if self.to_end is not None and not self.place.has_moved(self.to_end):
+        if self.to_end is not None and not self.place.here().has_moved(self.to_end):
             self.pane.cursor.go_to_edge(1)
         self._all_read(reading.document)
 

@@ -10,7 +10,7 @@ from textual.timer import Timer
 
 from octavo.tui.reader.pane import Bring, Pane
 from octavo.tui.render.layout import stops
-from octavo.tui.render.virtual_lines import ScrollAnchor
+from octavo.tui.render.reading_position import ReadingPosition
 
 SYNC = 0.5
 """Seconds between two times that one is told how long all is: to be told paints everything anew."""
@@ -25,7 +25,7 @@ class Viewport:
 
     # What is at the top
 
-    def anchor(self) -> ScrollAnchor | None:
+    def anchor(self) -> ReadingPosition | None:
         """What is at the top."""
         pane = self.pane
         if not len(pane.galley) or not pane.set_width:
@@ -34,16 +34,22 @@ class Viewport:
         lines = pane.galley.lines(unit)
         block = next((line.block for line in lines[place:] if line.block is not None), None)
         first = next((first for first, _, each in stops(lines) if each is block), 0)
-        return ScrollAnchor(unit, block.key if block is not None else "", place - first, place, pane.set_width)
+        return ReadingPosition(
+            unit=unit,
+            top=block.key if block is not None else "",
+            offset=place - first,
+            place=place,
+            width=pane.set_width,
+        )
 
-    def hold(self, anchor: ScrollAnchor) -> None:
+    def hold(self, anchor: ReadingPosition) -> None:
         """Bring to the top what stood there."""
         pane = self.pane
         if not len(pane.galley):
             return
-        unit = pane.contents.unit_of(min(anchor.unit, len(pane.galley) - 1), anchor.key)
-        found = (first for first, _, block in stops(pane.galley.lines(unit)) if block.key == anchor.key)
-        first = next(found, -1) if anchor.key else -1
+        unit = pane.contents.unit_of(min(anchor.unit, len(pane.galley) - 1), anchor.top)
+        found = (first for first, _, block in stops(pane.galley.lines(unit)) if block.key == anchor.top)
+        first = next(found, -1) if anchor.top else -1
         if first < 0:
             first = anchor.place - anchor.offset if anchor.width == pane.set_width else 0
         within = anchor.offset if anchor.width == pane.set_width else min(0, anchor.offset)

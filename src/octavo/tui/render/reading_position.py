@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from octavo.data.state import State
+    from octavo.tui.render.layout_context import Folds
 
 MOST_PAGES = 60
 """On how many pages one comes back to where one was."""
@@ -13,10 +14,35 @@ _FACT = "places on pages"
 
 
 class ReadingPosition(NamedTuple):
-    """The key of the block under the cursor, and how many rows below the top of the pane it stands."""
+    """Where one is on a page: a place to come back to. Over a restart the block under the cursor is kept and where that
+    stands, while the page is kept in memory also what stands at the top, and what is opened. What still waits to be gone to
+    is `PendingJump`: it has a name, and no place yet."""
 
-    block: str
-    below: int
+    block: str = ""
+    """The key of the block the cursor is on; empty where it was put on none."""
+    below: int = 0
+    """How many rows below the top of the pane that stands, once it is known."""
+    unit: int = 0
+    """The unit at the top. All that is said of the top is as at the top of the page where one is there."""
+    top: str = ""
+    """The key of the block at the top."""
+    offset: int = 0
+    """How many lines below the first of that block the top is."""
+    place: int = 0
+    """And below the first of the unit."""
+    width: int = 0
+    """The width in which it was so."""
+    is_source: bool = False
+    folds: Folds | None = None
+    """What is opened, where that is to be so again."""
+
+    def has_moved(self, since: ReadingPosition) -> bool:
+        """Whether one is elsewhere than before. A page that is set in another width has not moved."""
+        if self.block != since.block or self.is_source != since.is_source:
+            return True
+        if self.top != since.top or not self.top:
+            return self[2:7] != since[2:7]
+        return self.width == since.width and self.offset != since.offset
 
 
 def kept(fact: object) -> ReadingPosition | None:

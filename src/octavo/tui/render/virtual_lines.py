@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from octavo.tui.render.styled_lines import Line
 
@@ -12,17 +12,6 @@ U = TypeVar("U")
 _TOGETHER = 256
 KEPT, KEPT_LINES = 600, 2500
 """How many units keep their lines, and how many lines they keep, but for the last set. All keep their heights."""
-
-
-class ScrollAnchor(NamedTuple):
-    """What stands at the top: the unit, the key of the block there, how far below the first line of the block and
-    of the unit the top is, and the width in which it was."""
-
-    unit: int
-    key: str = ""
-    offset: int = 0
-    place: int = 0
-    width: int = 0
 
 
 class VirtualLines(Generic[U]):
