@@ -63,7 +63,7 @@ def go(shell: Shell, route: Route) -> None:
         case ToThread():
             shell.background(_to_thread(shell, route))
         case ToConflicts():
-            shell.push_screen(screen(OWN_CONFLICTS, route.edit, route.place, route.into, route.change_request))
+            shell.push_screen(screen(OWN_CONFLICTS, shell, route))
         case _:
             raise TypeError(f"Nothing shows {route}")
 

@@ -128,6 +128,8 @@ class PageHistoryScreen(View):
         return self.query_one("#diff", DiffView) if self._side else self.query_one("#page", PageView)
 
     def on_mount(self) -> None:
+        for pane in (self.query_one("#page", PageView), self.query_one("#diff", DiffView)):
+            pane.cursor_block.why_no_comment_here = lambda: _TAKES_NO_COMMENTS  # nobody comments on what was
         self._walk = RevisionWalk(self.live, self.space, self.page_id)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.rows.focus()
@@ -289,11 +291,6 @@ class PageHistoryScreen(View):
             clipboard.copy(self.shell, target.url, "Copied the address of the link.")
         else:
             self.shell.say(_NO_ADDRESS, tone="care")
-
-    # Nobody comments on what was
-
-    def why_no_comment(self) -> str | None:
-        return _TAKES_NO_COMMENTS
 
     @on(Reader.ReadOn)
     def _end_reached(self) -> None:

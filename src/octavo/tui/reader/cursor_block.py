@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
 
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.table_records import as_text
 from octavo.tui.widgets.commands import Command, Commands
-
-
-@runtime_checkable
-class TakesComments(Protocol):
-    """A screen one can say something in about the block under the cursor: it knows where that would go, and who may."""
-
-    def why_no_comment(self) -> str | None:
-        """Why nothing can be said about the block under the cursor, in a sentence."""
 
 
 class CursorBlock:
@@ -22,6 +14,8 @@ class CursorBlock:
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
+        self.why_no_comment_here: Callable[[], str | None] = lambda: None
+        """Why nothing can be said on this screen, which knows where a comment would go, and who may write one."""
 
     def open(self) -> None:
         """Open what it has: its open thread, the one link, one of several by its letter; else ask for a thread on it."""
@@ -52,9 +46,8 @@ class CursorBlock:
 
     @property
     def why_no_comment(self) -> str | None:
-        """Why nothing can be said about it: the screen knows where a comment would go, and who may write one."""
-        screen = self.pane.screen
-        return screen.why_no_comment() if isinstance(screen, TakesComments) else None
+        """Why nothing can be said about it, in a sentence."""
+        return self.why_no_comment_here()
 
 
 AT_CURSOR: Commands[CursorBlock] = Commands(

@@ -268,14 +268,10 @@ class DiffNavigation:
         self.contents.unfolding.less()
         self.contents.making.make()
 
-    def turn_source(self) -> None:
-        """Show the changes of the source, or as the page shows them again."""
-        if self.contents.compared is not None:
-            self.show_source(self.contents.compared, turns=True)
-
-    def show_source(self, compared: Compared, *, turns: bool) -> None:
-        """Show the changes of its source, as soon as they are made; if it `turns`, only where they are not shown."""
-        self.pane.run_worker(self._show_source(compared, turns=turns), group="source", exclusive=True)
+    def show_source(self, *, turns: bool = False) -> None:
+        """Show the changes of the source once they are made; if it `turns`, as the page shows them where they are shown."""
+        if (compared := self.contents.compared) is not None:
+            self.pane.run_worker(self._show_source(compared, turns=turns), group="source", exclusive=True)
 
     async def _show_source(self, compared: Compared, *, turns: bool) -> None:
         made = await asyncio.to_thread(lambda: source_changes(compared.hunks).whole())
@@ -359,7 +355,7 @@ LAYOUT: Commands[DiffNavigation] = Commands(
         Command("layout", "vertical_line", "Layout", "Old beside new or above it; each of a rewritten page",
                 run=lambda _, place: place.contents.next_layout(), why_not=lambda _, place: place.contents.why_no_layout, shown=False, key_display="|"),
         Command("source", "backslash", "Source", "The changes as the page shows them, or of its Markdown source",
-                run=lambda _, place: place.turn_source(), shown=False),
+                run=lambda _, place: place.show_source(turns=True), shown=False),
     ),
     find=lambda view: view.place,
 )  # fmt: skip

@@ -169,18 +169,9 @@ class DiffView(Reader):
             super().__init__()
             self.keys = keys
 
-    def __init__(
-        self,
-        *,
-        ascii: bool = False,
-        mono: bool = False,
-        outcome: bool = False,
-        name: str | None = None,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
+    def __init__(self, *, ascii: bool = False, outcome: bool = False, id: str | None = None) -> None:
         """`outcome`: of a page that is not there yet, of which nothing can be said."""
-        super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
+        super().__init__(ascii=ascii, id=id)
         late = LateSources(self, self.viewport, self.painter, self.cursor)
         self.contents = DiffContents(self, self.cursor, late, lambda units: self.place.made(units))
         self.contents.is_outcome = outcome
@@ -240,7 +231,7 @@ class DiffView(Reader):
             contents.drop_units()
             self.place.meet()
         if same and contents.shows_source:
-            self.place.show_source(compared, turns=False)
+            self.place.show_source()
         else:
             contents.making.make()
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
-
-from textual.worker import Worker
+from typing import Any
 
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.line_painter import LinePainter
@@ -16,19 +14,10 @@ from octavo.tui.render.sources import Sources
 from octavo.tui.render.styled_lines import Line
 
 
-class Works(Pane, Protocol):
-    """A pane that can have workers."""
-
-    def relaid(self) -> None:
-        """Lines are others than before."""
-
-    def run_worker(self, work: Any, *, group: str) -> Worker[Any]: ...
-
-
 class LateSources:
     """What a pane asks its sources for once that is on show; until then it shows what it has."""
 
-    def __init__(self, pane: Works, viewport: Viewport, painter: LinePainter, cursor: BlockCursor) -> None:
+    def __init__(self, pane: Pane, viewport: Viewport, painter: LinePainter, cursor: BlockCursor) -> None:
         self.pane, self.viewport, self.painter, self.cursor = pane, viewport, painter, cursor
         self._missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] | None = None
         """For each unit, by its identity, what was not known when it was set."""

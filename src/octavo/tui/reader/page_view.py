@@ -179,11 +179,9 @@ class PageView(Reader):
         ascii: bool = False,
         mono: bool = False,
         excerpt: Excerpt | None = None,
-        name: str | None = None,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
-        super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
+        super().__init__(ascii=ascii, mono=mono, id=id)
         self.excerpt = excerpt
         self.cursor_block = PageBlock(self)
         self.threads = PageThreads(self, self.cursor, lambda key, bring: self.place.go_to_block(key, bring))

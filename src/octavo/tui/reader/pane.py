@@ -14,6 +14,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.style import Style as VisualStyle
 from textual.timer import Timer
+from textual.worker import Worker
 
 from octavo.documents.blocks import Block
 from octavo.tui.render.layout import stops
@@ -211,12 +212,17 @@ class Pane(Protocol):
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer: ...
 
+    def run_worker(self, work: Any, *, group: str) -> Worker[Any]: ...
+
     def focus(self) -> object: ...
 
     def refresh_bindings(self) -> None: ...
 
     def reset(self, *, anchor: ReadingPosition | None = None) -> None:
         """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show."""
+
+    def relaid(self) -> None:
+        """Lines are others than before."""
 
     def change(self, unit: int) -> None:
         """One unit looks different now, with the other slices of its block."""
@@ -229,6 +235,13 @@ class Pane(Protocol):
 
     def work_soon(self) -> None:
         """Do, while nothing else happens, what can be done before it is looked at."""
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something can be done ahead."""
+
+    def work(self, seconds: float) -> bool:
+        """Do what can be done ahead, for so long. True when nothing is left."""
 
     def explain(self, sentence: str) -> None:
         """Say why something cannot be done."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
 
 from textual.timer import Timer
 
@@ -19,24 +18,13 @@ BRIEF, LATELY = 0.0015, 0.15
 """Seconds of work at a time while one moves about, which is for so many seconds after each move: the next key comes soon."""
 
 
-class Worker(Pane, Protocol):
-    """A pane in which more than lines may be waiting to be worked on."""
-
-    @property
-    def has_work(self) -> bool:
-        """Whether something can be done ahead."""
-
-    def work(self, seconds: float) -> bool:
-        """Do what can be done ahead, for so long. True when nothing is left."""
-
-
 class Prefetch:
     """Sets the units of a pane, and paints those near, before they are looked at."""
 
     is_outdated = False
     """Whether all was to be set anew while the pane was hidden, and had no width to be set in."""
 
-    def __init__(self, pane: Worker, viewport: Viewport, painter: LinePainter) -> None:
+    def __init__(self, pane: Pane, viewport: Viewport, painter: LinePainter) -> None:
         self.pane, self.viewport, self.painter = pane, viewport, painter
         self._timer: Timer | None = None
         self._ahead_of = (-1, 0, 0)

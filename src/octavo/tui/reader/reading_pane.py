@@ -88,16 +88,8 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
             self.text = text
             self.what = what
 
-    def __init__(
-        self,
-        *,
-        ascii: bool = False,
-        mono: bool = False,
-        name: str | None = None,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes)
+    def __init__(self, *, ascii: bool = False, mono: bool = False, id: str | None = None) -> None:
+        super().__init__(id=id)
         self._ascii, self._mono = ascii, mono
         self._look: Styles | None = None
         self.contents = Contents(self)

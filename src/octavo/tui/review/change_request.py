@@ -192,6 +192,7 @@ class ChangeRequestScreen(View):
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show_held())
         self.changed_tree.take_up_marks()
         self.view.place.places = self.changed_tree.marks.places
+        self.view.cursor_block.why_no_comment_here = self.page_discussion.why_no_comment
         self.request_head.draw()
         self.changed_tree.widget.focus()
         self.comparison.start()
@@ -301,12 +302,8 @@ class ChangeRequestScreen(View):
         if self.at != at:
             return False
         if page is not None and page != (self.page_diff.page_on_show or ("",))[0]:
-            self.go_to_change_of(page)
+            self.changed_tree.reveal(page)
         return True
-
-    def go_to_change_of(self, page_id: str) -> bool:
-        """Show what changes on a page. False when nothing does."""
-        return self.changed_tree.reveal(page_id)
 
     def go_up(self) -> bool:
         return self.climb(self.changed_tree.widget, when=self.focused is self.view)
@@ -324,7 +321,13 @@ class ChangeRequestScreen(View):
             reviews=comparison.reviews,
             titles=lambda: comparison.titles,
             shows_held=self._show_where_held,
+            shows_written=self._show_written,
         )
+
+    def _show_written(self, pages: tuple[str, ...]) -> None:
+        self.ask_again()
+        if pages and self.changed_tree.reveal(pages[0]):
+            self.view.focus()
 
     def _show_where_held(self, entry: Entry) -> None:
         self.changed_tree.reveal(page_of(entry) or WHOLE)
@@ -346,6 +349,3 @@ class ChangeRequestScreen(View):
     def page_discussion(self) -> PageDiscussion:
         """What people say of the page on show."""
         return self.page_diff.page_discussion
-
-    def why_no_comment(self) -> str | None:
-        return self.page_discussion.why_no_comment()

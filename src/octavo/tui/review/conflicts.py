@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal
 
 from textual import on
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -13,10 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.api import change_requests, content
-from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writing_content import NO_OPERATION
 from octavo.documents.merging.resolution import Side
 from octavo.tui.reader.reading_pane import Reader
@@ -24,17 +21,17 @@ from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.conflict_page import prepare
 from octavo.tui.review import conflict_choices
 from octavo.tui.review.conflict_choices import Choices
-from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts, look, merge_revisions, remembered
+from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflict_rows import row_of, words_of
+from octavo.tui.review.conflict_source import ConflictSource
 from octavo.tui.review.tree_conflicts import TreeConflict
 from octavo.tui.shell.outside import open_outside
-from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.row_list import Heading, Rows
 from octavo.tui.widgets.wording import plural
 
 _OTHERS = Heading("ALSO", "")
@@ -53,11 +50,11 @@ def _taking(name: str, keys: str, title: str, help: str, side: Side) -> Command[
 
 
 def _open_outside(app: Shell, view: ConflictsScreen) -> None:
-    open_outside(app, view.change_request.urls.app or "", words=view.change_request.title)
+    open_outside(app, view.source.change_request.urls.app or "", words=view.source.change_request.title)
 
 
 def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
-    return None if view.change_request.urls.app else "The server gives no address for it in the browser."
+    return None if view.source.change_request.urls.app else "The server gives no address for it in the browser."
 
 
 CONFLICT: Commands[ConflictsScreen] = Commands(
@@ -81,23 +78,6 @@ CONFLICT: Commands[ConflictsScreen] = Commands(
 )  # fmt: skip
 
 
-@runtime_checkable
-class ShowsPages(Protocol):
-    """A view of a change request page by page."""
-
-    at: ChangeRequestRef
-
-    @property
-    def keys_go_on_to(self) -> Widget:
-        """What shows a page."""
-
-    def ask_again(self) -> None:
-        """Ask again for everything on show."""
-
-    def go_to_change_of(self, page_id: str) -> bool:
-        """Show what changes on a page. False when nothing does."""
-
-
 class ConflictsScreen(View):
     """On the left what is in conflict, on the right the page under the cursor with both sides of each conflict."""
 
@@ -119,19 +99,15 @@ class ConflictsScreen(View):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFLICT,)
 
-    def __init__(self, change_request: ChangeRequest, space: SpaceRef, *, of: ChangeRequest | None = None) -> None:
-        """`of`: the merged change request whose conflicts are decided in this one."""
+    def __init__(self, source: ConflictSource) -> None:
         super().__init__()
-        self.change_request = change_request
-        self._space = space
-        self.at: ChangeRequestRef = change_request.ref(space)
-        self._of = of
+        self.source = source
         self._unsettled: OpenConflicts | None = None
         self._is_sending = False
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[ConflictedPage | TreeConflict] = Rows(
-            self._draw_row,
+            lambda item: row_of(item, self._choices.all),
             key=_key_of,
             groups=lambda each: (_PAGES,) if isinstance(each, ConflictedPage) else (_OTHERS,),
             search=lambda each: each.title,
@@ -166,7 +142,7 @@ class ConflictsScreen(View):
         return self.view
 
     def on_mount(self) -> None:
-        self._choices = self.choices_made()
+        self._choices = Choices(self.shell, self.source.name)
         self.rows.state.wait_for("what is in conflict")
         self.rows.focus()
         self._draw_head()
@@ -177,7 +153,7 @@ class ConflictsScreen(View):
 
     async def _look(self) -> None:
         try:
-            found = await self.found()
+            found = await self.source.found()
         except ApiError as error:
             self.rows.state.fail("What is in conflict did not load", str(error))
             self._draw_head()
@@ -187,31 +163,6 @@ class ConflictsScreen(View):
         self.rows.show((*found.pages, *shapes))
         self._draw_head()
         self._show(again=True)
-
-    def choices_made(self) -> Choices:
-        """What was chosen before."""
-        return Choices(self.shell, self.change_request.id)
-
-    async def found(self) -> OpenConflicts:
-        """What is in conflict. Raises ApiError."""
-        live, space = self.live, self.at.space_id
-        self.change_request = await live.fetch(change_requests.Get(at=self.at))
-        state = self.shell.session.state
-        resolves = state.recall(f"resolves {self.change_request.id}")
-        if self._of is None and isinstance(resolves, str):
-            of = ChangeRequestRef(space_id=space, change_request_id=resolves)
-            self._of = await live.fetch(change_requests.Get(at=of))
-        source = self._of or self.change_request
-        merged = self._of.revision_merged if self._of is not None else None
-        place = RevisionRef(space_id=space, revision_id=merged) if merged is not None else self.at
-        changed = await live.fetch(content.ListChanges(at=place, limit=1000))
-        kept = state.recall(f"update {source.id}")
-        met = await merge_revisions(live, source.ref(self._space), source, kept)
-        told = remembered(kept) if self._answered_conflicts and self._of is None else None
-        settled = kept.get("settled", ()) if isinstance(kept, dict) else ()
-        return await look(
-            live, self.at, self.change_request.revision, changed, met, told=told, settled=frozenset(map(str, settled))
-        )
 
     # What is on show
 
@@ -245,31 +196,15 @@ class ConflictsScreen(View):
     async def _prepare(self, page: ConflictedPage) -> None:
         pieces = await asyncio.to_thread(prepare, page.parts, page.main, self._choices.all, named=page.named)
         if self._item is page:
-            self.view.show(pieces, self._choices.all, key=page.page, sides=self.sides)
+            self.view.show(pieces, self._choices.all, key=page.page, sides=self.source.sides)
             self._say_where()
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        """What the two sides are called."""
-        number = self._of.number if self._of is not None else self.change_request.number
-        return "main", f"#{number}" if number else "this"
-
-    @property
-    def against(self) -> str:
-        """What a page is compared with before it is sent."""
-        if self._of is not None:
-            return f"main as it was before #{self._of.number} was merged"
-        return "main" + (", which moved on since: U brings that in" if self.change_request.outdated else "")
 
     def _say_shape(self, shape: TreeConflict) -> None:
         self.query_one("#said", Static).update(words_of(shape, self._choices.all.get(shape.name)))
 
-    def _draw_row(self, item: ConflictedPage | TreeConflict) -> Row:
-        return row_of(item, self._choices.all)
-
     def _draw_head(self) -> None:
-        about, found = self.change_request, self._unsettled
-        space = self.shell.workspace.space(self._space.space_id)
+        about, found = self.source.change_request, self._unsettled
+        space = self.shell.workspace.space(self.source.space.space_id)
         title = Content.assemble((f" #{about.number} ", "bold"), (about.title, "bold"))
         if space is not None:
             title = title + Content.styled(f"  {space.title}", "$octavo-muted")
@@ -284,7 +219,7 @@ class ConflictsScreen(View):
             ready = found.is_ready(self._choices.all)
             if total:
                 foot = "ctrl+s sends what is decided" if ready else "A page is sent when all of it is decided."
-            elif not found.shapes and self._answered_conflicts:
+            elif not found.shapes and self.source.was_answered:
                 foot = "The server says that there are conflicts, but marks none. o looks at it in the browser."
             if found.unread:
                 foot += f"\n{plural(found.unread, 'more change was', 'more changes were')} not looked at."
@@ -292,15 +227,8 @@ class ConflictsScreen(View):
         self.query_one("#foot", Static).update(Content(foot))
         self._say_where()
 
-    @property
-    def _answered_conflicts(self) -> bool:
-        """Whether the update that made what is there now was answered with conflicts."""
-        kept = self.shell.session.state.recall(f"update {self.change_request.id}")
-        made = kept.get("conflicts") if isinstance(kept, dict) else None
-        return made is not None and made == self.change_request.revision
-
     def _say_where(self) -> None:
-        about, space = self.change_request, self.shell.workspace.space(self._space.space_id)
+        about, space = self.source.change_request, self.shell.workspace.space(self.source.space.space_id)
         where = f"{space.title} › " if space is not None else ""
         facts = self.view.facts if not self.has_class("-words") else ""
         self.status(f"Changes › {where}#{about.number} {about.title} › Conflicts", facts)
@@ -384,10 +312,6 @@ class ConflictsScreen(View):
             self._chose()
             self._show(again=True)
 
-    def text_of(self, page: ConflictedPage) -> str:
-        """What a page will say."""
-        return page.text(self._choices.all, f"#{self.change_request.number}")
-
     def why_no_preview(self) -> str | None:
         """Why no page can be shown as it will be, in a sentence."""
         if self._unsettled is None:
@@ -408,7 +332,7 @@ class ConflictsScreen(View):
                 return "Decide all conflicts of this page first: esc goes back to them."
             return self.why_not_send()
 
-        about, text = self.change_request, self.text_of(page)
+        about, text = self.source.change_request, page.text(self._choices.all, self.source.mine)
         where = f"Changes › #{about.number} {about.title} › Conflicts › {page.title} as it will be"
         self.app.push_screen(
             OutcomeScreen(
@@ -416,7 +340,7 @@ class ConflictsScreen(View):
                 text,
                 page.main,
                 where,
-                against=self.against,
+                against=self.source.against,
                 send=self.send_decided,
                 why_not_send=why_not_send,
             )
@@ -430,33 +354,26 @@ class ConflictsScreen(View):
         if found is not None and not self._is_sending:
             self._is_sending = True
             self.refresh_bindings()
-            self.shell.background(self.send(found))
+            self.shell.background(self._send(found))
 
-    async def send(self, found: OpenConflicts) -> None:
-        """Send what is decided of what was found."""
+    async def _send(self, found: OpenConflicts) -> None:
         try:
-            await conflict_choices.send(self.shell, self.at, self.change_request, found, self._choices, self._written)
+            await self.source.send(found, self._choices, self._close)
         finally:
             self._is_sending = False
         if self.is_mounted and self in self.app.screen_stack:
             self.ask_again()
 
-    def _written(self, pages: tuple[str, ...]) -> None:
-        """Back to the change request when nothing is left to decide, at the diff of the first page that was written."""
+    def _close(self, pages: tuple[str, ...]) -> bool:
+        """Close this when nothing is left to decide once these pages are written. Whether it did."""
         found, done = self._unsettled, self._choices.done
         if found is None or self.app.screen is not self:
-            return
+            return False
         shapes_left = any(shape.can_choose and shape.name not in done for shape in found.shapes)
         if shapes_left or any(page.page not in pages for page in found.pages):
-            return
+            return False
         self.app.pop_screen()
-        below = self.app.screen
-        if isinstance(below, ShowsPages) and below.at == self.at:
-            below.ask_again()
-            if pages and below.go_to_change_of(pages[0]):
-                below.keys_go_on_to.focus()
-        else:
-            self.shell.go(ToChangeRequest(self.change_request.ref(self._space), self.change_request))
+        return True
 
     def go_up(self) -> bool:
         return self.climb(self.rows, when=self._beside.has_focus)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.text import Raw
 from octavo.data.state import NotSaved
@@ -15,13 +15,63 @@ from octavo.documents.merging.resolution import Choice, names, parts_of_marked, 
 from octavo.documents.merging.three_way import parts
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
+from octavo.tui.review.conflict_source import ConflictSource
 from octavo.tui.review.conflicts import CONFLICT, ConflictsScreen
 from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.commands import Commands
-from octavo.tui.writing.page_drafts import PagePlace, base_of
-from octavo.tui.writing.routes import PageSender
-from octavo.tui.writing.target_request import TargetRequest
+from octavo.tui.writing.page_drafts import base_of
+from octavo.tui.writing.routes import ToConflicts
 from octavo.tui.writing.write_page import MINE
+
+
+class DraftConflicts(ConflictSource):
+    """The conflicts of a draft of a page, with what others wrote."""
+
+    sides = ("theirs", "yours")
+    mine = MINE
+    against = "what others wrote"
+    was_answered = False
+
+    def __init__(self, app: Shell, route: ToConflicts) -> None:
+        super().__init__(app, route.change_request, route.edit.space)
+        self._edit, self._place, self._into = route.edit, route.place, route.into
+
+    @property
+    def name(self) -> str:
+        return self._place.name
+
+    async def found(self) -> OpenConflicts:
+        """What is between marks in the draft. What both come from is read, and goes missing without a connection."""
+        marked = DialogDraft(self.app, self.name).text
+        base = base_of(self.app, self._place)
+        live = self.app.session.live
+        try:
+            before, theirs = [
+                await texts(live, place, self._place.page) if place is not None else None
+                for place in (base, self._place.base)
+            ]
+        except ApiError:
+            before = theirs = None
+        found = await asyncio.to_thread(_parts, marked, before, theirs)
+        page = ConflictedPage(
+            self._place.page, self._edit.title, found, main=theirs.text if theirs is not None else None
+        )
+        return OpenConflicts(self._place.revision, (page,) if page.conflicts else ())
+
+    async def send(self, found: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
+        """Let the draft be what was decided, and send that as it would be from the editor."""
+        (page,) = found.pages
+        decided = choices.all
+        text = page.text(decided, self.mine)
+        try:
+            await DialogDraft(self.app, self.name).save(text)
+        except NotSaved as error:
+            self.app.say(f"Not sent: {error}", tone="failed")
+            return
+        choices.settle(found, decided)
+        close((page.page,))
+        self._edit.send(self._place, self._into, Raw(text))
 
 
 class OwnConflictsScreen(ConflictsScreen):
@@ -39,56 +89,8 @@ class OwnConflictsScreen(ConflictsScreen):
         .changed("both", help="Take what both say, theirs first; again: leave it open"),
     )
 
-    def __init__(self, edit: PageSender, place: PagePlace, into: TargetRequest, change_request: ChangeRequest) -> None:
-        super().__init__(change_request, edit.space)
-        self._edit, self._place, self._into = edit, place, into
-
-    def choices_made(self) -> Choices:
-        return Choices(self.shell, self._place.name)
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        return "theirs", "yours"
-
-    @property
-    def against(self) -> str:
-        return "what others wrote"
-
-    async def found(self) -> OpenConflicts:
-        """What is between marks in the draft. What both come from is read, and goes missing without a connection."""
-        marked = DialogDraft(self.shell, self._place.name).text
-        base = base_of(self.shell, self._place)
-        try:
-            before, theirs = [
-                await texts(self.live, place, self._place.page) if place is not None else None
-                for place in (base, self._place.base)
-            ]
-        except ApiError:
-            before = theirs = None
-        found = await asyncio.to_thread(_parts, marked, before, theirs)
-        page = ConflictedPage(
-            self._place.page, self._edit.title, found, main=theirs.text if theirs is not None else None
-        )
-        return OpenConflicts(self._place.revision, (page,) if page.conflicts else ())
-
-    def text_of(self, page: ConflictedPage) -> str:
-        return page.text(self._choices.all, MINE)
-
-    async def send(self, found: OpenConflicts) -> None:
-        """Let the draft be what was decided, and send that as it would be from the editor."""
-        (page,) = found.pages
-        decided = self._choices.all
-        text = self.text_of(page)
-        try:
-            await DialogDraft(self.shell, self._place.name).save(text)
-        except NotSaved as error:
-            self._is_sending = False
-            self.shell.say(f"Not sent: {error}", tone="failed")
-            return
-        self._choices.settle(found, decided)
-        if self.app.screen is self:
-            self.app.pop_screen()
-        self._edit.send(self._place, self._into, Raw(text))
+    def __init__(self, app: Shell, route: ToConflicts) -> None:
+        super().__init__(DraftConflicts(app, route))
 
 
 def _parts(marked: str, before: Raw | None, theirs: Raw | None) -> tuple[Part, ...]:

@@ -34,6 +34,8 @@ class RequestAtHand:
     """What its pages are called, by their ids, as far as that is known."""
     shows_held: Callable[[Entry], None] | None = None
     """Shows where a held comment hangs. None: the change request is gone to."""
+    shows_written: Callable[[tuple[str, ...]], None] | None = None
+    """Shows what changes now on pages that were written. None: the change request is gone to."""
 
     @property
     def at(self) -> ChangeRequestRef:

@@ -10,6 +10,7 @@ from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.shell.permissions import UNDECIDED
+from octavo.tui.shell.routes import ToChangeRequest
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -43,9 +44,16 @@ def _open_conflicts(
     app: Shell, request: RequestAtHand, change_request: ChangeRequest, of: ChangeRequest | None = None
 ) -> None:
     """Show what is in conflict in `change_request`, which may be there to settle the conflicts `of` a merged one."""
+    from octavo.tui.review.conflict_source import ConflictSource
     from octavo.tui.review.conflicts import ConflictsScreen
 
-    app.push_screen(ConflictsScreen(change_request, request.at.space, of=of))
+    def then(written: ChangeRequest, pages: tuple[str, ...]) -> None:
+        if of is None and request.shows_written is not None and app.screen is request.view:
+            request.shows_written(pages)
+        else:
+            app.go(ToChangeRequest(written.ref(request.at.space), written))
+
+    app.push_screen(ConflictsScreen(ConflictSource(app, change_request, request.at.space, of=of, then=then)))
 
 
 async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
