@@ -36,6 +36,11 @@ class ReadingPosition(NamedTuple):
     folds: Folds | None = None
     """What is opened, where that is to be so again."""
 
+    @property
+    def fact(self) -> list[str | int]:
+        """What is kept of it as JSON: `kept` reads it."""
+        return [self.block, self.below]
+
     def has_moved(self, since: ReadingPosition) -> bool:
         """Whether one is elsewhere than before. A page that is set in another width has not moved."""
         if self.block != since.block or self.is_source != since.is_source:
@@ -74,7 +79,7 @@ class ReadingPositions:
             places[page] = here
         for oldest in [*places][:-MOST_PAGES]:
             del places[oldest]
-        self._state.remember(_FACT, {key: list(each) for key, each in places.items()})
+        self._state.remember(_FACT, {key: each.fact for key, each in places.items()})
 
     def _known(self) -> dict[str, ReadingPosition]:
         if self._places is None:

@@ -75,7 +75,7 @@ class ViewedMarks:
 
     def keep_place(self) -> None:
         """Keep what one looks at, and where one is in it."""
-        within = {key: list(here) for key, here in [*self.places.items()][-MOST_PLACES:]}
+        within = {key: here.fact for key, here in [*self.places.items()][-MOST_PLACES:]}
         fact = {"at": self.place, "within": within}
         if self._state.recall(self._place) != fact:
             self._state.remember(self._place, fact)
