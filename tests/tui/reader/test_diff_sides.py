@@ -185,7 +185,8 @@ async def test_a_rewritten_page_is_shown_as_it_is_then_as_it_was_then_by_its_cha
     old, new = compared.old.blocks[3], compared.new.blocks[3]
     threads = {key: [ThreadLine("Tom", "1 d", f"About {key}.", key=f"t-{key}")] for key in (old.key, new.key)}
     async with app.run_test(size=(120, 80)) as pilot:
-        app.pane.show(compared, key="p", threads=threads)
+        app.pane.show(compared, key="p")
+        app.pane.contents.set_threads(threads)
         await pilot.pause()
         shown = screen(app.pane)
         assert "This page was rewritten" in shown
@@ -256,7 +257,8 @@ async def test_each_thread_is_a_stop_and_its_replies_are_asked_for_once_it_is_on
         ThreadLine("Zoe", "3 d", "Third.", replies=1, key="t3", answers=(Answer("Kim", "1 h", "Yes."),)),
     ]
     async with app.run_test(size=(80, 40)) as pilot:
-        app.pane.show(compared, key="p", threads={key: threads})
+        app.pane.show(compared, key="p")
+        app.pane.contents.set_threads({key: threads})
         await pilot.pause()
         assert "open, outdated" in screen(app.pane)
         await pilot.pause()
@@ -272,7 +274,8 @@ async def test_a_thread_on_the_old_side_lies_below_the_change() -> None:
     compared = compare("old words\n\nlast\n", "new words\n\nlast\n")
     threads = {compared.old.blocks[0].key: [ThreadLine("Tom", "1 d", "Why?", key="t1")]}
     async with app.run_test(size=(80, 20)) as pilot:
-        app.pane.show(compared, key="p", threads=threads)
+        app.pane.show(compared, key="p")
+        app.pane.contents.set_threads(threads)
         await pilot.pause()
         rows = [row.split() for row in screen(app.pane).split("\n")]
         assert rows.index(["┊", "Why?"]) < rows.index(["3", "│", "last"])

@@ -95,7 +95,8 @@ def view_app() -> PaneApp[DiffView]:
 
 def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **threads: list[ThreadLine]) -> None:
     found = {key_of(text.replace("_", " ")): lines for text, lines in threads.items()}
-    app.pane.show(compare(before, after), title="Signing secrets", key="p", threads=found)
+    app.pane.show(compare(before, after), title="Signing secrets", key="p")
+    app.pane.contents.set_threads(found)
 
 
 @pytest.mark.parametrize("width", [60, 100, 140])

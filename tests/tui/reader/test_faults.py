@@ -106,7 +106,8 @@ async def test_a_change_that_cannot_be_set_is_a_box_in_the_diff_and_all_else_wor
     old, new = parse(SOURCE.replace("Last words.", "Words.")), broken(SOURCE.replace("Before", "After"))
     app = PaneApp(DiffView())
     async with app.run_test(size=(120, 40)) as pilot:
-        app.pane.show(Compared(diff(old, new), old, new), key="p", threads={"": [ThreadLine("Ada", "now", "Hm.")]})
+        app.pane.show(Compared(diff(old, new), old, new), key="p")
+        app.pane.contents.set_threads({"": [ThreadLine("Ada", "now", "Hm.")]})
         await pilot.pause()
         assert FAILS in screen(app.pane)
         assert "as it is written" in screen(app.pane)

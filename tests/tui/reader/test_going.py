@@ -64,7 +64,8 @@ async def test_enter_opens_the_open_thread_of_a_changed_block_before_its_link() 
     new = parse(NEW)
     key = new.blocks[30].key
     async with app.run_test(size=(80, 30)) as pilot:
-        app.pane.show(compare(OLD, NEW), key="p", threads={key: [ThreadLine("Tom", "1 d", "Why?")]})
+        app.pane.show(compare(OLD, NEW), key="p")
+        app.pane.contents.set_threads({key: [ThreadLine("Tom", "1 d", "Why?")]})
         await pilot.press("t", "enter", "left_parenthesis", "enter")
         assert wanted(app) == ["Why?", new.blocks[30].plain()]
         assert links(app) == []
@@ -79,7 +80,8 @@ async def test_a_thread_on_the_page_as_a_whole_can_be_reached_and_opened() -> No
     app = PaneApp(DiffView())
     threads = {"": [ThreadLine("Tom", "1 d", "On the page.")]}
     async with app.run_test(size=(80, 30)) as pilot:
-        app.pane.show(compare(OLD, NEW), key="p", threads=threads)
+        app.pane.show(compare(OLD, NEW), key="p")
+        app.pane.contents.set_threads(threads)
         await pilot.press("t", "enter")
         await pilot.press("c")
         chosen = [each.block.kind for each in app.said if isinstance(each, (Reader.ThreadWanted, Reader.BlockChosen))]

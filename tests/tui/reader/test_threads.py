@@ -32,7 +32,8 @@ async def test_enter_opens_the_thread_of_a_block_before_its_link() -> None:
     app = PaneApp(PageView())
     document = parse(PAGE)
     async with app.run_test(size=(80, 20)) as pilot:
-        app.pane.show(document, title="", key="p", threads={document.blocks[0].key: 1})
+        app.pane.show(document, title="", key="p")
+        app.pane.set_threads({document.blocks[0].key: 1})
         await pilot.press("t", "enter")
         assert wanted(app) == ["Words with a link in them."]
         assert links(app) == []
@@ -48,7 +49,8 @@ async def test_what_is_closed_is_opened_on_the_way_to_its_thread_and_not_by_ente
     document = parse(PAGE)
     inner = document.blocks[1].children[0]
     async with app.run_test(size=(80, 20)) as pilot:
-        app.pane.show(document, title="", key="p", threads={inner.key: 1})
+        app.pane.show(document, title="", key="p")
+        app.pane.set_threads({inner.key: 1})
         await pilot.press("right_parenthesis", "enter")
         assert "Inner words." in screen(app.pane)
         await pilot.press("enter")
@@ -62,7 +64,8 @@ async def test_a_thread_in_a_table_is_the_one_of_its_row() -> None:
     document = parse(PAGE)
     row = document.blocks[2].children[1]
     async with app.run_test(size=(80, 20)) as pilot:
-        app.pane.show(document, title="", key="p", threads={row.key: 1})
+        app.pane.show(document, title="", key="p")
+        app.pane.set_threads({row.key: 1})
         await pilot.press("t", "enter")
         assert wanted(app) == ["second\ntwo"]
 
@@ -75,7 +78,8 @@ async def test_a_mark_never_touches_the_words(width: int, count: int) -> None:
         "word " * 100 + "\n\n```\n" + "x" * 300 + "\n```\n\n|a|b|c|\n|-|-|-|\n|" + "longword " * 20 + "|1|2|"
     )
     async with app.run_test(size=(width, 40)) as pilot:
-        app.pane.show(blocks, title="", key="p", threads={block.key: count for block in blocks.blocks})
+        app.pane.show(blocks, title="", key="p")
+        app.pane.set_threads({block.key: count for block in blocks.blocks})
         await pilot.pause()
         rows = [row for row in screen(app.pane).split("\n") if "●" in row]
         assert len(rows) == 3

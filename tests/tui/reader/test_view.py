@@ -405,7 +405,8 @@ async def test_threads_are_marked_in_hardly_any_room() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(40, 10)) as pilot:
         document = parse("One.\n\nTwo.\n")
-        app.pane.show(document, key="p", threads={block.key: 2 for block in document.blocks})
+        app.pane.show(document, key="p")
+        app.pane.set_threads({block.key: 2 for block in document.blocks})
         for width in (3, 2, 1):
             await pilot.resize_terminal(width, 4)
             await pilot.press("t", "T")

@@ -156,7 +156,8 @@ async def test_every_row_is_as_wide_as_the_pane(size: tuple[int, int], name: str
     app = PaneApp(PageView())
     document = parse((PAGES / f"{name}.md").read_text(encoding="utf-8"))
     async with app.run_test(size=size) as pilot:
-        app.pane.show(document, title=name, key="p", threads={block.key: 1 for block in document.blocks})
+        app.pane.show(document, title=name, key="p")
+        app.pane.set_threads({block.key: 1 for block in document.blocks})
         for keys in (["f"], ["escape", "slash", "a"], ["enter", "n"], ["t", "right"], ["G", "f"]):
             await pilot.press(*keys)
             assert {app.pane.render_line(y).cell_length for y in range(app.pane.size.height)} == {app.pane.pane_width}

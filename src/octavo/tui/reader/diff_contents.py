@@ -180,7 +180,7 @@ class DiffContents(Contents):
         return [stop for stop in found if stop[3] is here or not self.is_old(stop[3])] or found
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadLine]]) -> None:
-        """Show other threads between the lines."""
+        """Show other threads between the lines, at the blocks of their keys, those of "" at the top."""
         if threads != self.threads:
             self.threads = threads
             self.making.make()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -23,7 +23,6 @@ from octavo.tui.render.comparison import Compared
 from octavo.tui.render.diff_units import Unfolding
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.styled_lines import HotSpot
-from octavo.tui.render.thread_lines import ThreadLine
 from octavo.tui.widgets.commands import Commands
 
 if TYPE_CHECKING:
@@ -201,30 +200,22 @@ class DiffView(Reader):
             parts.append(f"“{self.finder.needle}” {self.finder.finding}")
         return " · ".join(parts)
 
-    def show(
-        self,
-        compared: Compared,
-        *,
-        title: str = "",
-        key: str = "",
-        threads: Mapping[str, Sequence[ThreadLine]] | None = None,
-    ) -> None:
+    def show(self, compared: Compared, *, title: str = "", key: str = "") -> None:
         """Show what changed. While `key` is the same, the place and the folds are kept; one comes back to a page where
-        one left it. Threads lie at the blocks of their keys, those of "" at the top."""
+        one left it."""
         contents = self.contents
         before = contents.compared if key == contents.key else None
         same = before is not None
         self.state.settled()
-        told = before is not None and compared.says_the_same(before) and title == contents.title
-        if told and (threads is None or threads == contents.threads):
+        if before is not None and compared.says_the_same(before) and title == contents.title:
             return
         contents.compared, contents.title = compared, title
-        contents.threads = threads if threads is not None else contents.threads if same else {}
         if not same:
             self.place.note_place()
             for late in contents.sources:
                 late.drop()
-            contents.key, contents.shows_source, contents.unfolding = key, False, Unfolding()
+            contents.key, contents.threads = key, {}
+            contents.shows_source, contents.unfolding = False, Unfolding()
             contents.lay_out_page()
             self.cursor.at, self._asked = None, set()
             self.finder.clear()

@@ -215,19 +215,9 @@ class PageView(Reader):
             parts.append(f"“{self.finder.needle}” {self.finder.finding}")
         return " · ".join(parts)
 
-    def show(
-        self,
-        document: Document,
-        *,
-        title: str = "",
-        description: str | None = None,
-        key: str = "",
-        threads: Mapping[str, int | Sequence[Comment]] | None = None,
-    ) -> None:
+    def show(self, document: Document, *, title: str = "", description: str | None = None, key: str = "") -> None:
         """Show a page. While `key` is the same, the place and what is opened are kept."""
         self.stream.show(document, (safe_line(title), safe_text(description or "")), key)
-        if threads is not None:
-            self.set_threads(threads)
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
         """Show a page that is not parsed yet: the beginning of a long one at once, all of it soon. `PageLoaded` follows."""

@@ -49,6 +49,7 @@ class QueuedMerge:
 class MergeReadiness:
     """How one stands, when its turn comes."""
 
+    one: QueuedMerge
     fact: Fact
     why: str = ""
     """Why it is not merged among others: what cannot be merged, or takes a look of its own. Empty when nothing does."""
@@ -75,16 +76,15 @@ async def look(live: Live, one: QueuedMerge, before: Sequence[tuple[QueuedMerge,
         checks = await check(live, one.at)
         why = why_not_mergeable(checks) or await _against(live, one, checks, before)
     except ApiError as error:
-        return MergeReadiness(
-            one.fact("bad", f"not checked: {error}"), f"it is not known how it stands: {error}".rstrip(".")
-        )
+        fact, why = one.fact("bad", f"not checked: {error}"), f"it is not known how it stands: {error}".rstrip(".")
+        return MergeReadiness(one, fact, why)
     if why:
-        return MergeReadiness(one.fact("bad", why), why, checks)
+        return MergeReadiness(one, one.fact("bad", why), why, checks)
     care = ["it is a draft"] if checks.change_request.status == "draft" else []
     care += [f"look at: {', '.join(labels)}"] if (labels := _care(checks)) else []
     mark: Mark = "care" if care else "ok"
     pages = len({change.page.id for change in checks.changes if change.page is not None})
-    return MergeReadiness(one.fact(mark, " · ".join([wording.plural(pages, "page"), *care])), checks=checks)
+    return MergeReadiness(one, one.fact(mark, " · ".join([wording.plural(pages, "page"), *care])), checks=checks)
 
 
 def _care(checks: Checks) -> list[str]:
@@ -208,10 +208,8 @@ class MergeSeveralDialog(Confirm):
             check_again=self._look,
         )
         self._octavo = app
-        self._several = list(several)
-        self._stand = [MergeReadiness(one.fact("asking", "asking the server")) for one in several]
+        self._stand = [MergeReadiness(one, one.fact("asking", "asking the server")) for one in several]
         """How each stands, in this order."""
-        self._facts_now = [stand.fact for stand in self._stand]
         self._here = 0
         """Which of them the cursor is on."""
         self._fine = 0
@@ -234,24 +232,23 @@ class MergeSeveralDialog(Confirm):
         self.update(blocked=_ASKING)
         before: list[tuple[QueuedMerge, Checks]] = []
         stops = False
-        for number, one in enumerate(list(self._several)):
-            stand = await look(self._octavo.session.live, one, before)
-            self._stand[number] = stand
+        for number, one in enumerate([each.one for each in self._stand]):
+            stand = self._stand[number] = await look(self._octavo.session.live, one, before)
             stops = stops or bool(stand.why)
             if stand.checks is not None and not stops:  # what comes after a stop is not merged, and in nobody's way
                 before.append((one, stand.checks))
-            self._tell(number, stand.fact)
+            self._draw()
         self._is_known = True
         self._landed = wording.clock()
         self._judge()
 
     def _judge(self) -> None:
         """Say how far it comes, and why not further. No more is offered than that."""
-        several, all_of_them = self._several, len(self._several)
+        all_of_them = len(self._stand)
         self._fine = next((number for number, stand in enumerate(self._stand) if stand.why), all_of_them)
         after = why = ""
         if self._fine < all_of_them:
-            stop = f"{several[self._fine].name}: {self._stand[self._fine].why}"
+            stop = f"{self._stand[self._fine].one.name}: {self._stand[self._fine].why}"
             if self._fine:
                 left = all_of_them - self._fine
                 after = f"It ends before {stop}. {_left(left)}, unless J and K bring another to its place."
@@ -261,19 +258,17 @@ class MergeSeveralDialog(Confirm):
 
     @property
     def _verb_now(self) -> str:
-        if self._fine in (0, len(self._several)):
-            return f"Merge {len(self._several)}"
+        if self._fine in (0, len(self._stand)):
+            return f"Merge {len(self._stand)}"
         return f"Merge {_first(self._fine)}"
-
-    def _tell(self, number: int, fact: Fact) -> None:
-        self._facts_now[number] = fact
-        self._draw()
 
     def _draw(self) -> None:
         sign = ">" if self._octavo.settings.ascii else "›"
         marked = [
-            replace(fact, label=f"{sign if number == self._here and not self._is_merging else ' '} {fact.label}")
-            for number, fact in enumerate(self._facts_now)
+            replace(
+                each.fact, label=f"{sign if number == self._here and not self._is_merging else ' '} {each.fact.label}"
+            )
+            for number, each in enumerate(self._stand)
         ]
         self.update(facts=marked)
 
@@ -283,8 +278,8 @@ class MergeSeveralDialog(Confirm):
             return "They are being merged in this order." if self._is_merging else "It is over. Esc closes this."
         if not self._is_known:
             return _ASKING
-        if not 0 <= self._here + step < len(self._several):
-            return f"{self._several[self._here].name} is the {'last' if self._here else 'first'} already."
+        if not 0 <= self._here + step < len(self._stand):
+            return f"{self._stand[self._here].one.name} is the {'last' if self._here else 'first'} already."
         return None
 
     def scroll_body(self, pages: int) -> None:
@@ -297,9 +292,7 @@ class MergeSeveralDialog(Confirm):
     def turn(self, step: int) -> None:
         """Merge the one under the cursor after the next, or with -1 before the one above."""
         here, there = self._here, self._here + step
-        self._several.insert(there, self._several.pop(here))
         self._stand.insert(there, self._stand.pop(here))
-        self._facts_now.insert(there, self._facts_now.pop(here))
         self._here = there
         self._draw()
         self._look()  # what comes before decides how one stands
@@ -328,22 +321,21 @@ class MergeSeveralDialog(Confirm):
 
     async def _merge(self) -> None:
         app, fine = self._octavo, self._fine
-        seen = [stand.checks for stand in self._stand[:fine]]
-        ended = await merge_in_order(
-            app.session.live, self._several[:fine], seen, self._tell_if_there, lambda: self._wanted
-        )
+        several, seen = [each.one for each in self._stand[:fine]], [each.checks for each in self._stand[:fine]]
+        ended = await merge_in_order(app.session.live, several, seen, self._tell, lambda: self._wanted)
         if ended.merged:
             app.writes.is_final("To merge cannot be taken back with u: Undo merge (Z) on one starts a change request.")
         done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Nothing was merged"
         why = ended.why
-        if not why and fine < len(self._several):
-            why = f"ended before {self._several[fine].name}: {self._stand[fine].why}"
+        if not why and fine < len(self._stand):
+            why = f"ended before {self._stand[fine].one.name}: {self._stand[fine].why}"
         said = f"{done}; {why}." if why else f"{done}."
         app.say(said, tone="care" if why else "done", seconds=15)
         self._is_merging, self._is_over = False, True
         if not self._answered:
             self.update(foot="esc close", after=said, blocked="It is over. Esc closes this.")
 
-    def _tell_if_there(self, number: int, fact: Fact) -> None:
+    def _tell(self, number: int, fact: Fact) -> None:
         if not self._answered:
-            self._tell(number, fact)
+            self._stand[number] = replace(self._stand[number], fact=fact)
+            self._draw()
