@@ -41,9 +41,6 @@ class Listening(Scratch):
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
         self.keep(message)
 
-    def on_tree_folded(self, message: Tree.Folded) -> None:
-        self.keep(message)
-
 
 async def test_a_space() -> None:
     tree = Tree()
@@ -97,7 +94,7 @@ async def test_keys_fold_and_unfold() -> None:
         assert "▸ Webhooks" in shown(app), "what was below was folded as well"
         await pilot.press("k", "k", "=")
         assert "Retries  " in shown(app)
-        assert app.got_of(Tree.Folded)[-1].folded == frozenset()
+        assert not any(tree.folds.by_hand.values())
 
 
 async def test_folds_and_cursor_outlive_a_reload() -> None:

@@ -33,11 +33,6 @@ class KeptFile:
     saved_at: datetime
 
     @property
-    def is_readable(self) -> bool:
-        """Whether its text could be taken now."""
-        return isinstance(read_back(self.path), Edited)
-
-    @property
     def sentence(self) -> str:
         """Why the text was not taken, and what can be done."""
         read = read_back(self.path)

@@ -97,32 +97,8 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (LIST,)
 
-    class Highlighted(Message):
-        """The cursor came to another item. `key` is None when there are no items."""
-
-        def __init__(self, lines: Lines, key: Hashable | None) -> None:
-            super().__init__()
-            self.lines = lines
-            self.key = key
-
-        @property
-        def control(self) -> Lines:
-            return self.lines
-
-    class Chosen(Message):
-        """An item was opened, with enter or a second click."""
-
-        def __init__(self, lines: Lines, key: Hashable) -> None:
-            super().__init__()
-            self.lines = lines
-            self.key = key
-
-        @property
-        def control(self) -> Lines:
-            return self.lines
-
-    class MoreWanted(Message):
-        """The cursor came near the end of what is loaded, and there is more."""
+    class FromList(Message):
+        """What a list tells; a handler is for that of some by a selector."""
 
         def __init__(self, lines: Lines) -> None:
             super().__init__()
@@ -132,29 +108,35 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         def control(self) -> Lines:
             return self.lines
 
-    class Filtered(Message):
+    class Highlighted(FromList):
+        """The cursor came to another item. `key` is None when there are no items."""
+
+        def __init__(self, lines: Lines, key: Hashable | None) -> None:
+            super().__init__(lines)
+            self.key = key
+
+    class Chosen(FromList):
+        """An item was opened, with enter or a second click."""
+
+        def __init__(self, lines: Lines, key: Hashable) -> None:
+            super().__init__(lines)
+            self.key = key
+
+    class MoreWanted(FromList):
+        """The cursor came near the end of what is loaded, and there is more."""
+
+    class Filtered(FromList):
         """Another filter holds."""
-
-        def __init__(self, lines: Lines, query: str) -> None:
-            super().__init__()
-            self.lines = lines
-            self.query = query
-
-        @property
-        def control(self) -> Lines:
-            return self.lines
 
     def __init__(
         self,
         *,
         empty: str = "Nothing here.",
         hint: str = "",
-        name: str | None = None,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
         """`empty` says why there is nothing, `hint` names the next key."""
-        super().__init__(name=name, id=id, classes=classes)
+        super().__init__(id=id)
         self.state = ListState(self, empty, hint)
         self.always_lit = False
         """Draw the cursor as if the list had focus: another widget passes keys on to it."""
@@ -196,8 +178,8 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         """How many items the filter leaves."""
         return len(self.keys)
 
-    def apply_filter(self, query: str) -> None:
-        """Show only the items that match `query`."""
+    def apply_filter(self) -> None:
+        """Show only the items that hold every one of `words`."""
 
     # What callers ask and do
 
@@ -235,10 +217,10 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         if query == self.query_text:
             return
         self.query_text = query
-        self.apply_filter(query)
+        self.apply_filter()
         if self._filter_line is not None:
             self._filter_line.holds(query, self.extent.said)
-        self.post_message(self.Filtered(self, query))
+        self.post_message(self.Filtered(self))
         self.refresh_bindings()
 
     # Laying out

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual.app import App
 from textual.content import Content
-from textual.message import Message
 
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
@@ -204,7 +203,7 @@ class Ticks(Generic[T]):
         if keys != self.keys:
             self.keys = keys
             self.rows.redraw()
-            self.rows.post_message(Rows.Ticked(self.rows, keys))
+            self.rows.post_message(Rows.Ticked(self.rows))
             self.rows.refresh_bindings()
 
 
@@ -218,17 +217,8 @@ class Rows(Lines, Generic[T]):
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TICKS,)
 
-    class Ticked(Message):
+    class Ticked(Lines.FromList):
         """Other rows are ticked."""
-
-        def __init__(self, rows: Rows[Any], keys: frozenset[Hashable]) -> None:
-            super().__init__()
-            self.rows = rows
-            self.keys = keys
-
-        @property
-        def control(self) -> Rows[Any]:
-            return self.rows
 
     def __init__(
         self,
@@ -242,11 +232,9 @@ class Rows(Lines, Generic[T]):
         ticks: bool | Callable[[T], bool] = False,
         empty: str = "Nothing here.",
         hint: str = "",
-        name: str | None = None,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
-        super().__init__(empty=empty, hint=hint, name=name, id=id, classes=classes)
+        super().__init__(empty=empty, hint=hint, id=id)
         self._draw, self.key_of, self._groups, self._search = draw, key, groups, search
         self._columns = Columns(columns)
         if self._columns.have_titles:
@@ -274,7 +262,7 @@ class Rows(Lines, Generic[T]):
     @two_lines.setter
     def two_lines(self, two_lines: bool) -> None:
         self._row_height = 2 if two_lines else 1
-        self._arrange()
+        self.apply_filter()
 
     def show(self, items: Sequence[T], *, total: int | None = None, beyond: str = "") -> None:
         """Show `items` instead of what was shown. `total` says how many there are when these are not all; `beyond` says
@@ -282,7 +270,7 @@ class Rows(Lines, Generic[T]):
         self.state.settled()
         self._all, self.extent.total, self.extent.beyond = items, total, beyond
         self.ticks.leave(items)
-        self._arrange()
+        self.apply_filter()
 
     def show_page(self, page: Page, items: Sequence[T]) -> None:
         """Show `items`, which are those of a list as far as it is loaded, or made of them."""
@@ -292,10 +280,7 @@ class Rows(Lines, Generic[T]):
         self.show(items, total=page.count if counted else None, beyond=f"The first {read} loaded" if more else "")
         self.state.lacks(page.unreadable)
 
-    def apply_filter(self, query: str) -> None:
-        self._arrange()
-
-    def _arrange(self) -> None:
+    def apply_filter(self) -> None:
         words, search = self.words, self._search
         if words and search is not None:
             self._shown = [item for item in self._all if all(word in search(item).lower() for word in words)]

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from textual.content import Content
-from textual.message import Message
 from textual.style import Style
 
 from octavo.tui.widgets.commands import Command, Commands
@@ -89,7 +88,6 @@ class FoldedNodes:
     def _set(self, nodes: Iterable[Node], folded: bool) -> None:
         self.by_hand.update((node.key, folded) for node in nodes if node.children)
         self._tree.arrange_nodes()
-        self._tree.post_message(Tree.Folded(self._tree, frozenset(key for key, value in self.by_hand.items() if value)))
 
 
 class Tree(Lines):
@@ -98,18 +96,6 @@ class Tree(Lines):
     CONTEXT: ClassVar[str] = "trees"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TREE,)
 
-    class Folded(Message):
-        """Other nodes are folded."""
-
-        def __init__(self, tree: Tree, folded: frozenset[Hashable]) -> None:
-            super().__init__()
-            self.tree = tree
-            self.folded = folded
-
-        @property
-        def control(self) -> Tree:
-            return self.tree
-
     def __init__(
         self,
         *,
@@ -117,13 +103,11 @@ class Tree(Lines):
         folds_all: bool = True,
         empty: str = "Nothing here.",
         hint: str = "",
-        name: str | None = None,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
         """`fold_below`: nodes of this depth (0 is the top) and deeper begin folded. `folds_all`: it has the keys that fold
         and unfold everything; without them these are left to what is beside it."""
-        super().__init__(empty=empty, hint=hint, name=name, id=id, classes=classes)
+        super().__init__(empty=empty, hint=hint, id=id)
         self.can_filter = True
         self.folds_all: bool = folds_all
         self.folds: FoldedNodes = FoldedNodes(self, fold_below)
@@ -167,8 +151,8 @@ class Tree(Lines):
         """The node called `key` with what it stands under, outermost first. Empty when there is none."""
         return self.outline.path(key)
 
-    def apply_filter(self, query: str) -> None:
-        if not query and self.kept_key is not None:
+    def apply_filter(self) -> None:
+        if not self.words and self.kept_key is not None:
             self.folds.unfold_above(self.path(self.kept_key))
         self.arrange_nodes()
         if self._hits is not None and self._hits[1] and not self._is_hit(self.shown[self.cursor][1]):
