@@ -16,6 +16,13 @@ HEAD = ROWS.removesuffix(ONE + TWO + THREE)
 SENTENCE = "A paragraph that is long enough to be known again where it goes."
 CODE = "```python\ndef main():\n    for each in items:\n        print(each)\n        time.sleep(10)\n```"
 
+TWO_ROWS = (
+    f"{HEAD}| retries | how often it is tried again |\n| default of retries | three times, then it gives up |\n{THREE}"
+)
+ONE_ROW = (
+    "| Name | What it does | Default |\n| --- | --- | --- |\n"
+    f"| retries | how often it is tried again | three times, then it gives up |\n{THREE.rstrip()}|\n"
+)
 NAMES = ("ABI", "HTTP", "Contract", "Wallet")
 PLACES = ("get-token-balances.md", "follow-all-users.md")
 LINKS = "\n".join(f'{{% content-ref url="{each}" %}}\n[{each}]({each})\n{{% endcontent-ref %}}\n' for each in PLACES)
@@ -118,6 +125,12 @@ REFERENCE = """\
 """
 
 CHANGES = {
+    "a row folded into a column": (TWO_ROWS, ONE_ROW),
+    "a row made of a column": (ONE_ROW, TWO_ROWS),
+    "a row folded into the cell above": (
+        f"{HEAD}| list | shows all of them |\n| | with their names and sizes |\n{THREE}",
+        f"{HEAD}| list | <p>shows all of them</p><p>with their names and sizes</p> |\n{THREE}",
+    ),
     "links made into cards": (LINKS, CARDS),
     "cards made into links": (CARDS, LINKS),
     "headings made into sections": (
@@ -219,6 +232,29 @@ CHANGES = {
 }
 
 TOLD = {
+    "a row folded into a column": [
+        "~ table",
+        "  column + Default",
+        "  % 2 rows joined into 1",
+        "    ~ row",
+        "      retries[-\n][-default of retries] | = | =",
+        "  = 1",
+    ],
+    "a row made of a column": [
+        "~ table",
+        "  column - Default",
+        "  % 1 row split into 2",
+        "    ~ row",
+        "      retries[+\n][+default of retries] | = | =",
+        "  = 1",
+    ],
+    "a row folded into the cell above": [
+        "~ table",
+        "  % 2 rows joined into 1",
+        "    ~ row",
+        "      = | =",
+        "  = 1",
+    ],
     "links made into cards": [
         "% content-ref ×2 → cards",
         "  ~ cards",

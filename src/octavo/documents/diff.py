@@ -10,6 +10,7 @@ from octavo.documents.blocks import Block, Document, kinds_with, words
 from octavo.documents.change_size import size_of
 from octavo.documents.changes import Cell, Cells, ColumnPair, Diff, Lines, Setting, Table, Words
 from octavo.documents.exchanges import exchanged
+from octavo.documents.joined_rows import joined_rows
 from octavo.documents.line_diff import compare_lines
 from octavo.documents.moves import find_moves
 from octavo.documents.nodes import Node, Register, runs_key
@@ -141,7 +142,7 @@ def _rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[Step]:
             steps.append(Step("same", ours, theirs))
         else:
             steps.append(_row("changed", ours, theirs, columns))
-    return steps
+    return joined_rows(steps, columns)
 
 
 def _row(fate: Fate, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> Step:

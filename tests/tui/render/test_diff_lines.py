@@ -21,6 +21,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from tests.documents.block_trees import canonical, pairs
+from tests.documents.test_kinds_of_change import CHANGES
 
 COLOURED = Styles.of({
     "foreground": "#eeeeee", "background": "#000000", "surface": "#101010", "panel": "#202020",
@@ -259,3 +260,16 @@ def test_what_an_exchanged_image_shows_is_not_said_as_well(split: bool) -> None:
         assert not [each for each in found if "alternative text:" in each]
     hidden = rows(figure.format("a/lock.png", "The lock"), figure.format("b/lock.png", "The lock"))
     assert "address: a/lock.png → b/lock.png" in row("address", hidden)
+
+
+def test_rows_of_which_one_was_made_are_one_with_what_became_of_its_words() -> None:
+    found = rows(*CHANGES["a row folded into the cell above"])
+    assert row("with their names", found).split() == ["~", "with", "their", "names", "and", "sizes"]
+    assert row("2 rows joined into 1", found)
+
+
+def test_parameters_and_answers_that_went_alone_have_their_names() -> None:
+    found = rows(*CHANGES["an operation that a specification describes now"])
+    assert row("berth  integer", found).split() == ["−", "berth", "integer"]
+    assert row("name required", found)
+    assert row("201", found)

@@ -94,6 +94,9 @@ def changed_table(
     if over:
         parts.append(both(Piece(off_side(*grid.off(pan, inner), look.glyphs).rjust(inner), look.muted, None, True)))
     parts += settings(dict.fromkeys(elsewhere), "", look, room, new)
+    parts += notes(
+        dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.Restructured)), look, room, new
+    )
     moved = sum(isinstance(entry, model.Moved) and entry.arrives for entry in table.rows)
     said = f"{'1 row' if moved == 1 else f'{moved} rows'} moved, {look.glyphs.into} is where"
     return parts + notes([f"{said} {'it was' if moved == 1 else 'they were'}"] * bool(moved), look, room, new)
@@ -106,7 +109,9 @@ def _rows(
     rows: list[_Row | int] = []
     elsewhere: list[model.Setting] = []
     olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
-    for entry in table.rows:
+    for given in table.rows:
+        # Rows of which one was made, or that were made of one, are compared as one.
+        entry = given.entries[0] if isinstance(given, model.Restructured) else given
         match entry:
             case model.Same(new=same):
                 rows.append(len(same))

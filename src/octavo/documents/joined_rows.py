@@ -1,0 +1,93 @@
+"""Rows of a table of which one was made, or that were made of one: told as that, each word where it went."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from octavo.documents.blocks import Block, Run, words
+from octavo.documents.changes import Cell, Cells, ColumnPair
+from octavo.documents.nodes import Node
+from octavo.documents.steps import Step
+from octavo.documents.word_diff import compare
+
+_SHARE_FOUND = 0.5
+"""The share of the letters of a row that are in another now, from which on it went there."""
+_LONG_ENOUGH = 10
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def joined_rows(steps: list[Step], columns: Sequence[ColumnPair]) -> list[Step]:
+    """The steps of the rows of a table. A row that changed, and those beside it whose words it took or gave, are one."""
+    found: list[Step] = []
+    at = 0
+    while at < len(steps):
+        step, at = steps[at], at + 1
+        if step.fate == "changed":
+            for fate in ("removed", "added"):
+                end = at
+                while end < len(steps) and steps[end].fate == fate and _is_part(steps[end], step, fate):
+                    end += 1
+                if end > at:
+                    step, at = _joined(step, steps[at:end], columns), end
+                    break
+        found.append(step)
+    return found
+
+
+def _is_part(beside: Step, row: Step, fate: str) -> bool:
+    """Whether most words of a row that went are in one that stayed, and were not before; or the other way round."""
+    gone = fate == "removed"
+    part, whole, rest = (beside.old, row.new, row.old) if gone else (beside.new, row.old, row.new)
+    assert part is not None
+    assert whole is not None
+    assert rest is not None
+    texts = [text for cell in part.children if _LETTER.search(text := _said(cell))]
+    there, before = ([_said(cell) for cell in node.children] for node in (whole, rest))
+    found = sum(len(text) for text in texts if _is_in(text, there) and not _is_in(text, before))
+    return found >= max(_LONG_ENOUGH, _SHARE_FOUND * sum(map(len, texts)))
+
+
+def _joined(row: Step, others: Sequence[Step], columns: Sequence[ColumnPair]) -> Step:
+    assert row.old is not None
+    assert row.new is not None
+    is_join = others[0].fate == "removed"
+    parts = [node for step in others if (node := step.old if is_join else step.new) is not None]
+    some, one = (row.old, row.new) if is_join else (row.new, row.old)
+    indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
+    own = {mine: at for at, (mine, _) in enumerate(indices) if mine is not None}
+    there = [_said(cell) if (cell := _at(one, index)) else "" for _, index in indices]
+    runs = [cell.block.runs if (cell := _at(some, index)) else () for index, _ in indices]
+    for part in parts:
+        for stood_in, given in enumerate(part.children):
+            if text := _said(given):
+                place = next((at for at, said in enumerate(there) if text in said), own.get(stood_in, 0))
+                runs[place] = (*runs[place], *((Run("\n", kind="break"),) if runs[place] else ()), *given.block.runs)
+    stood = [Block("cell", runs=each, lines=some.block.lines) for each in runs]
+    cells = []
+    for block, (_, index) in zip(stood, indices, strict=True):
+        cell = _at(one, index)
+        other = cell.block if cell is not None else None
+        before, after = (block, other) if is_join else (other, block)
+        changed = compare(before.runs if before else (), after.runs if after else ())
+        cells.append(Cell(before, after, changed if changed.sorts else None))
+    made = some.block._replace(children=tuple(stood))
+    virtual = Node(made, [], -id(made), " ".join(words(each) for each in runs))
+    told = Step("changed", virtual if is_join else row.old, row.new if is_join else virtual, Cells(tuple(cells)))
+    told.settings = row.settings
+    count = 1 + len(parts)
+    nodes = ((row.old, *parts), (row.new,)) if is_join else ((row.old,), (row.new, *parts))
+    note = f"{count} rows joined into 1" if is_join else f"1 row split into {count}"
+    return Step("restructured", old_nodes=nodes[0], new_nodes=nodes[1], note=note, inside=[told])
+
+
+def _said(cell: Node) -> str:
+    return " ".join(words(cell.block.runs).split())
+
+
+def _is_in(text: str, others: Sequence[str]) -> bool:
+    return any(text in other for other in others)
+
+
+def _at(row: Node, index: int | None) -> Node | None:
+    return row.children[index] if index is not None and index < len(row.children) else None
