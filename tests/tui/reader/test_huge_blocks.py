@@ -257,6 +257,21 @@ async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
         assert "End words" not in screen(app.pane)
 
 
+async def test_one_goes_from_conflict_to_conflict_without_setting_what_is_between_them() -> None:
+    page = f"Top.\n\n{HUGE['list'](150)}\nEnd words.\n"
+    made = parts(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
+    app = PaneApp(ThreeWay())
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.pane.show(prepare(made), {}, key="p", sides=("main", "#1"))
+        await pilot.pause()
+        app.pane.unfold()
+        here, unset = app.pane.cursor.stop(), app.pane.galley.unset
+        assert here is not None
+        assert unset > 20
+        assert next(app.pane.cursor.stops_from(here[0], here[3], -1, lambda unit: True), None) is None
+        assert app.pane.galley.unset == unset
+
+
 def test_of_a_huge_word_that_changed_each_slice_shows_its_own_letters() -> None:
     made = changes(compare(f"{'w' * 60_000}\n", f"{'w' * 30_000}x{'w' * 30_000}\n").diff, Unfolding(), {}).whole()
     setting, room = LayoutContext(LOOK, Folds(), set_block), SideWidths.of(90, split=False)

@@ -101,7 +101,7 @@ class BlockCursor:
         at = next((index for index, stop in enumerate(found) if stop[3] is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
         for following in range(unit + step, len(self.pane.galley) if step > 0 else -1, step):
-            if among(following):
+            if among(following) and self.pane.contents.has_stops(following):
                 found = self.stops_of(following)
                 yield from found if step > 0 else reversed(found)
 

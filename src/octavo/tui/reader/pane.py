@@ -88,6 +88,10 @@ class Contents:
         """First line, last line and block of what lines are about."""
         return stops(lines)
 
+    def has_stops(self, unit: int) -> bool:
+        """Whether a unit may have any: others are left out without being set."""
+        return True
+
     def block_at(self, line: Line, cell: int) -> Block | None:
         """What a line is about at a cell."""
         return line.block

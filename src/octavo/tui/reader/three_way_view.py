@@ -154,6 +154,9 @@ class ConflictContents(Contents):
     def empty_lines(self) -> list[Content]:
         return nothing("Nothing is in conflict on this page.", "J goes to the next page")
 
+    def has_stops(self, unit: int) -> bool:
+        return self.pane.galley.units[unit].shown is not None  # of the page around them nothing is decided
+
     def unit_of(self, near: int, key: str) -> int:
         units = self.pane.galley.units
         return next((at for at, each in enumerate(units) if each.block is not None and each.block.key == key), near)
