@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from octavo.api import openapi
+from octavo.api import change_requests, content, openapi
+from octavo.api.content import DocumentBody, UpdatePage
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.documents import links
 from octavo.server.app import Platform
@@ -15,7 +16,7 @@ from octavo.server.loader import load
 from octavo.server.middleware import answer
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader import openapi_files
-from octavo.tui.shell.routes import ToPage
+from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from tests.journeys.stage import MARA, Stage
 
 YAML = """\
@@ -104,3 +105,28 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
             (links.ToPage(more.id), "What its address leads to describes no interface: it is not read."),
         ):
             assert (await openapi_files.at_address(session, at, place, target)).trouble == said
+
+
+async def test_what_a_page_includes_is_shown_from_its_diff(stage: Stage, tmp_path: Path) -> None:
+    folder = tmp_path / "pets"
+    write(folder, "README.md", "# Pets\n\nKeep them.\n")
+    write(folder, ".gitbook/includes/note.md", "Pets bite.\n")
+    place: SpaceRef | None = None
+
+    def bring(platform: Platform) -> None:
+        nonlocal place
+        world = platform.world.asked_by(MARA)
+        place = SpaceRef(space_id=load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id)
+
+    async with stage.play(change=bring) as run:
+        assert place is not None
+        at = (await run.ask(change_requests.Create(at=place, subject="Warn"), MARA)).ref(place)
+        page = next((await run.ask(content.ListPages(at=place), MARA)).walk())
+        body = DocumentBody(markdown='# Pets\n\nKeep them.\n\n{% include "../.gitbook/includes/note.md" %}\n')
+        await run.ask(content.Edit(at=at, changes=(UpdatePage(page=page.id, document=body),)), MARA)
+        about = await run.ask(change_requests.Get(at=at), MARA)
+        run.app.go(ToChangeRequest(at, about))
+        await run.see("Shared words kept in note.md")
+        await run.press("enter", "f", "a")
+        await run.until(lambda: "Shared words of .gitbook/includes/note.md" in run.text, "show what is included")
+        assert "Pets bite." in run.text

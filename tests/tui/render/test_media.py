@@ -139,8 +139,8 @@ def test_what_pages_share_says_so_and_leads_to_the_file_it_is_kept_in(words: str
 @pytest.mark.parametrize(
     ("target", "said", "leads"),
     [
-        ("/reusable-content/r1", "that are not here  r1", 0),
-        ("../.gitbook/includes/gone.md", "that are not here  gone.md", 1),
+        ("/reusable-content/r1", "kept in r1", 0),
+        ("../.gitbook/includes/gone.md", "kept in gone.md", 1),
         ("https://app.gitbook.com/s/s1/~/reusable/r1/", "of another space", 1),
     ],
 )

@@ -280,6 +280,12 @@ class PageHistoryScreen(View):
             case links.ToAnchor(anchor=anchor):
                 if not self.view.place.go_to_anchor(anchor) and self._side:
                     self.shell.say(f"The page has no heading “{anchor}” now.", tone="care")
+            case links.ToShared() as target if (version := self.rows.item) is not None:
+                places = [version.at, self.space.ref if self._side == "now" else version.before]
+                pages = [page_to_read(place, self.page_id) for place in places if place is not None]
+                sources = view.contents.sources
+                shown = link_following.show_shared(self.shell, target, pages, sources, self._link_followed)
+                self.shell.background(shown)
             case target:
                 link_following.leave(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
 

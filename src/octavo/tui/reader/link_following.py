@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from octavo.api.content import Page
+from octavo.api.content import GetPage, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
 from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.shell.outside import address_of_page, open_address, open_outside, said_without_address
+from octavo.tui.shell.page_queries import page_there, text_of
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
 from octavo.tui.terminal import clipboard
 
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     from octavo.api.places import SpaceRef
     from octavo.documents.blocks import Block
     from octavo.tui.reader.page_view import PageView
+    from octavo.tui.render.link_targets import Targets
     from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
+    from octavo.tui.render.sources import Sources
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.tree import Tree
 
@@ -72,7 +76,8 @@ def _follow(screen: FollowsLinks, message: LinkFollowed) -> None:
             if not screen.view.place.go_to_anchor(anchor):
                 screen.view.place.miss(anchor)
         case links.ToShared(path=path) if (shared := screen.view.links.shared(target)) is not None:
-            _show_sheet(screen.shell, screen.view, shared, partial(follow, screen), f"Shared words of {path}")
+            sources = screen.view.contents.sources
+            _show_sheet(screen.shell, sources, shared, partial(follow, screen), f"Shared words of {path}")
         case _:
             leave(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
 
@@ -224,6 +229,39 @@ async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
         save_file(app, file)
 
 
+async def show_shared(
+    app: Shell,
+    target: links.ToShared,
+    pages: Sequence[GetPage],
+    sources: Sources,
+    follow: Callable[[LinkFollowed], None],
+) -> None:
+    """Show words that a page includes, as the first of `pages` has them; where none does, say where they are kept. For
+    views of pages as they are written, in which they do not stand."""
+    screen = app.screen
+    for asked in pages:
+        try:
+            page = await page_there(app.session.live, asked)
+        except ApiError as error:
+            app.say(f"The shared words of {target.path} did not load: {error}", tone="failed")
+            return
+        found = await asyncio.to_thread(_shared_in, text_of(page), sources.targets, target)
+        if app.screen is not screen:
+            return  # one does something else by now
+        if found is not None:
+            _show_sheet(app, sources, found, follow, f"Shared words of {target.path}")
+            return
+    leave(app, target)
+
+
+def _shared_in(text: str, targets: Targets | None, target: links.ToShared) -> Block | None:
+    """What a page includes of a file of shared words."""
+    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and few links lead here
+
+    found = (block for block in parse(text).walk() if block.kind == "include" and block.children)
+    return next((each for each in found if targets and targets.target(str(each.attrs["target"])) == target), None)
+
+
 async def _open_site(app: Shell, target: links.ToSite) -> None:
     from octavo.api import sites
 
@@ -239,7 +277,7 @@ async def _open_site(app: Shell, target: links.ToSite) -> None:
 
 
 def _show_sheet(
-    app: Shell, view: PageView, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
+    app: Shell, sources: Sources, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
 ) -> None:
     from octavo.tui.reader.note import NoteSheet
 
@@ -247,7 +285,7 @@ def _show_sheet(
         if followed is not None:
             follow(followed)
 
-    app.push_screen(NoteSheet(note, view.contents.sources, name), decided)
+    app.push_screen(NoteSheet(note, sources, name), decided)
 
 
 def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
@@ -257,6 +295,6 @@ def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFol
         if note is None:
             app.say(f"This page has no note {label}.", tone="care")
         else:
-            _show_sheet(app, view, note, follow)
+            _show_sheet(app, view.contents.sources, note, follow)
 
     view.place.with_note(label, show)

@@ -155,7 +155,7 @@ def include(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     named = "another space" if is_elsewhere else file_name(target)
     kept = [Piece(named, look.link if spot else look.muted, spot, True)]
     if not block.children:
-        said = "Shared words of " if is_elsewhere else "Shared words that are not here  "
+        said = "Shared words of " if is_elsewhere else "Shared words kept in "
         left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece(said, look.text, None, True)]
         return bar(setting, [*left, *kept], [], width)
     rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]

@@ -26,11 +26,13 @@ from octavo.tui.render.comparison import Compared
 from octavo.tui.render.half_block_pictures import PictureReference
 from octavo.tui.render.link_targets import LinkContext, Targets, origins
 from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.render.sources import Sources
 from octavo.tui.review import thread_walk
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_base import Comparison
 from octavo.tui.review.diff_cache import Sides
+from octavo.tui.shell.page_queries import page_to_read
 from octavo.tui.shell.permissions import not_allowed_in
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.tree_rows import under
@@ -167,6 +169,13 @@ class PageDiff:
                 )
             case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor):
                 self._view.shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
+            case links.ToShared() as target if (sides := self._comparison.sides) is not None:
+                places = [place for place in (sides.new, sides.old) if place is not None]
+                pages = [page_to_read(place, change.page.id) for place in places]
+                shown = link_following.show_shared(
+                    self._view.shell, target, pages, Sources(targets=targets), self.follow_link
+                )
+                self._view.shell.background(shown)
             case target:
                 link_following.leave(
                     self._view.shell, target, href=message.href, words=message.words, at=self._comparison.at
