@@ -1,8 +1,13 @@
-"""Search everywhere: pages of all spaces, change requests and spaces, as one types."""
+"""Search everywhere: pages of all spaces, threads, change requests and spaces, as one types.
+
+What was read on this machine is found at once, and alone where the server cannot be asked (`data/index.py`). What the server
+finds of pages takes its place, in the server's order, when it comes.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
@@ -14,37 +19,47 @@ from textual.widgets import Input, Static
 
 from octavo.api import search
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization
+from octavo.api.errors import ApiError, Unreachable
 from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.data.index import Extent
+from octavo.data.index_words import Range, Sought
 from octavo.data.live import Snapshot
-from octavo.tui.shell.routes import ToChangeRequest, ToPage
+from octavo.documents import anchors
+from octavo.tui.shell.routes import ToChangeRequest, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Row, Rows
-from octavo.tui.widgets.safe_text import marked
 from octavo.tui.widgets.text_inputs import LineInput
-from octavo.tui.widgets.wording import short_age
+from octavo.tui.widgets.wording import in_a_line, plural, short_age
 
 if TYPE_CHECKING:
+    from octavo.data import index
     from octavo.tui.shell.shell import Shell
 
 ASK_AFTER = 0.15
 """Seconds after the last key before the server is asked."""
 LONGEST = 512
-MOST_CHANGES, MOST_SPACES = 8, 5
+MOST_THREADS, MOST_CHANGES, MOST_SPACES = 8, 8, 5
 """As many are shown of what is looked for here."""
-_KINDS = {"page": "PAGES", "change request": "CHANGE REQUESTS", "space": "SPACES"}
+MOST_HERE = 60
+"""Hits of all kinds that are looked for in what was read here."""
+SHOWN = 160
+"""Characters shown of the words around a hit."""
+_KINDS = {"page": "PAGES", "thread": "THREADS", "change request": "CHANGE REQUESTS", "space": "SPACES"}
+_IN = {"reply": "in a reply", "quote": "in the words it hangs on"}
+"""Where in a thread words were found that are not in what it begins with."""
 
 
 @dataclass(frozen=True)
 class Hit:
     """Something that was found."""
 
-    kind: Literal["page", "change request", "space"]
+    kind: Literal["page", "thread", "change request", "space"]
     space: str
     id: str
     title: str
@@ -53,10 +68,15 @@ class Hit:
     anchor: str = ""
     right: str = ""
     address: str = ""
+    marks: tuple[Range, ...] = ()
+    """Where in `words` those that were looked for stand."""
+    here: index.Hit | None = None
+    """What it was found as on this machine."""
 
     @property
     def key(self) -> str:
-        return f"{self.kind} {self.space} {self.id} {self.anchor}"
+        part = f"{self.here.place} {self.here.snippet}" if self.here is not None and self.kind == "thread" else ""
+        return f"{self.kind} {self.space} {self.id} {self.anchor}{part}"
 
 
 def _why_no_address(app: Shell, view: SearchScreen) -> str | None:
@@ -93,7 +113,7 @@ SEARCH: Commands[SearchScreen] = Commands(
 
 
 class SearchScreen(Dialog[None]):
-    """One line to type in; pages, change requests and spaces below. Tab asks only the space one is in."""
+    """One line to type in; pages, threads, change requests and spaces below. Tab asks only the space one is in."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -102,7 +122,9 @@ class SearchScreen(Dialog[None]):
     CONTEXT: ClassVar[str] = "search"
     IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
-        "Type words; the last may be the beginning of one. Enter opens, tab searches this space only or all of them."
+        "Type words; the last may be the beginning of one. What was read on this machine is found at once, comments and "
+        "replies too, and also offline; what the server finds joins in. Enter opens, tab searches this space only or all of "
+        "them."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
@@ -116,6 +138,11 @@ class SearchScreen(Dialog[None]):
         self._of_space: Snapshot[ListPage[search.PageHit]] = Snapshot()
         self._changes: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_space: SpaceRef | None = None
+        self._here: tuple[index.Hit, ...] = ()
+        """What was found of what was read here, for the words that were looked for last."""
+        self._known = Extent()
+        """How much that is."""
+        self._looking = self._look_again = False
         self._asked = ""
         """The words that the server was asked for last."""
         self._timer: Timer | None = None
@@ -141,6 +168,7 @@ class SearchScreen(Dialog[None]):
             frame.name_it("Search everywhere", "enter open · tab scope · esc close")
             yield LineInput(self._words, placeholder="words on a page, a subject, a space", id="query")
             yield ChangingText("", id="scope")
+            yield ChangingText("", id="note")
             yield rows
 
     @property
@@ -166,6 +194,7 @@ class SearchScreen(Dialog[None]):
         self.query_one("#query", LineInput).focus()
         self._say_scope()
         if self._words:
+            self._look_here()
             self._ask()
 
     def on_unmount(self) -> None:
@@ -177,7 +206,43 @@ class SearchScreen(Dialog[None]):
             self._timer.stop()
         self._timer = self.set_timer(ASK_AFTER, self._ask)
         self._chose = False
+        self._look_here()
         self._show()
+
+    def _look_here(self) -> None:
+        """Look in what was read here, and for what was typed meanwhile once that is done."""
+        if self._looking:
+            self._look_again = True
+        elif self.words:
+            self._looking = True
+            self.shell.background(self._find_here())
+
+    async def _find_here(self) -> None:
+        known = self.shell.session.index
+        try:
+            while self.words and not self._is_closing():
+                self._look_again = False
+                words, spaces = self.words, self._spaces()
+                hits = await known.search(words, limit=MOST_HERE, spaces=spaces, length=SHOWN)
+                extent = await known.extent(spaces)
+                if self._is_closing():
+                    return
+                if not self._look_again:
+                    self._here, self._known = hits, extent
+                    self._show()
+                    return
+        finally:
+            self._looking = False
+
+    def _is_closing(self) -> bool:
+        return not self.is_mounted or self.shell.ending
+
+    def _spaces(self) -> tuple[str, ...] | None:
+        """The spaces that are searched. None: nobody knows which there are."""
+        if self._only_space is not None:
+            return (self._only_space.space_id,)
+        known = self.shell.workspace.spaces.value
+        return tuple(space.id for space in known.items) if known is not None else None
 
     def _ask(self) -> None:
         words = self._asked = self.words
@@ -209,64 +274,108 @@ class SearchScreen(Dialog[None]):
         if not self.words:
             self.rows.state.empty = "Type to search."
             self.rows.show(())
+            self._say_note("")
+            self._say_scope()
             return
-        changes, spaces = self._change_hits(), self._space_hits()
-        hits = [*self._page_hits(), *changes[:MOST_CHANGES], *spaces[:MOST_SPACES]]
+        sought = Sought(self.words)
+        pages, threads, changes, spaces = (
+            self._page_hits(sought), self._thread_hits(), self._change_hits(), self._space_hits(),
+        )  # fmt: skip
+        hits = [*pages, *threads[:MOST_THREADS], *changes[:MOST_CHANGES], *spaces[:MOST_SPACES]]
         self._cut = {
+            "thread": f"{MOST_THREADS} of {len(threads)}" if len(threads) > MOST_THREADS else "",
             "change request": f"{MOST_CHANGES} of {len(changes)}" if len(changes) > MOST_CHANGES else "",
             "space": f"{MOST_SPACES} of {len(spaces)}" if len(spaces) > MOST_SPACES else "",
         }
         # Change requests and spaces are looked for here, among those that are known.
         of: list[Snapshot[Any]] = [self._pages, self._of_space, self.shell.workspace.spaces, *self._changes.values()]
         error = next((each.error for each in of if each.error is not None), None)
+        unsearched = self._pages.error or self._of_space.error
         loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
         unread = any(each.value is not None and each.value.next is not None for each in of)
         among = " of what is loaded here, and there is more on the server" if unread else ""
-        self.rows.state.empty = "Searching…" if loading else f"Nothing{among} holds “{self.words[:60]}”."
+        among = " of what was read here" if unsearched is not None else among
+        self.rows.state.empty = (
+            "Searching…" if loading or self._looking else f"Nothing{among} holds “{self.words[:60]}”."
+        )
         self.rows.show(hits)
         if not loading:
             self.rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in of))
         if not self._chose:
             # What the server finds comes later than what is known here: the cursor waits at the top for it.
             self.rows.go_to_first()
-        if error is not None:
+        if unsearched is None and error is not None:
             self.rows.state.fail("Not everything could be searched", str(error))
-        self._say_scope(("1 result" if len(hits) == 1 else f"{len(hits)} results") if hits else "")
+        self._say_note(self._said_without_server(unsearched) if unsearched is not None and not loading else "")
+        self._say_scope(f"{plural(len(hits), 'result')}{' so far' if loading else ''}" if hits else "")
 
-    def _page_hits(self) -> list[Hit]:
+    def _said_without_server(self, error: ApiError) -> str:
+        """Why the server found nothing, and what was searched instead."""
+        notice = self.shell.session.index.notice
+        known = self._known
+        counts = ((known.pages, "page", ""), (known.threads, "thread", ""), (known.replies, "reply", "replies"))
+        said = ", ".join(plural(count, one, many) for count, one, many in counts if count)
+        here = (
+            notice.removesuffix(".")
+            or (f"searched only what was read here: {said}, the newest {short_age(known.latest)} old" if said else "")
+            or "nothing was read here yet that could be searched"
+        )
+        if isinstance(error, Unreachable):
+            return f"Offline: {in_a_line(here)}."
+        return f"{here[:1].upper()}{here[1:]}. {error}"
+
+    def _say_note(self, said: str) -> None:
+        self.query_one("#note", ChangingText).update(Content.styled(said, "$octavo-note"))
+
+    def _page_hits(self, sought: Sought) -> list[Hit]:
+        """Those of the server, in its order, and then those that were read here and it did not name."""
         hits: list[Hit] = []
         for space in self._pages.value.items if self._pages.value else ():
             for page in space.pages:
-                hits += self._hits_of(page, space.id, space.title)
+                hits += _hits_of(page, space.id, space.title, sought)
         if self._only_space is not None:
             known = self.shell.workspace.space(self._only_space.space_id)
             for page in self._of_space.value.items if self._of_space.value else ():
-                hits += self._hits_of(page, self._only_space.space_id, known.title if known else "")
-        return hits
-
-    def _hits_of(self, page: search.PageHit, space: str, title: str) -> list[Hit]:
-        sections = page.sections[:3]
-        if not sections:
-            about = page.description or ""
-            return [Hit("page", space, page.id, page.title, title, about, address=page.urls.app or "")]
-        return [
+                hits += _hits_of(page, self._only_space.space_id, known.title if known else "", sought)
+        named = {(hit.space, hit.id) for hit in hits}
+        return hits + [
             Hit(
                 "page",
-                space,
-                page.id,
-                page.title if not each.title or each.title == page.title else f"{page.title} › {each.title}",
-                title,
-                " ".join(each.body.split()),
-                each.path.partition("#")[2],
-                address=page.urls.app or "",
+                each.space,
+                each.id,
+                f"{each.title} › {each.path[-1]}" if each.path else each.title,
+                self._called(each.space),
+                each.snippet,
+                _anchor(each),
+                marks=each.marks,
+                here=each,
             )
-            for each in sections
+            for each in self._here
+            if each.kind == "page" and (each.space, each.id) not in named
         ]
 
+    def _thread_hits(self) -> list[Hit]:
+        hits = []
+        for each in self._here:
+            if each.kind == "thread":
+                about = each.title or ("a change request" if each.change_request else "the space as a whole")
+                where = " · ".join(filter(None, (_IN.get(each.part, ""), "done" if each.about == "resolved" else "")))
+                title = f"{each.author} on {about}" if each.part != "reply" else f"{each.author} in a thread on {about}"
+                hits.append(
+                    Hit("thread", each.space, each.id, title, self._called(each.space), each.snippet, marks=each.marks,
+                        right=" · ".join(filter(None, (where, short_age(each.at)))), here=each)
+                )  # fmt: skip
+        return hits
+
+    def _called(self, space: str) -> str:
+        known = self.shell.workspace.space(space)
+        return known.title if known is not None else ""
+
     def _change_hits(self) -> list[Hit]:
+        """Those that are known by what they are called, and then those whose description holds the words."""
         words = self.words.lower().split()
         found = [each for known in self._changes.values() if known.value for each in known.value.items]
-        return [
+        hits = [
             Hit(
                 "change request",
                 each.space or "",
@@ -279,6 +388,13 @@ class SearchScreen(Dialog[None]):
             for each in found
             if each.space and all(word in f"#{each.number} {each.title}".lower() for word in words)
         ]
+        named = {hit.id for hit in hits}
+        return hits + [
+            Hit("change request", each.space, each.id, f"#{each.number}  {each.title}", "", each.snippet, marks=each.marks,
+                right=f"{each.about} · {short_age(each.at)}", here=each)
+            for each in self._here
+            if each.kind == "change request" and each.id not in named
+        ]  # fmt: skip
 
     def _space_hits(self) -> list[Hit]:
         words = self.words.lower().split()
@@ -290,11 +406,16 @@ class SearchScreen(Dialog[None]):
         ]
 
     def _draw(self, hit: Hit) -> Row:
-        words = tuple(self.words.lower().split())
+        right = hit.right or (hit.where if hit.kind == "page" else "")
+        if hit.here is not None and hit.kind == "page" and (self._pages.error or self._of_space.error):
+            right += f" · {short_age(hit.here.known_at)}" if hit.here.known_at else " · title only"
+        words, marks = hit.words, hit.marks
+        if not words and hit.kind != "page":
+            words, marks = hit.where, ()
         return Row(
-            text=marked(Content(hit.title).stylize("bold"), words, "$primary"),
-            right=Content.styled(hit.right or (hit.where if hit.kind == "page" else ""), "$octavo-muted"),
-            below=marked(Content(hit.words or (hit.where if hit.kind != "page" else "")), words, "$primary"),
+            text=_shown(hit.title, Sought(self.words).ranges(hit.title)).stylize_before("bold"),
+            right=Content.styled(right, "$octavo-muted"),
+            below=_shown(words, marks),
         )
 
     def _say_scope(self, found: str = "") -> None:
@@ -308,6 +429,8 @@ class SearchScreen(Dialog[None]):
         """Search the space one is in only, or all of them again."""
         last = self.shell.session.state.recall("space")
         self._only_space = SpaceRef(space_id=str(last)) if last and self._only_space is None else None
+        self._here = ()
+        self._look_here()
         self._ask()
 
     def move(self, step: int) -> None:
@@ -320,13 +443,56 @@ class SearchScreen(Dialog[None]):
         hit = self.rows.item
         if hit is None:
             return
-        if hit.kind == "change request":
+        if hit.kind == "thread" and hit.here is not None:
+            self.shell.background(self._open_thread(hit.here))
+        elif hit.kind == "change request":
             from octavo.api.places import ChangeRequestRef
 
             self.shell.go(ToChangeRequest(ChangeRequestRef(space_id=hit.space, change_request_id=hit.id)))
         else:
             self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 
+    async def _open_thread(self, hit: index.Hit) -> None:
+        """Go to a thread where it is: on its page, or where all are. This closes before, for one does not go from it."""
+        from octavo.api import comments
+
+        shell = self.shell
+        op = comments.List(at=hit.place, status="all", format="markdown", limit=200)
+        known = shell.session.live.peek(op).value
+        thread = next((each for each in known.items if each.id == hit.id), None) if known is not None else None
+        await self.dismiss(None)
+        shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
+
     @on(Lines.Chosen)
     def _clicked(self) -> None:
         self.open()
+
+
+def _hits_of(page: search.PageHit, space: str, title: str, sought: Sought) -> list[Hit]:
+    """What the server found of a page: up to three of its sections."""
+    made = partial(Hit, "page", space, page.id, address=page.urls.app or "")
+    sections = page.sections[:3]
+    if not sections:
+        words, marks = sought.excerpt(page.description or "", SHOWN)
+        return [made(page.title, title, words, marks=marks)]
+    hits = []
+    for each in sections:
+        words, marks = sought.excerpt(each.body, SHOWN)
+        named = page.title if not each.title or each.title == page.title else f"{page.title} › {each.title}"
+        hits.append(made(named, title, words, each.path.partition("#")[2], marks=marks))
+    return hits
+
+
+def _anchor(hit: index.Hit) -> str:
+    """What the heading is linked by under which something was found."""
+    if not hit.path or hit.anchor:
+        return hit.anchor
+    return anchors.slug(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")
+
+
+def _shown(text: str, marks: tuple[Range, ...]) -> Content:
+    """`text` with the words that were looked for."""
+    content = Content(text)
+    for start, end in marks:
+        content = content.stylize("$primary", start, end)
+    return content

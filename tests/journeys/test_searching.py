@@ -1,0 +1,85 @@
+"""Searching what was read on this machine, beside what the server finds and without it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from octavo.api import search
+from octavo.server.app import Platform
+from octavo.tui.widgets.row_list import Rows
+from tests.journeys.stage import Run, Stage
+
+
+@asynccontextmanager
+async def nowhere(platform: Platform) -> AsyncIterator[str]:
+    """An address of this machine where nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+async def read_the_threads(run: Run) -> None:
+    """Read the first five threads with their replies, and go back to the first."""
+    await run.see("Sipho Dlamini")
+    for _ in range(4):
+        await run.press("j")
+        await run.settle()
+    await run.see("Guilty. One comes")
+    await run.press("g", "g")
+
+
+async def test_a_word_that_stands_only_in_a_reply_is_found_with_the_server_and_without_it(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await read_the_threads(run)
+        await run.press("s", *"guilty")
+        await run.see(
+            "THREADS", "Mara Lindqvist in a thread on Style guide", "in a reply", "Guilty. One comes", "1 result"
+        )
+        assert "Offline" not in run.text
+        await run.press("escape")
+        await run.gone("THREADS")
+    stage.clock.forward(hours=3)
+    async with stage.play(start="comments", over=nowhere) as run:
+        await run.press("s", *"guilty")
+        await run.see(
+            "Mara Lindqvist in a thread on Style guide",
+            "Offline: searched only what was read here",
+            "the newest 3h old",
+        )
+        await run.press("enter")
+        await run.see("Style guide", "If everything is a warning")
+
+
+async def test_offline_a_page_that_was_read_is_found_by_its_words_and_others_by_their_titles(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter")
+        await run.settle()
+    stage.clock.forward(hours=2)
+    async with stage.play(over=nowhere) as run:
+        await run.press("s", *"xylophone")
+        await run.see(
+            "Offline: searched only what was read here: 2 pages", "Nothing of what was read here holds “xylophone”."
+        )
+
+
+async def test_what_the_server_finds_takes_the_place_of_what_was_found_here(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.settle()
+        run.gate.shut(search.InOrganization)
+        await run.press("s", *"battery")
+        await run.see("so far")
+        run.gate.open()
+        await run.gone("so far")
+        rows = run.app.screen.query_one("#hits", Rows)
+        pages = [(hit.space, hit.id, hit.anchor) for hit in rows.items if hit.kind == "page"]
+        assert len(pages) == len(set(pages)), "each is there once"
+
+
+async def test_why_the_server_could_not_search_is_said_beside_what_was_found(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await read_the_threads(run)
+        run.platform.refuse_next(search.InOrganization, 500, "The index is being painted.", times=9)
+        await run.press("s", *"guilty")
+        await run.see("Searched only what was read here: 9", "The index is being painted", "Guilty. One comes")
