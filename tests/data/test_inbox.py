@@ -81,7 +81,7 @@ def known(about: ChangeRequest | None = None, **more: Any) -> Known:
 def in_thread(root: Comment, *replies: Reply, at: Discussion = HERE, **more: Any) -> Known:
     """A thread whose replies were read."""
     with_count = root.model_copy(update={"replies": len(replies)})
-    return known(threads={at: (with_count,)}, replies={ThreadRef(at, root.id): replies}, **more)
+    return known(threads={at: (with_count,)}, replies={at: {root.id: replies}}, **more)
 
 
 def only(inbox: Inbox) -> Row:
@@ -344,10 +344,7 @@ def test_one_thing_is_one_row_that_says_all_its_reasons_the_most_urgent_first() 
 
 def test_rows_stand_by_urgency_and_those_of_one_reason_by_what_happened_last() -> None:
     early, late = (comment(MIA, name=name, replies=1) for name in ("k1", "k2"))
-    replies = {
-        ThreadRef(HERE, "k1"): (reply(TOM, hour=3),),
-        ThreadRef(HERE, "k2"): (reply(TOM, hour=4),),
-    }
+    replies = {HERE: {"k1": (reply(TOM, hour=3),), "k2": (reply(TOM, hour=4),)}}
     failed = entry(new_reply(), "failed", reason="No.")
     rows = inbox_of(
         known(

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -29,7 +30,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import line
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.comment_words import names, words_of
+from octavo.data.comment_words import mention_of, words_of
 from octavo.data.drafts import Draft
 from octavo.data.entry import Entry
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
@@ -161,8 +162,8 @@ class Known:
     reviews: Mapping[ChangeRequestRef, Sequence[Review]] = field(default_factory=dict)
     requested: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
-    replies: Mapping[ThreadRef, Sequence[Reply]] = field(default_factory=dict)
-    """The replies of a thread. One without any needs none."""
+    replies: Mapping[Discussion, Mapping[str, Sequence[Reply]]] = field(default_factory=dict)
+    """By place, the replies of its threads. A thread without any needs none."""
     entries: Sequence[Entry] = ()
     """Writes that are not done, and those that were done after what is known was read."""
     drafts: Sequence[Draft] = ()
@@ -231,7 +232,17 @@ def undecided(change_request: ChangeRequest) -> bool:
 
 def ref_of(change_request: ChangeRequest) -> ChangeRequestRef:
     """Where an undecided change request is."""
-    return ChangeRequestRef(space_id=change_request.space or "", change_request_id=change_request.id)
+    return _request_at(change_request.space or "", change_request.id)
+
+
+@lru_cache(maxsize=5000)
+def _request_at(space: str, name: str) -> ChangeRequestRef:
+    return ChangeRequestRef(space_id=space, change_request_id=name)
+
+
+@lru_cache(maxsize=2000)
+def _space_at(space: str) -> SpaceRef:
+    return SpaceRef(space_id=space)
 
 
 def is_mine(change_request: ChangeRequest, me: str) -> bool:
@@ -289,14 +300,13 @@ class _Reading:
         self._requests = {ref_of(each): each for each in known.change_requests if undecided(each)}
         self._unread = {"reviews": 0, "requested": 0, "places": 0, "replies": 0}
         under_way = [each for each in known.entries if each.state == "done" or _is_under_way(each)]
-        self._answered = {
-            ThreadRef(each.at, each.op.comment_id) for each in under_way if isinstance(each.op, CreateReply)
-        }
-        self._resolved = {
-            ThreadRef(each.at, each.op.comment_id)
+        self._settled = {
+            (each.at, each.op.comment_id)
             for each in under_way
-            if isinstance(each.op, Update) and each.op.resolved
+            if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved)
         }
+        """Threads that this person answered or resolved, though no answer says so yet."""
+        self._mention = mention_of(self._me)
         self._reviewed = {each.at for each in under_way if each.is_verdict}
 
     def inbox(self) -> Inbox:
@@ -305,11 +315,7 @@ class _Reading:
             for at, about in self._requests.items():
                 self._request(at, about)
             for place, threads in self._known.threads.items():
-                if isinstance(place, ChangeRequestRef) and place not in self._requests:
-                    continue  # it was decided since its threads were read
-                for comment in threads:
-                    if comment.is_open_thread:
-                        self._thread(ThreadRef(place, comment.id), comment)
+                self._place(place, threads)
             self._count_places()
         self._unsent()
         rows = in_order([case.row() for case in self._cases.values() if case.claims])
@@ -393,36 +399,45 @@ class _Reading:
 
     # Threads
 
-    def _thread(self, thread: ThreadRef, root: Comment) -> None:
-        if thread in self._answered or thread in self._resolved:
-            return
-        replies = self._known.replies.get(thread)
-        if replies is None and root.replies > 0:
-            self._unread["replies"] += 1
-            return
-        messages: list[Message] = [root, *(replies or ())]
-        mine = [number for number, each in enumerate(messages) if each.posted_by.id == self._me]
-        news = messages[mine[-1] + 1 :] if mine else messages
-        if not news:
-            return
-        last, place = news[-1], self._requests.get(thread.at) if isinstance(thread.at, ChangeRequestRef) else None
-        from_whom = _some([each.posted_by.name for each in news])
-        if mine:
-            words = f"{_number(len(news), 'new reply', 'new replies')} from {from_whom}"
-            self._say(thread, root, "new replies", words, last)
-        elif place is not None and is_mine(place, self._me):
-            words = f"{from_whom} wrote on your change request"
-            self._say(thread, root, "on my work", words, last)
-        naming = [each for each in news if names(each.body.text, self._me)]
-        if naming:
-            words = f"{_some([each.posted_by.name for each in naming])} mentions you"
-            if len({each.posted_by.id for each in naming}) > 1:
-                words = f"{_some([each.posted_by.name for each in naming])} mention you"
-            self._say(thread, root, "mentioned", words, naming[-1])
+    def _place(self, at: Discussion, threads: Sequence[Comment]) -> None:
+        about = self._requests.get(at) if isinstance(at, ChangeRequestRef) else None
+        if about is None and isinstance(at, ChangeRequestRef):
+            return  # it was decided since its threads were read
+        on_mine = about is not None and is_mine(about, self._me)
+        replies = self._known.replies.get(at, {})
+        for root in threads:
+            if not root.is_open_thread or (self._settled and (at, root.id) in self._settled):
+                continue
+            if root.replies > 0 and root.id not in replies:
+                self._unread["replies"] += 1
+                continue
+            self._thread(at, root, replies.get(root.id, ()), on_mine)
 
-    def _say(self, thread: ThreadRef, root: Comment, reason: Reason, words: str, last: Message) -> None:
-        claim = _Claim(reason, words, last.posted_at, last.id)
-        self._of_thread(thread, root).claims.append(claim)
+    def _thread(self, at: Discussion, root: Comment, replies: Sequence[Reply], on_mine: bool) -> None:
+        me, mention = self._me, self._mention
+        news: list[Message] = []
+        joined = False
+        for each in (root, *replies):
+            if each.posted_by.id == me:
+                joined = True
+                news.clear()
+            else:
+                news.append(each)
+        naming = [each for each in news if mention in each.body.text]
+        if not news or not (joined or on_mine or naming):
+            return
+        case, last = self._of_thread(ThreadRef(at, root.id), root), news[-1]
+        from_whom = _some([each.posted_by.name for each in news])
+        if joined:
+            words = f"{_number(len(news), 'new reply', 'new replies')} from {from_whom}"
+            case.claims.append(_Claim("new replies", words, last.posted_at, last.id))
+        elif on_mine:
+            words = f"{from_whom} wrote on your change request"
+            case.claims.append(_Claim("on my work", words, last.posted_at, last.id))
+        if naming:
+            by = dict.fromkeys(each.posted_by.name for each in naming)
+            words = f"{_some(list(by))} {'mentions' if len(by) == 1 else 'mention'} you"
+            case.claims.append(_Claim("mentioned", words, naming[-1].posted_at, naming[-1].id))
 
     def _of_thread(self, thread: ThreadRef, root: Comment) -> _Case:
         key = f"thread {' '.join(_ids(thread.at))} {thread.comment_id}"
@@ -438,7 +453,7 @@ class _Reading:
     def _count_places(self) -> None:
         """Places where threads are open that were not read."""
         places: list[tuple[Discussion, int]] = [
-            *((SpaceRef(space_id=each.id), each.comments) for each in self._known.spaces.values()),
+            *((_space_at(each.id), each.comments) for each in self._known.spaces.values()),
             *((at, about.comments) for at, about in self._requests.items()),
         ]
         self._unread["places"] = sum(count > 0 and at not in self._known.threads for at, count in places)

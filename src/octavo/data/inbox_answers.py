@@ -26,14 +26,14 @@ from octavo.api.change_requests import ListOfOrganization
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited, Unauthorized
 from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import Organization
-from octavo.api.places import OrganizationRef
+from octavo.api.places import Discussion, OrganizationRef
 from octavo.api.spaces import List as ListSpaces
 from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Drafts
 from octavo.data.entry import Entry
 from octavo.data.inbox import Known, Row, Unknown, inbox_of, ref_of, undecided
-from octavo.data.inbox_parts import MOST, Part, thread_of
+from octavo.data.inbox_parts import MOST, Part
 from octavo.data.live import Live
 
 AT_ONCE = 4
@@ -54,7 +54,6 @@ _WHAT = {
     "reviews": "reviews",
     "requested": "who is asked to review",
     "threads": "threads",
-    "commenters": "who comments",
     "replies": "replies",
     "me": "who you are",
     "teams": "the teams you are in",
@@ -234,8 +233,8 @@ class InboxAnswers:
             forced += touched
         self._sent = [each for each in self._sent if each.waits_for != set()]
         if turn != "moved":
-            concerned = {each.at for each in self._parts.values() if each.kind == "replies" and each.concerns}
-            forced += inbox_parts.again(self._parts.values(), self._answers.read_at, self._is_due, concerned)
+            resting = [each for each in self._parts.values() if not self._is_due(each)]
+            forced += inbox_parts.again(resting, self._answers.read_at, await self._alive(), self._live.now())
         await self._ask(chain(filter(self._is_due, tuple(self._parts.values())), forced))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -281,10 +280,6 @@ class InboxAnswers:
             parts |= {each.url: each for each in self._within(place)}
             await asyncio.sleep(0)
         await self._answers.take_kept(parts.values())
-        for place in [each for each in parts.values() if each.kind == "threads"]:
-            # Now that it is known who comments there, more may be wanted.
-            parts |= {each.url: each for each in self._within(place)}
-            await asyncio.sleep(0)
         self._parts = parts
         self._answers.keep_only(parts)
         for url in self._errors.keys() - parts.keys() - {*_LISTS, "me", "teams"}:
@@ -295,11 +290,22 @@ class InboxAnswers:
         threads = self._answers.values.get(place.url)
         if threads is None or self._me is None:
             return []
-        me = self._me.id
-        members = self._answers.values.get(inbox_parts.address("commenters", place.at))
-        wrote = any(each.posted_by.id == me for each in threads)
-        writes_here = wrote or (None if members is None else any(each.id == me for each in members))
-        return list(inbox_parts.of_threads(place.at, threads, me, place.rank == inbox_parts.ON_MINE, writes_here))
+        return list(inbox_parts.of_threads(place.at, threads, self._me.id, place.rank == inbox_parts.ON_MINE))
+
+    async def _alive(self) -> dict[Discussion, datetime]:
+        """When last something was said in threads the person is in, by place."""
+        found: dict[Discussion, datetime] = {}
+        me = self._me.id if self._me is not None else ""
+        for number, part in enumerate(tuple(self._parts.values())):
+            said = self._answers.values.get(part.url, ()) if part.kind in ("threads", "replies") else ()
+            mine = [each for each in said if each.posted_by.id == me]
+            if part.rank == inbox_parts.NEAR or (mine and part.kind == "replies"):
+                mine = list(said)
+            for last in (each.posted_at for each in mine if each.posted_at is not None):
+                found[part.at] = max(found.get(part.at, last), last)
+            if number % SLICE == 0:
+                await asyncio.sleep(0)
+        return found
 
     def _is_due(self, part: Part) -> bool:
         return self._answers.is_due(part) and not any(
@@ -332,7 +338,7 @@ class InboxAnswers:
                     part = asked.pop(task)
                     if not task.result():
                         queue.clear()
-                    elif part.kind in ("threads", "commenters"):
+                    elif part.kind == "threads":
                         push(self._found_in(part))
                     self._progress.count()
         finally:
@@ -365,12 +371,12 @@ class InboxAnswers:
 
     def _known(self) -> Known:
         values = self._answers.values
-        of: dict[str, dict[Any, Sequence[Any]]] = {"reviews": {}, "requested": {}, "threads": {}, "commenters": {}}
-        replies = {}
+        of: dict[str, dict[Any, Sequence[Any]]] = {"reviews": {}, "requested": {}, "threads": {}}
+        replies: dict[Discussion, dict[str, Sequence[Any]]] = {}
         for url, part in self._parts.items():
             if (value := values.get(url)) is not None:
                 if part.kind == "replies":
-                    replies[thread_of(part)] = value
+                    replies.setdefault(part.at, {})[part.thread] = value
                 else:
                     of[part.kind][part.at] = value
         return Known(
@@ -426,12 +432,7 @@ class _Answers:
         noted = self.noted.get(part.url)
         if part.url in self._refused:
             return self._refused[part.url] != part.stamp
-        if noted is None:
-            if part.concerns:
-                return True
-            self._note(part)  # from now on it is known when it moves
-            return False
-        return noted[0] != part.stamp or (part.concerns and part.url not in self.values)
+        return noted is None or noted[0] != part.stamp or part.url not in self.values
 
     async def read(self, part: Part) -> None:
         """Ask for it. Raises ApiError."""

@@ -9,9 +9,9 @@ first that were read the longest ago: no change is missed for ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -22,17 +22,18 @@ from octavo.api.operation import Listing
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
-from octavo.data.comment_words import names
-from octavo.data.inbox import ThreadRef, is_mine, ref_of, undecided
+from octavo.data.comment_words import mention_of
+from octavo.data.inbox import is_mine, ref_of, undecided
 
-Kind = Literal["reviews", "requested", "threads", "commenters", "replies"]
+Kind = Literal["reviews", "requested", "threads", "replies"]
 MOST = 1000
 """Items on a page: as many as the interface allows (2.5)."""
-PLACES_AGAIN, OTHERS_AGAIN, REQUESTS_AGAIN = 3, 1, 1
+PLACES_AGAIN, OTHERS_AGAIN, REQUESTS_AGAIN = 6, 1, 1
 """How many answers are read again on a turn that nothing speaks for: threads of places where some concern the person,
 threads of other places, and change requests, with their reviews and those who are asked."""
-ON_MINE = 2
-"""The rank of the threads of a change request of one's own."""
+ON_MINE, NEAR, OTHERS = 2, 5, 9
+"""Ranks: threads of a change request of one's own, replies that concern one, and replies that may."""
+_LATELY = timedelta(hours=1)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -50,8 +51,6 @@ class Part:
     """What most likely concerns the person has the least."""
     thread: str = ""
     """The first comment of the thread whose replies they are."""
-    concerns: bool = True
-    """Whether it is wanted as it is. Else it is only once it moved."""
 
 
 def of_requests(requests: Iterable[ChangeRequest], me: str) -> Iterator[Part]:
@@ -75,21 +74,14 @@ def of_spaces(spaces: Iterable[Space]) -> Iterator[Part]:
             yield _part("threads", space.ref, str(space.comments), 4)
 
 
-def of_threads(
-    at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool, writes_here: bool | None
-) -> Iterator[Part]:
-    """What is asked of the threads of a place: replies where they may concern the person, and who comments here where only
-    that says whether they may. `writes_here` says whether the person did, None while it is not known."""
-    doubtful = False
+def of_threads(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Part]:
+    """What is asked of the threads of a place: the replies of those that have any. Whether the person is in a thread of
+    others, or named there, is said nowhere else."""
+    naming = mention_of(me)
     for comment in threads:
-        if not comment.is_open_thread or comment.replies <= 0:
-            continue
-        sure = on_mine or comment.posted_by.id == me or names(comment.body.text, me)
-        doubtful = doubtful or not sure
-        concerns = sure or bool(writes_here)
-        yield _part("replies", at, str(comment.replies), 5 if concerns else 9, comment.id, concerns)
-    if doubtful:
-        yield _part("commenters", at, "", 8)
+        if comment.is_open_thread and comment.replies > 0:
+            sure = on_mine or comment.posted_by.id == me or naming in comment.body.text
+            yield _part("replies", at, str(comment.replies), NEAR if sure else OTHERS, comment.id)
 
 
 def address(kind: Kind, at: Discussion) -> str:
@@ -98,25 +90,32 @@ def address(kind: Kind, at: Discussion) -> str:
 
 
 def again(
-    parts: Iterable[Part],
-    read_at: Mapping[str, datetime],
-    due: Callable[[Part], bool],
-    concerned: Collection[Discussion],
+    resting: Iterable[Part], read_at: Mapping[str, datetime], alive: Mapping[Discussion, datetime], now: datetime
 ) -> list[Part]:
-    """The few that are read again although nothing speaks for it, of those that are not `due` anyway."""
-    resting = sorted((each for each in parts if not due(each)), key=lambda each: read_at.get(each.url, _LONG_AGO))
+    """The few of `resting`, parts that nothing speaks for, that are read again all the same.
+
+    `alive` says when last something happened in places where a thread concerns the person. Where that was lately they are
+    read often, elsewhere seldom, and each at some time.
+    """
+    resting = list(resting)
+    waits = {each.url: now - read_at.get(each.url, _LONG_AGO) for each in resting}
     places = [each for each in resting if each.kind == "threads"]
-    near = [each for each in places if each.at in concerned]
-    far = [each for each in places if each.at not in concerned]
-    requests = list(dict.fromkeys(each.at for each in resting if each.kind in ("reviews", "requested")))
-    few = requests[:REQUESTS_AGAIN]
-    looked = [each for each in resting if each.kind in ("reviews", "requested") and each.at in few]
-    return [*near[:PLACES_AGAIN], *far[: OTHERS_AGAIN + max(0, PLACES_AGAIN - len(near))], *looked]
+    requests = [each for each in resting if each.kind in ("reviews", "requested")]
+    near = sorted(
+        (each for each in places if each.at in alive),
+        key=lambda each: waits[each.url] / max(now - alive[each.at], _LATELY),
+        reverse=True,
+    )
+    far = sorted((each for each in places if each.at not in alive), key=lambda each: waits[each.url], reverse=True)
+    requests.sort(key=lambda each: waits[each.url], reverse=True)
+    few = set(list(dict.fromkeys(each.at for each in requests))[:REQUESTS_AGAIN])
+    room = PLACES_AGAIN + OTHERS_AGAIN - min(len(near), PLACES_AGAIN)
+    return [*near[:PLACES_AGAIN], *far[:room], *(each for each in requests if each.at in few)]
 
 
-def _part(kind: Kind, at: Discussion, stamp: str, rank: int, thread: str = "", concerns: bool = True) -> Part:
+def _part(kind: Kind, at: Discussion, stamp: str, rank: int, thread: str = "") -> Part:
     op, url = _asking(kind, at, thread)
-    return Part(kind, at, op, url, stamp, rank, thread, concerns)
+    return Part(kind, at, op, url, stamp, rank, thread)
 
 
 @lru_cache(maxsize=20_000)
@@ -131,13 +130,6 @@ def _operation(kind: Kind, at: Discussion, thread: str) -> Listing[Any]:
             return reviews.List(at=at, format="markdown", limit=MOST)
         case "requested", ChangeRequestRef():
             return reviews.ListRequested(at=at, limit=MOST)
-        case "commenters", _:
-            return comments.ListCommenters(at=at, limit=MOST)
         case "replies", _:
             return comments.ListReplies(at=at, comment_id=thread, format="markdown", limit=MOST)
     return comments.List(at=at, status="open", format="markdown", limit=MOST)
-
-
-def thread_of(part: Part) -> ThreadRef:
-    """The thread whose replies `part` is."""
-    return ThreadRef(part.at, part.thread)
