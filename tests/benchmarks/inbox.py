@@ -35,8 +35,6 @@ from octavo.server.demo.people import DEFAULT_PERSON
 from octavo.server.store import Store
 from octavo.server.world import World
 
-PROFILE = "--profile" in sys.argv
-
 
 class Counted:
     """The client, with a wait before each question, and what was asked."""
@@ -88,15 +86,6 @@ async def start(folder: Path, platform: Platform, key: str, wait: float, called:
         _say("  a turn more", counted, inbox.now(), time.perf_counter() - began, stalls, seen, memory)
     if turns:
         await _another_person(inbox, platform, counted)
-    if PROFILE:
-        import cProfile
-
-        with cProfile.Profile() as profile:
-            inbox.now()
-        profile.print_stats("tottime")
-    before = time.perf_counter()
-    inbox.now()
-    print(f"  rows are made in {(time.perf_counter() - before) * 1000:.0f} ms")
     stalls.task.cancel()
     await live.close()
     await outbox.close()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -30,9 +30,11 @@ class View:
 
     def __init__(self) -> None:
         self.seen: list[InboxSnapshot] = []
+        self.is_shown = asyncio.Event()
 
     def __call__(self, snapshot: InboxSnapshot) -> None:
         self.seen.append(snapshot)
+        self.is_shown.set()
 
     @property
     def now(self) -> InboxSnapshot:
@@ -48,9 +50,8 @@ async def acme(ask: Ask) -> Organization:
 
 
 @pytest.fixture
-async def inbox(live: Live, drafts: Drafts, acme: Organization) -> AsyncIterator[InboxAnswers]:
-    yield InboxAnswers(live, drafts, acme)
-    await live.close()
+async def inbox(live: Live, drafts: Drafts, acme: Organization) -> InboxAnswers:
+    return InboxAnswers(live, drafts, acme)
 
 
 def asked(gate: Gate) -> Counter[str]:
@@ -64,13 +65,12 @@ async def follow(inbox: InboxAnswers) -> View:
     view = View()
     inbox.watch(view)
     await inbox.refresh()
-    view(inbox.now())
     return view
 
 
 async def look_again(inbox: InboxAnswers, view: View) -> None:
     await inbox.refresh()
-    view(inbox.now())
+    assert view.now == inbox.now()
 
 
 async def opened(ask: Ask, here: SpaceRef, by: str = "ada", subject: str = "Rotate") -> ChangeRequestRef:
@@ -223,15 +223,17 @@ async def test_the_next_start_shows_what_is_kept_and_asks_as_little(
     gate.hold()
     later = InboxAnswers(Live(gate, shelf, outbox, now=clock), drafts, acme)
     view = View()
-    later.watch(view)
-    for _ in range(200):
-        if view.now.rows == rows:
-            break
-        await outbox.step()
+    leave = later.watch(view)
+    async with asyncio.timeout(20):
+        while view.now.rows != rows:
+            view.is_shown.clear()
+            await view.is_shown.wait()
+    assert view.now.is_loading
     gate.let_go()
     await later.refresh()
     assert later.now().rows == rows
     assert asked(gate).total() <= 12
+    leave()
 
 
 async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(
@@ -243,11 +245,13 @@ async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(
     assert view.reasons() == ["new replies"]
     answer = comments.CreateReply(at=here, comment_id=thread.id, body=says("I see."))
     await outbox.add_all([QueuedWrite(answer, "reply")])
-    assert [row.reason for row in inbox.now().rows] == []
+    await inbox.settled()
+    assert view.reasons() == []
     clock.forward(seconds=10)
     await outbox.run_dry()
     assert not outbox.entries
-    assert [row.reason for row in inbox.now().rows] == []
+    await inbox.settled()
+    assert view.reasons() == []
     await look_again(inbox, view)
     assert view.reasons() == []
     await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("Do you?")), "tom")
@@ -276,7 +280,8 @@ async def test_drafts_and_held_comments_are_rows_at_once(
     view = await follow(inbox)
     await outbox.gather(QueuedWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
-    assert [(row.reason, row.words) for row in inbox.now().rows] == [
+    await inbox.settled()
+    assert [(row.reason, row.words) for row in view.now.rows] == [
         ("left unsent", "1 comment held for your verdict"),
         ("left unsent", "a comment of yours is not sent"),
     ]

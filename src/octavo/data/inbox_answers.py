@@ -32,7 +32,7 @@ from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Drafts
 from octavo.data.entry import Entry
-from octavo.data.inbox import Known, Row, Unknown, inbox_of, ref_of, undecided
+from octavo.data.inbox import Inbox, Known, Row, Unknown, inbox_of, ref_of, undecided
 from octavo.data.inbox_parts import MOST, Part
 from octavo.data.live import Live
 
@@ -128,7 +128,8 @@ class InboxAnswers:
         self._watchers: list[Callable[[InboxSnapshot], None]] = []
         self._leaving: list[Callable[[], None]] = []
         self._turn: asyncio.Task[None] | None = None
-        self._progress = _Progress(self._show)
+        self._asked = self._of = 0
+        self._making = _Making(self._known, self._show)
         live.outbox.on_done(lambda entry: self._sent.append(_Sent(entry)))
 
     def watch(self, watcher: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
@@ -149,10 +150,16 @@ class InboxAnswers:
         """Take a turn, or wait for the one under way. Asks nothing while nobody watches."""
         if self._watchers:
             await asyncio.wait([self._take("whole")])
+            await self._making.up_to_date()
 
     def recompute(self) -> None:
-        """Make the rows anew: a draft was written or thrown away."""
-        self._progress.show_soon()
+        """Make the rows anew in a moment: a draft was written or thrown away."""
+        if self._watchers:
+            self._making.soon(BETWEEN if self._asked < self._of else 0.0)
+
+    async def settled(self) -> None:
+        """Wait until the rows say all that is known. Asks nothing."""
+        await self._making.up_to_date()
 
     @property
     def is_loading(self) -> bool:
@@ -160,15 +167,15 @@ class InboxAnswers:
         return self._turn is not None and not self._turn.done()
 
     def now(self) -> InboxSnapshot:
-        """What is known now. Asks nobody."""
-        inbox = inbox_of(self._known())
+        """What was last made known. Asks nobody."""
+        inbox = self._making.inbox
         lists = [self._lists[name].fetched_at for name in _LISTS if name in self._lists]
         fetched = [each for each in lists if each is not None]
         return InboxSnapshot(
             rows=inbox.rows,
             unknown=inbox.unknown,
-            asked=self._progress.done,
-            of=self._progress.of,
+            asked=self._asked,
+            of=self._of,
             is_loading=self.is_loading,
             failed=self._failed(),
             fetched_at=min(fetched) if len(fetched) == len(_LISTS) else None,
@@ -181,7 +188,7 @@ class InboxAnswers:
             for leave in self._leaving:
                 leave()
             self._leaving.clear()
-            self._progress.stop()
+            self._making.stop()
             turn, self._turn = self._turn, None
             if turn is not None:
                 turn.cancel()
@@ -218,13 +225,14 @@ class InboxAnswers:
 
     async def _taken(self, turn: Turn) -> None:
         sent = tuple(self._sent) if turn != "moved" else ()
-        self._progress.begin()
+        self._asked = self._of = 0
         await self._who()
         if turn == "first":
             await self._plan()  # what is kept is on show before anything comes
-            self._progress.show_soon()
+            self.recompute()
         if turn != "moved":
-            await asyncio.gather(*(self._read_list(name, again=turn == "whole") for name in _LISTS))
+            lists = (self._read_list(name, again=turn == "whole") for name in _LISTS)
+            await asyncio.gather(self._read_teams(), *lists)
         await self._plan()
         forced: list[Part] = []
         for each in sent:
@@ -238,29 +246,30 @@ class InboxAnswers:
         await self._ask(chain(filter(self._is_due, tuple(self._parts.values())), forced))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """What is no `ApiError` is a bug, and is told of by the loop."""
-        if not task.cancelled() and (error := task.exception()) is not None:
-            task.get_loop().call_exception_handler({"message": "The inbox failed", "exception": error, "task": task})
-        elif task is self._turn and not task.cancelled() and self._has_moved:
+        _tell_of_bugs(task)
+        if task is self._turn and not task.cancelled() and task.exception() is None and self._has_moved:
             self._take("moved")
-        if self._watchers:
-            self._progress.show_soon()
+        self.recompute()
 
     async def _who(self) -> None:
         self._errors.pop("me", None)
         me = self._live.outbox.me or self._me
         try:
-            me = self._me = me if me is not None else await self._live.known(users.Me())
+            self._me = me if me is not None else await self._live.known(users.Me())
         except ApiError as error:
             self._errors["me"] = ("me", str(error))
+
+    async def _read_teams(self) -> None:
+        """Once for each run: nobody is in other teams from one minute to the next."""
+        if self._me is None or self._teams is not None:
             return
-        if self._teams is None:
-            try:
-                op = teams.ListOfMember(at=self._at, user_id=me.id, limit=MOST)
-                self._teams = frozenset(each.team.id for each in (await self._live.fetch(op)).items)
-            except ApiError as error:
-                self._errors["teams"] = ("teams", str(error))
-                self._teams = frozenset() if isinstance(error, (Forbidden, NotFound)) else None
+        self._errors.pop("teams", None)
+        op = teams.ListOfMember(at=self._at, user_id=self._me.id, limit=MOST)
+        try:
+            self._teams = frozenset(each.team.id for each in (await self._live.fetch(op)).items)
+        except ApiError as error:
+            self._errors["teams"] = ("teams", str(error))
+            self._teams = frozenset() if isinstance(error, (Forbidden, NotFound)) else None
 
     async def _read_list(self, name: str, *, again: bool) -> None:
         op, live = self._listings[name], self._live
@@ -322,7 +331,7 @@ class InboxAnswers:
                 if part.url not in taken:
                     taken.add(part.url)
                     heapq.heappush(queue, (part.rank, next(order), part))
-            self._progress.of = len(taken)
+            self._of = len(taken)
 
         push(parts)
         running: set[asyncio.Task[bool]] = set()
@@ -340,7 +349,8 @@ class InboxAnswers:
                         queue.clear()
                     elif part.kind == "threads":
                         push(self._found_in(part))
-                    self._progress.count()
+                    self._asked += 1
+                    self.recompute()
         finally:
             for task in running:
                 task.cancel()
@@ -479,37 +489,47 @@ class _Answers:
         self._live.shelf.note(part.url, part.stamp)
 
 
-class _Progress:
-    """How many questions of a turn were answered, and when rows are made anew: not for each of a thousand answers."""
+class _Making:
+    """Makes rows of what is known, in a thread: of thousands of threads that takes a while. Not for each of a thousand
+    answers, but of all that came meanwhile."""
 
-    def __init__(self, show: Callable[[], None]) -> None:
-        self.done = self.of = 0
-        self._show = show
-        self._waiting: asyncio.TimerHandle | None = None
+    def __init__(self, known: Callable[[], Known], show: Callable[[], None]) -> None:
+        self.inbox = Inbox()
+        self._known, self._show = known, show
+        self._task: asyncio.Task[None] | None = None
+        self._is_stale = False
+        self._wait = 0.0
 
-    def begin(self) -> None:
-        self.done = self.of = 0
+    def soon(self, wait: float) -> None:
+        """Make them in so many seconds."""
+        self._is_stale, self._wait = True, wait
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._make(), name="rows of the inbox")
+            self._task.add_done_callback(_tell_of_bugs)
 
-    def count(self) -> None:
-        """One more was answered."""
-        self.done += 1
-        self.show_soon()
-
-    def show_soon(self) -> None:
-        """Show it in a moment, with all that comes until then."""
-        if self._waiting is None:
-            wait = BETWEEN if self.done < self.of else 0.0
-            self._waiting = asyncio.get_running_loop().call_later(wait, self._now)
+    async def up_to_date(self) -> None:
+        """Wait until they are made of all that is known."""
+        self.soon(0.0)
+        while self._task is not None and not self._task.done():
+            await asyncio.wait([self._task])
 
     def stop(self) -> None:
         """Nobody watches."""
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
+        if self._task is not None:
+            self._task.cancel()
 
-    def _now(self) -> None:
-        self._waiting = None
-        self._show()
+    async def _make(self) -> None:
+        while self._is_stale:
+            await asyncio.sleep(self._wait)
+            self._is_stale = False
+            self.inbox = await asyncio.to_thread(inbox_of, self._known())
+            self._show()
+
+
+def _tell_of_bugs(task: asyncio.Task[None]) -> None:
+    """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        task.get_loop().call_exception_handler({"message": "The inbox failed", "exception": error, "task": task})
 
 
 async def _in_slices(parts: Iterable[Part]) -> list[Part]:
