@@ -258,7 +258,7 @@ async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
 
 
 async def test_one_goes_from_conflict_to_conflict_without_setting_what_is_between_them() -> None:
-    page = f"Top.\n\n{HUGE['list'](150)}\nEnd words.\n"
+    page = f"Top.\n\n{HUGE['paragraph'](300)}\nEnd words.\n"
     made = parts(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
     app = PaneApp(ThreeWay())
     async with app.run_test(size=(100, 30)) as pilot:

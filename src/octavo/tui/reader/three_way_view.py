@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from textual.content import Content
 
@@ -32,8 +31,7 @@ _FEW = 3
 """Changes between two conflicts: so many are shown, more are folded."""
 
 
-@dataclass(frozen=True)
-class _Unit:
+class _Unit(NamedTuple):
     """What is set at once: a fold, a part of the page around the conflicts, or a conflict."""
 
     kind: str
