@@ -127,6 +127,10 @@ REFERENCE = """\
 CHANGES = {
     "a row folded into a column": (TWO_ROWS, ONE_ROW),
     "a row made of a column": (ONE_ROW, TWO_ROWS),
+    "a row whose end was lost": (
+        "<table><tr><td>pairId</td><td>The pair of it</td></tr><tr><td>price</td><td>What it costs in the market</td></tr></table>",
+        "<table><tr><td>pairId</td><td>The pair of it</td><td>price</td><td>What it costs on the market</td></tr></table>",
+    ),
     "a row folded into the cell above": (
         f"{HEAD}| list | shows all of them |\n| | with their names and sizes |\n{THREE}",
         f"{HEAD}| list | <p>shows all of them</p><p>with their names and sizes</p> |\n{THREE}",
@@ -247,6 +251,14 @@ TOLD = {
         "    ~ row",
         "      retries[+\n][+default of retries] | = | =",
         "  = 1",
+    ],
+    "a row whose end was lost": [
+        "~ table",
+        "  column + ",
+        "  column + ",
+        "  % 2 rows joined into 1",
+        "    ~ row",
+        "      = | = | = | What it costs [-in][+on] the market",
     ],
     "a row folded into the cell above": [
         "~ table",

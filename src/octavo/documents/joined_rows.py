@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from octavo.documents.alignment import text_similarity
 from octavo.documents.blocks import Block, Run, words
 from octavo.documents.changes import Cell, Cells, ColumnPair
 from octavo.documents.nodes import Node
@@ -14,6 +15,7 @@ from octavo.documents.word_diff import compare
 _SHARE_FOUND = 0.5
 """The share of the letters of a row that are in another now, from which on it went there."""
 _LONG_ENOUGH = 10
+_ALIKE = 0.7
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -44,7 +46,8 @@ def _is_part(beside: Step, row: Step, fate: str) -> bool:
     assert rest is not None
     texts = [text for cell in part.children if _LETTER.search(text := _said(cell))]
     there, before = ([_said(cell) for cell in node.children] for node in (whole, rest))
-    found = sum(len(text) for text in texts if _is_in(text, there) and not _is_in(text, before))
+    new = ["" if text in before else text for text in there]
+    found = sum(len(text) for text in texts if _place(text, new) is not None)
     return found >= max(_LONG_ENOUGH, _SHARE_FOUND * sum(map(len, texts)))
 
 
@@ -57,20 +60,22 @@ def _joined(row: Step, others: Sequence[Step], columns: Sequence[ColumnPair]) ->
     indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
     own = {mine: at for at, (mine, _) in enumerate(indices) if mine is not None}
     there = [_said(cell) if (cell := _at(one, index)) else "" for _, index in indices]
+    before = [_said(cell) for cell in some.children]
     runs = [cell.block.runs if (cell := _at(some, index)) else () for index, _ in indices]
     for part in parts:
         for stood_in, given in enumerate(part.children):
             if text := _said(given):
-                place = next((at for at, said in enumerate(there) if text in said), own.get(stood_in, 0))
+                into = _place(text, ["" if said in before else said for said in there])
+                place = into if into is not None else own.get(stood_in, 0)
                 runs[place] = (*runs[place], *((Run("\n", kind="break"),) if runs[place] else ()), *given.block.runs)
     stood = [Block("cell", runs=each, lines=some.block.lines) for each in runs]
     cells = []
     for block, (_, index) in zip(stood, indices, strict=True):
         cell = _at(one, index)
         other = cell.block if cell is not None else None
-        before, after = (block, other) if is_join else (other, block)
-        changed = compare(before.runs if before else (), after.runs if after else ())
-        cells.append(Cell(before, after, changed if changed.sorts else None))
+        was, now = (block, other) if is_join else (other, block)
+        changed = compare(was.runs if was else (), now.runs if now else ())
+        cells.append(Cell(was, now, changed if changed.sorts else None))
     made = some.block._replace(children=tuple(stood))
     virtual = Node(made, [], -id(made), " ".join(words(each) for each in runs))
     told = Step("changed", virtual if is_join else row.old, row.new if is_join else virtual, Cells(tuple(cells)))
@@ -85,8 +90,14 @@ def _said(cell: Node) -> str:
     return " ".join(words(cell.block.runs).split())
 
 
-def _is_in(text: str, others: Sequence[str]) -> bool:
-    return any(text in other for other in others)
+def _place(text: str, cells: Sequence[str]) -> int | None:
+    """Which of some cells has a text, or one much like it."""
+    best, found = 0.0, None
+    for at, said in enumerate(cells):
+        alike = 1.0 if text in said else text_similarity(text, said, _ALIKE) if said else 0.0
+        if alike > best:
+            best, found = alike, at
+    return found
 
 
 def _at(row: Node, index: int | None) -> Node | None:

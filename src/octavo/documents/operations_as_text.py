@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -77,7 +78,8 @@ def told_in_other_blocks(run: Sequence[Step], change: Change) -> list[Step]:
 
 def _found(operations: Sequence[Node], others: Sequence[Node], change: Change, *, is_gone: bool) -> list[Step]:
     titles = {_name(title): title for node in others for title in _tab_titles(node)}
-    written = [_written_out(_read(operation), titles) for operation in operations]
+    rows = {each.text: each.number for node in others for each in node.walk() if each.kind == "row"}
+    written = [_written_out(_read(operation), titles, rows) for operation in operations]
     parts = [part for some in written for part in some]
     if len(parts) * len(others) > _MOST_PAIRS:
         return []
@@ -177,8 +179,9 @@ def _words_in(section: Node) -> str:
     return " ".join(child.text for child in section.children if child.text)
 
 
-def _written_out(told: _Operation, titles: Mapping[str, str]) -> list[Node]:
-    """An operation as the platform writes it in blocks of other kinds. `titles`: those that tabs of its answers may have."""
+def _written_out(told: _Operation, titles: Mapping[str, str], known: Mapping[str, int]) -> list[Node]:
+    """An operation as the platform writes it in blocks of other kinds. `titles`: those that tabs of its answers may have;
+    `known`: the numbers of rows with the same words."""
     block = told.block
     method = str(block.attrs.get("method") or "get")
     address = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()
@@ -191,7 +194,7 @@ def _written_out(told: _Operation, titles: Mapping[str, str]) -> list[Node]:
         some = [parameter for _, parameter in group]
         heading = _HEADINGS.get(place, f"{place} parameters".strip().title())
         out.append(_leaf(Block("heading", {"level": 4}, runs=(Run(heading),), lines=some[0].block.lines)))
-        rows = list(map(_row, some))
+        rows = [row if row.text not in known else replace(row, number=known[row.text]) for row in map(_row, some)]
         table = Block(
             "table", {"columns": tuple(Column((Run(title),)) for title in _COLUMNS)}, lines=some[0].block.lines
         )
