@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from octavo.server import behaviour
 from octavo.server.behaviour import spaces
 from octavo.server.demo import crews, docs_site, people, register
 from octavo.server.demo.history import Deed, deeds
+from octavo.server.demo.past import Clock, Names
 from octavo.server.loader import load
 from octavo.server.middleware import answer
 from octavo.server.world import World, iso
@@ -64,29 +64,6 @@ MANUALS = (
 )
 
 
-@dataclass
-class Clock:
-    """Shows the moment that is told."""
-
-    moment: datetime
-
-    def __call__(self) -> datetime:
-        return self.moment
-
-
-@dataclass
-class Names:
-    """Makes ids of the name of what is being made: `retries`, then `retries-2`, ..."""
-
-    name: str = ""
-    _made: Counter[str] = field(default_factory=Counter)
-
-    def __call__(self) -> str:
-        self._made[self.name] += 1
-        number = self._made[self.name]
-        return self.name if number == 1 else f"{self.name}-{number}"
-
-
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
     """Fill an empty store with the demo library, as if its people had worked on it until `today`. `large` is the share
     of the large demo (large.py) that is put around it.
@@ -110,7 +87,7 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
             clock.moment, names.name = today - deed.ago, deed.name
             _do(deed, past.asked_by(deed.by))
         if large:
-            from octavo.server.demo.large import fill  # it is built with what is here
+            from octavo.server.demo.large import fill  # most demos do without
 
             fill(past, clock, names, today, large)
 
