@@ -126,6 +126,17 @@ def _uncovered(app: App[Any]) -> list[Screen[Any]]:
 App._background_screens = property(_uncovered)  # type: ignore[method-assign, assignment]  # what is painted goes by it
 
 
+_told_size = Widget._size_updated
+
+
+def _sized(widget: Widget, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+    """What got another size while all was laid out is laid out: Textual has it done a second time, for what scrolls."""
+    return _told_size(widget, size, virtual_size, container_size, layout and widget.is_scrollable)
+
+
+Widget._size_updated = _sized  # type: ignore[method-assign, assignment]  # of an app's screens, which tell it
+
+
 class OnceParsed(Stylesheet):
     """Parses each source once for each set of colours, and styles a widget again only where that may change something.
 
