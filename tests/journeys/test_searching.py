@@ -83,3 +83,17 @@ async def test_why_the_server_could_not_search_is_said_beside_what_was_found(sta
         run.platform.refuse_next(search.InOrganization, 500, "The index is being painted.", times=9)
         await run.press("s", *"guilty")
         await run.see("Searched only what was read here: 9", "The index is being painted", "Guilty. One comes")
+
+
+async def test_a_filter_finds_threads_by_their_replies_and_the_words_they_hang_on_and_says_where(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await read_the_threads(run)
+        await run.press("/", *"guilty")
+        await run.see("1 of 72 match", "in a reply: Guilty.")
+        await run.press("ctrl+a", "ctrl+k", *"is a warning, nothing")
+        await run.see("1 of 72 match", "in the quoted words: If everything")
+        await run.press("ctrl+a", "ctrl+k", *"danger hints guilty")
+        await run.see("1 of 72 match", "in a reply: Guilty")
+    async with stage.play(start="comments", over=nowhere) as run:
+        await run.press("/", *"guilty")
+        await run.see("1 of 72 match", "in a reply: Guilty.")

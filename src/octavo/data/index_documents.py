@@ -19,6 +19,7 @@ from octavo.api.comments import List as ListComments
 from octavo.api.content import GetPage, ListPages, Page, PageTree
 from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.data.comment_words import words_of
 from octavo.data.index_words import sections
 
 Kind = Literal["page", "comment", "reply", "change request"]
@@ -197,7 +198,7 @@ def _comment(at: Discussion, comment: Comment) -> Document:
     around = f"{title} {comment.posted_by.name}"
 
     def pieces() -> Iterator[Piece]:
-        yield Piece("comment", comment.body.text, around=around)
+        yield Piece("comment", words_of(comment.body.text), around=around)
         if quote:
             yield Piece("quote", quote, around=around)
 
@@ -229,7 +230,7 @@ def _reply(at: Discussion, thread: str, reply: Reply) -> Document:
         author=name,
         at=reply.posted_at,
         stamp=_stamp(name, text),
-        pieces=lambda: (Piece("reply", text, around=name),),
+        pieces=lambda: (Piece("reply", words_of(text), around=name),),
     )
 
 

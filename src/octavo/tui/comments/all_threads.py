@@ -20,6 +20,7 @@ from octavo.tui.comments.filters import Thread, ThreadFilter
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_places import AllThreads
 from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.comments.thread_words import ThreadWords
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.shell import Shell
@@ -106,14 +107,13 @@ class CommentsScreen(ListView[Thread]):
         self._complete = False
         self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
         self._places: dict[str, Heading] = {}
+        self.words = ThreadWords(self)
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[Thread] = Rows(
             self._draw,
             key=lambda thread: thread.key,
-            search=lambda thread: (
-                f"{thread.comment.body.text} {thread.comment.posted_by.name} {thread.page} {thread.place}"
-            ),
+            search=self.words.all_of,
             groups=self._headings,
             ticks=True,
             id="list",
@@ -216,6 +216,7 @@ class CommentsScreen(ListView[Thread]):
     @on(Rows.Ticked, "#list")
     @on(Lines.Filtered, "#list")
     def _say_where(self) -> None:
+        self.words.look_up(self.rows)
         more_there = any(snapshot.value.next for snapshot in self.threads.answers if snapshot.value)
         known, heard, places = self.rows.extent.said, self.threads.places_heard, self.threads.places
         if heard < places:
@@ -234,7 +235,8 @@ class CommentsScreen(ListView[Thread]):
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
-        words = Content(words_of(comment.body.text))
+        elsewhere = self.words.found_in(thread, self.rows.words)
+        words = Content.styled(elsewhere, "italic") if elsewhere else Content(words_of(comment.body.text))
         if self.order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
         age = self.shell.workspace.on_its_way(comment.id) or short_age(comment.posted_at)

@@ -1,0 +1,78 @@
+"""The words of threads that a filter looks in: of what each begins with, of the block it hangs on, and of the replies that
+were read here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from octavo.api.places import Discussion
+from octavo.data.comment_words import words_of
+from octavo.tui.comments.filters import Thread
+
+if TYPE_CHECKING:
+    from octavo.tui.shell.view import View
+    from octavo.tui.widgets.row_list import Rows
+
+_BEFORE = 20
+"""Characters shown before the word that was found."""
+
+
+class ThreadWords:
+    """The words of the threads of a list. Replies are those the index knows (`data/index.py`): they are looked up anew
+    whenever somebody begins to filter."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._replies: Mapping[tuple[Discussion, str], Sequence[str]] = {}
+        self._is_fresh = self._looking = False
+
+    def all_of(self, thread: Thread) -> str:
+        """All words of a thread, with its author and its place."""
+        return " ".join((_own(thread), _quoted(thread), *self._replies_to(thread)))
+
+    def found_in(self, thread: Thread, words: Sequence[str]) -> str:
+        """Where words that a filter looks for (in lower case) stand that are not in what is shown of a thread anyhow:
+        `in a reply: …`. Empty where all are."""
+        own = _own(thread).lower()
+        missing = [word for word in words if word not in own]
+        said = [("in a reply", each) for each in self._replies_to(thread)] + [("in the quoted words", _quoted(thread))]
+        for where, text in said:
+            shown = words_of(text)
+            lower = shown.lower()
+            found = [place for word in missing if (place := lower.find(word)) >= 0]
+            if found:
+                start = max(0, min(found) - _BEFORE)
+                start = shown.find(" ", start, min(found)) + 1 if start else 0
+                return f"{where}: {'…' if start else ''}{shown[start:]}"
+        return ""
+
+    def look_up(self, rows: Rows[Thread]) -> None:
+        """Learn what replies are known, if somebody began to filter, and filter by them, too."""
+        if not rows.query_text:
+            self._is_fresh = False
+        elif not (self._is_fresh or self._looking):
+            self._looking = True
+            self._view.shell.background(self._learn(rows))
+
+    async def _learn(self, rows: Rows[Thread]) -> None:
+        try:
+            replies = await self._view.shell.session.index.replies()
+        finally:
+            self._looking = False
+        self._is_fresh = True
+        if replies != self._replies and rows.is_mounted and not self._view.shell.ending:
+            self._replies = replies
+            rows.apply_filter()
+
+    def _replies_to(self, thread: Thread) -> Sequence[str]:
+        return self._replies.get((thread.at, thread.comment.id), ())
+
+
+def _own(thread: Thread) -> str:
+    return f"{thread.comment.body.text} {thread.comment.posted_by.name} {thread.page} {thread.place}"
+
+
+def _quoted(thread: Thread) -> str:
+    node = thread.comment.target.node
+    return (node.preview or "") if node is not None else ""
