@@ -14,6 +14,7 @@ import json
 import sys
 import time
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,7 @@ class Pressed(Probed):
         await asyncio.sleep(0.05)
 
     async def _read(self) -> None:
+        import_module("octavo.documents.parse")  # which the app loads before a page is asked for
         found: dict[str, Any] = {}
         for path in sorted(self.path.glob("*.md")):
             text = path.read_text("utf-8")
