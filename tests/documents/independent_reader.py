@@ -36,8 +36,8 @@ _SHOWN_OF_TAGS = re.compile(
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _OWN_ID = re.compile(r"\{#[\w.:-]+\}\s*$")
 _EMOJI = re.compile(r":(?=[\w+-]*[a-z+])[\w+-]+:")
-_LOOSE = re.compile(r"<(?:a|div|font|h[1-6]|img|p|span|table|td|th)\s[\w:@-]+=[^<>]*>")
-"""The tag of an element whose attributes are written wrong: for cmark-gfm it is text."""
+_LOOSE = re.compile(r"""<(?:a|div|font|h[1-6]|img|p|span|table|td|th)\s[\w:@-]+=(?:"[^"<>]*|'[^'<>]*)>""")
+"""The tag of an element whose quotes are not closed: for cmark-gfm it is text."""
 _NOTHING = re.compile(r"&(?:amp;)?#x?NAN;", re.IGNORECASE)
 _ONLY_WORDS = re.compile(r"[\W_]+")
 
