@@ -348,7 +348,7 @@ class InboxAnswers:
                     if not task.result():
                         queue.clear()
                     elif part.kind == "threads":
-                        push(self._found_in(part))
+                        push(await self._found_in(part))
                     self._asked += 1
                     self.recompute()
         finally:
@@ -356,11 +356,12 @@ class InboxAnswers:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
-    def _found_in(self, part: Part) -> list[Part]:
+    async def _found_in(self, part: Part) -> list[Part]:
         """What is to be asked because of the answer to `part`."""
         place = self._parts.get(inbox_parts.address("threads", part.at))
         found = self._within(place) if place is not None else []
         self._parts |= {each.url: each for each in found}
+        await self._answers.take_kept(found)  # the list may have moved while the replies did not
         return [each for each in found if self._is_due(each)]
 
     async def _read(self, part: Part) -> bool:
