@@ -54,6 +54,7 @@ _ERROR: Json = {
 }
 
 
+_SAID: Json = {"content": {"application/json": {"schema": {"$ref": f"{_SCHEMAS}Error"}}}}
 _MAY_BE_MISSING = frozenset(
     {
         *("Page.hidden", "Page.noIndex", "Page.noRobotsIndex", "Page.pages", "Page.urls"),
@@ -88,7 +89,7 @@ def document() -> Json:
         "paths": paths,
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-            "responses": {_response(status): _refusal(said) for status, said in _REFUSALS.items()},
+            "responses": {_response(status): {"description": said, **_SAID} for status, said in _REFUSALS.items()},
             "schemas": {"Error": _ERROR, **described},
         },
     }
@@ -223,10 +224,6 @@ def _identity(route: Route) -> str:
     """`comments.List.Space`: the name of the operation, and the kind of place where there are several."""
     place = f".{route.place.__name__.removesuffix('Ref')}" if route.place and len(route.spec.places) > 1 else ""
     return route.spec.name + place
-
-
-def _refusal(said: str) -> Json:
-    return {"description": said, "content": {"application/json": {"schema": {"$ref": f"{_SCHEMAS}Error"}}}}
 
 
 def _response(status: int) -> str:

@@ -62,7 +62,8 @@ def _dry_run(settings: Settings, options: argparse.Namespace, op: Operation[Any]
 def _print(value: Any) -> None:
     # On a terminal the text of strangers must not command it; in a pipe it goes on as it came.
     shown = safe_json(value) if sys.stdout.isatty() else value
-    sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=not _is_utf8()) + "\n")
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=not is_utf8) + "\n")
 
 
 def values_of(arguments: list[str]) -> dict[str, Any]:
@@ -133,7 +134,3 @@ def _listed(route: Route, name: str, value: Any) -> Any:
     kinds = [schema, *schema.get("anyOf", ())]
     takes_list = any(each.get("type") == "array" for each in kinds)
     return [value] if takes_list and not isinstance(value, list) else value
-
-
-def _is_utf8() -> bool:
-    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

@@ -90,7 +90,7 @@ def table(columns: int | None = None) -> str:
     lines: list[str] = []
     width = max(columns, LEAST) if columns else WIDTH
     for area in AREAS:
-        specs = [spec for spec in load().values() if _area(spec) == area]
+        specs = [spec for spec in load().values() if spec.name.partition(".")[0] == area]
         column = max(len(spec.name) for spec in specs)
         indent = " " * (column + 4 if width >= WIDTH else 6)
         heading = f"{area.replace('_', ' ').upper()}: {about(area)}"
@@ -116,10 +116,6 @@ def _taken(spec: Spec) -> str:
 
 def _print(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
-
-
-def _area(spec: Spec) -> str:
-    return spec.operation.__module__.rpartition(".")[2]
 
 
 def _shapes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -147,7 +147,10 @@ class HttpCarrier:
             chunks = self._chunks(response, outgoing.method)
             yield Answer(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
         except GivenUp:
-            raise (self._lost(outgoing.method) if sending.left else self._ended()) from None
+            if not sending.left:
+                raise self._ended() from None
+            step = next_step_after(outgoing.method)
+            raise Lost(f"The connection to {self._host} was closed before its answer came. {step}") from None
         finally:
             self._under_way.discard(sending)
             await to_its_end(_given_back(chunks, sending.response))
@@ -164,9 +167,6 @@ class HttpCarrier:
         for sending in under_way:
             await sending.settled.wait()
         await self._http.aclose()
-
-    def _lost(self, method: str) -> ApiError:
-        return Lost(f"The connection to {self._host} was closed before its answer came. {next_step_after(method)}")
 
     def _ended(self) -> ApiError:
         return Unsendable(f"The connection to {self._host} was closed. Start again to ask for anything.")
@@ -277,11 +277,8 @@ def _no_connection(error: Exception, host: str, called: str) -> ApiError:
         return NotSent(
             f"Nothing answers at {called}. Check that it runs and that the address is right, then try again."
         )
-    return NotSent(f"{_upper(called)} cannot be reached. Check your network and try again.")
-
-
-def _upper(text: str) -> str:
-    return text[0].upper() + text[1:] if text.startswith("the ") else text
+    called = called[0].upper() + called[1:] if called.startswith("the ") else called
+    return NotSent(f"{called} cannot be reached. Check your network and try again.")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -46,7 +46,8 @@ async def walk(
         stale = 0 if fresh else stale + 1
         reason = _refusal(following, cursors) or _excess(pages, len(seen), stale, max_pages, max_items)
         if reason:
-            raise PaginationError(f"The list {reason}. What was read so far, {_count(len(seen))}, is kept.")
+            items_read = "1 item" if len(seen) == 1 else f"{len(seen)} items"
+            raise PaginationError(f"The list {reason}. What was read so far, {items_read}, is kept.")
         cursor = str(following)
         cursors.add(cursor)
 
@@ -61,7 +62,3 @@ def _excess(pages: int, items: int, stale: int, max_pages: int, max_items: int) 
     if stale > MAX_STALE:
         return "goes on without anything new"
     return "is too long to be read whole" if pages >= max_pages or items >= max_items else ""
-
-
-def _count(items: int) -> str:
-    return "1 item" if items == 1 else f"{items} items"

@@ -178,14 +178,13 @@ class Outbox:
     async def undo(self) -> UndoResult | None:
         """Take back the newest write of this instance, with those it belongs to. None when there is none. Raises NotSaved."""
         while self._history:
-            undone, late = await take_back(self._history[-1], self._pending, self._put_back, self._invert)
+            undone, late = await take_back(
+                self._history[-1], self._pending, self._put_back, lambda opposites: self._add(opposites, 0.0)
+            )
             self._history[-1:] = [late] if late else []
             if undone is not None:
                 return undone
         return None
-
-    async def _invert(self, opposites: Sequence[QueuedWrite]) -> None:
-        await self._add(opposites, 0.0)
 
     async def retry(self, entry_id: str) -> None:
         """Send what waits to be asked for. What may have arrived is looked for first. Raises NotSaved."""

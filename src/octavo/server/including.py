@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -39,7 +38,8 @@ def _expanded(store: Store, text: str, folder: str, revision: Json, within: tupl
         tag = scanner.at(start)
         if tag is None:
             continue
-        item = reusable(revision, _target(tag.arguments, tag.words), folder)
+        named = (*tag.words, *(tag.arguments[key] for key in ("src", "file", "url") if key in tag.arguments))
+        item = reusable(revision, next(filter(None, named), ""), folder)
         body = _shared(store, item, folder, revision, within, room) if item is not None else None
         if body is None and not within:
             continue  # one within another needs its end: the next one would be taken for it
@@ -88,10 +88,6 @@ def _includes(text: str) -> tuple[int, ...]:
             if tag is not None and tag.name == "include":
                 found.append(first + at.start())
     return tuple(sorted(dict.fromkeys(found)))
-
-
-def _target(arguments: Mapping[str, str], words: tuple[str, ...]) -> str:
-    return next(iter(words), "") or next((arguments[key] for key in ("src", "file", "url") if key in arguments), "")
 
 
 def _moved(address: str, own: str, folder: str) -> str | None:

@@ -250,7 +250,10 @@ class _Loading:
     def _says(self, entry: Entry) -> Json:
         """The fields of a page but for its place."""
         if entry.kind == "link":
-            return {"title": entry.title or named(Path(entry.address).stem), "target": self._target(entry)}
+            return {
+                "title": entry.title or named(Path(entry.address).stem),
+                "target": self._reference(entry.address, Path()),
+            }
         if entry.kind == "group" or entry.path is None:
             title = entry.title or named(Path(entry.address).name)
             return {"title": title, "slug": trees.slug_of(Path(entry.address).name or title)}
@@ -274,11 +277,8 @@ class _Loading:
             return None
         return {"ref": self._reference(address, page), "yPos": _number(matter.get("coverY"))}
 
-    def _target(self, entry: Entry) -> Json:
-        """Where a link page leads: to a page or heading of the folder, to a file in it, or anywhere."""
-        return self._reference(entry.address, Path())
-
     def _reference(self, address: str, start: Path) -> Json:
+        """Where a link page or a cover leads: to a page or heading of the folder, to a file in it, or anywhere."""
         if ELSEWHERE.match(address):
             return {"kind": "url", "url": address}
         path = self.folder.within(address, start)

@@ -11,7 +11,7 @@ from octavo.server.behaviour import published_sites
 from octavo.server.behaviour.arranging import is_gone
 from octavo.server.behaviour.permissions import membership, role, sees_collection
 from octavo.server.rest import handle
-from octavo.server.store import Json, Missing
+from octavo.server.store import Missing
 from octavo.server.world import World
 
 Op = TypeVar("Op", bound=Operation[Any])
@@ -39,7 +39,9 @@ def enter(op: Op, world: World) -> Op:
             if membership(world, at.organization_id) is None:
                 raise Missing(f"/orgs/{at.organization_id}")
         case SiteRef() as at:
-            published_sites.let_in(world, at, visits=_visits(op), share_key=getattr(op, "share_key", None))
+            # What is for the audience of what is published too takes the secret of a share link.
+            visits = "share_key" in type(op).model_fields
+            published_sites.let_in(world, at, visits=visits, share_key=getattr(op, "share_key", None))
         case CollectionRef() as at:
             if not sees_collection(world, world.store.get(f"/collections/{at.collection_id}")):
                 raise Missing(f"/collections/{at.collection_id}")
@@ -56,20 +58,14 @@ def enter(op: Op, world: World) -> Op:
     return op
 
 
-def _visits(op: Operation[Any]) -> bool:
-    """Whether `op` is for the audience of what is published too: such operations take the secret of a share link."""
-    return "share_key" in type(op).model_fields
-
-
 def _space(world: World, space_id: str, *, deleted: bool = False, visitor: spaces.Get | None = None) -> None:
     space = world.store.get(f"/spaces/{space_id}")
     hidden = is_gone(world, space) if deleted else space.get("deletedAt")
-    if hidden or (role(world, space) is None and not _is_visited(world, space, visitor)):
+    if hidden or (
+        role(world, space) is None
+        and (visitor is None or not published_sites.is_published_to(world, space, visitor.share_key))
+    ):
         raise Missing(f"/spaces/{space_id}")
-
-
-def _is_visited(world: World, space: Json, visitor: spaces.Get | None) -> bool:
-    return visitor is not None and published_sites.is_published_to(world, space, visitor.share_key)
 
 
 def _change_request(world: World, at: ChangeRequestRef) -> str:

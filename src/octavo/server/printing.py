@@ -153,9 +153,8 @@ class Book:
     def _code(self, block: Block) -> Iterator[Flowable]:
         if block.attrs.get("title"):
             yield Paragraph(typeset(str(block.attrs["title"])), _SMALL)
-        lines = [
-            line[start : start + _LINE] for line in block.text.expandtabs(4).split("\n") for start in _starts(line)
-        ]
+        whole = block.text.expandtabs(4).split("\n")
+        lines = [line[start : start + _LINE] for line in whole for start in range(0, max(len(line), 1), _LINE)]
         for first in range(0, len(lines), 50):
             yield Preformatted(
                 "\n".join(line.encode("cp1252", "replace").decode("cp1252") for line in lines[first : first + 50]),
@@ -258,10 +257,6 @@ class Book:
             case _:
                 return words
         return f'<a href={quoteattr(leads)} color="#1f5fbf">{words}</a>'
-
-
-def _starts(line: str) -> range:
-    return range(0, max(len(line.expandtabs(4)), 1), _LINE)
 
 
 def _shown(data: bytes) -> Flowable | None:

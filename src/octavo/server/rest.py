@@ -81,11 +81,21 @@ def handle(op: Operation[Any], world: World) -> Any:
     path = path_of(op)
     _let_in(op, world)
     if spec.method == "GET":
-        return PRESENTERS[spec.answer](world, world.store.get(path))
+        return shown(op, world, world.store.get(path))
     if spec.method == "DELETE":
         world.store.delete(path)
         return None
-    return PRESENTERS[spec.answer](world, _written(op, world, path))
+    return shown(op, world, _written(op, world, path))
+
+
+def shown(op: Operation[Any], world: World, document: Json) -> Json:
+    """A document as `op` answers it."""
+    return PRESENTERS[SPECS[type(op)].answer](world, document)
+
+
+def without(document: Json, *names: str) -> Json:
+    """A document but for these fields."""
+    return {name: value for name, value in document.items() if name not in names}
 
 
 def _written(op: Operation[Any], world: World, path: str) -> Json:

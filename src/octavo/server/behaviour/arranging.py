@@ -10,7 +10,7 @@ from octavo.api import collections, spaces
 from octavo.server.behaviour import site_tree
 from octavo.server.behaviour.ordering import Filed, order, settle
 from octavo.server.behaviour.permissions import membership, need, need_in_organization, role, sees
-from octavo.server.rest import given, path_of
+from octavo.server.rest import given, handle, path_of, shown
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
 
@@ -64,8 +64,9 @@ def need_to_add(world: World, organization: str, parent: str | None) -> None:
     need(world, collection, "create")
 
 
-def move(op: spaces.Move | collections.Move, world: World) -> Json:
-    """Put a space or collection where `op` says, and return it."""
+@handle.register(spaces.Move)
+@handle.register(collections.Move)
+def _move(op: spaces.Move | collections.Move, world: World) -> Json:
     path = path_of(op).removesuffix("/move")
     holder = world.store.get(path)
     need(world, holder, "admin")
@@ -85,7 +86,7 @@ def move(op: spaces.Move | collections.Move, world: World) -> Json:
     row = [filed for filed in contents(world, holder["organization"], parent) if filed[0] != path]
     row.insert(_index(row, next_to, before=bool(op.position and op.position.before)), (path, holder))
     settle(world, row)
-    return world.store.get(path)
+    return shown(op, world, world.store.get(path))
 
 
 def put_into(holder: Json, parent: str | None) -> None:
@@ -97,8 +98,10 @@ def put_into(holder: Json, parent: str | None) -> None:
         holder["visibility"] = "private"
 
 
-def transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
-    """Move a space, or a collection and all it holds, to the root of another organization, and return it."""
+@handle.register(spaces.Transfer)
+@handle.register(collections.Transfer)
+def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
+    """Move a space, or a collection and all it holds, to the root of another organization."""
     path = path_of(op).removesuffix("/transfer")
     holder = world.store.get(path)
     need(world, holder, "admin")
@@ -122,7 +125,7 @@ def transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
     holder.pop("position", None)
     for each, document in moved:
         world.store.put(each, {**document, "organization": op.organization})
-    return world.store.get(path)
+    return shown(op, world, world.store.get(path))
 
 
 def _neighbour(position: spaces.Position, world: World) -> Filed:

@@ -13,12 +13,9 @@ from octavo.server.behaviour.arranging import visible_spaces
 from octavo.server.behaviour.merge_rules import refuse_unless_met
 from octavo.server.behaviour.permissions import need
 from octavo.server.behaviour.users import present_user
-from octavo.server.rest import given, handle, page, shows
+from octavo.server.rest import given, handle, page, shows, without
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
-
-_OWN = {"editors"}
-"""What a document of a change request holds and the caller is not shown."""
 
 
 def path_of(at: ChangeRequestRef) -> str:
@@ -46,7 +43,7 @@ def present_change_request(world: World, document: Json) -> Json:
     people: Json = {name: present_user(world, document[name]) for name in ("createdBy", "mergedBy") if name in document}
     return {
         "object": "change-request",
-        **{name: value for name, value in document.items() if name not in _OWN},
+        **without(document, "editors"),
         **people,
         "comments": world.store.tally(f"{path}/comments", "status")["open"],
         "outdated": is_outdated(world, document),

@@ -7,7 +7,7 @@ from octavo.server.behaviour import arranging
 from octavo.server.behaviour.ordering import settle
 from octavo.server.behaviour.permissions import collection_permissions, need, sees_collection
 from octavo.server.behaviour.spaces import present_space
-from octavo.server.rest import given, handle, page, path_of, shows
+from octavo.server.rest import given, handle, page, path_of, shows, without
 from octavo.server.store import Json
 from octavo.server.world import World
 
@@ -15,7 +15,7 @@ from octavo.server.world import World
 @shows(collections.Collection)
 def present_collection(world: World, document: Json) -> Json:
     """A collection as the caller sees it."""
-    facts = {name: value for name, value in document.items() if name != "position"}
+    facts = without(document, "position")
     identifier, organization = document["id"], document["organization"]
     urls = {
         "location": world.url(f"/v1/collections/{identifier}"),
@@ -71,13 +71,3 @@ def _list_spaces(op: collections.ListSpaces, world: World) -> Json:
     visible = arranging.visible_spaces(world, collection["organization"])
     inside = [(key, space) for key, space in visible if space.get("parent") == collection["id"]]
     return page(op, inside, lambda space: present_space(world, space))
-
-
-@handle.register
-def _move(op: collections.Move, world: World) -> Json:
-    return present_collection(world, arranging.move(op, world))
-
-
-@handle.register
-def _transfer(op: collections.Transfer, world: World) -> Json:
-    return present_collection(world, arranging.transfer(op, world))

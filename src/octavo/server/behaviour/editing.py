@@ -5,7 +5,6 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode
-from collections.abc import Callable
 from functools import singledispatchmethod
 from typing import Any
 
@@ -17,7 +16,7 @@ from octavo.server.behaviour import change_requests, revisions
 from octavo.server.behaviour.content import present_file
 from octavo.server.behaviour.permissions import need
 from octavo.server.pictures import dimensions
-from octavo.server.rest import handle
+from octavo.server.rest import handle, without
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
 
@@ -137,7 +136,7 @@ class Editing:
         }
         title = matter.get("title") if _is_words(matter.get("title")) else trees.leading_heading(body)
         page = revisions.new_page(self._world, title or change.title or revisions.UNTITLED)
-        page = self._described(page, {name: value for name, value in given.items() if name != "title"}, None)
+        page = self._described(page, without(given, "title"), None)
         self._insert_into(page, change.into, change.at)
         self._texts[page["id"]] = body
         self._refer(change.ref, f"/pages/{page['id']}")
@@ -275,7 +274,7 @@ class Editing:
     def _linked(self, markdown: str) -> str:
         """`markdown` with its links to the temporary names of this edit leading where these ended up."""
         for ref, leads in self._refs.items():
-            markdown = _link_to(ref).sub(_leading(leads), markdown)
+            markdown = _link_to(ref).sub(rf"\g<1>{leads}", markdown)
         return markdown
 
     def _named(self, page_id: str) -> Json:
@@ -305,7 +304,3 @@ def _depth(page: Json) -> int:
 def _link_to(ref: str) -> re.Pattern[str]:
     """A markdown or HTML address that is a temporary name, from what comes before it to its end."""
     return re.compile(rf"""(\]\(<?|\]:\s*<?|(?:href|src|url)=["'])\./{re.escape(ref)}(?:\.md)?(?=[)>#\s"']|$)""")
-
-
-def _leading(leads: str) -> Callable[[re.Match[str]], str]:
-    return lambda found: found[1] + leads

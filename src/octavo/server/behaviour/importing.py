@@ -19,7 +19,7 @@ from octavo.server.fetching import Fetcher
 from octavo.server.folder import ELSEWHERE
 from octavo.server.folders import relinked
 from octavo.server.gathering import Gathered, NotGathered, gather
-from octavo.server.rest import handle
+from octavo.server.rest import handle, without
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
 
@@ -82,7 +82,7 @@ def _made(world: World, gathered: Gathered) -> tuple[Pages, list[Json]]:
             _write(Path(place, path), data)
         loaded = content(world, Path(place))
     pages: Pages = [_settled(world, page, loaded["keys"]) for page in loaded["pages"]]
-    return pages, [{name: value for name, value in file.items() if name != "git"} for file in loaded["files"]]
+    return pages, [without(file, "git") for file in loaded["files"]]
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -95,7 +95,7 @@ def _write(path: Path, data: bytes) -> None:
 
 def _settled(world: World, page: Json, keys: dict[str, str]) -> Json:
     """A page that no longer lies in a folder: without its file, and with links by id."""
-    rest = {name: value for name, value in page.items() if name != "git"}
+    rest = without(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
         rest = revisions.written(world, rest, relinked(revisions.text(world, page), partial(_leads, keys, start)))

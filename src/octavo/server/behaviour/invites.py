@@ -6,7 +6,7 @@ from octavo.api import invites
 from octavo.server.behaviour.members import need_to_manage
 from octavo.server.behaviour.permissions import RANKS, allows, need, organization_role, role, sees
 from octavo.server.behaviour.users import by_address
-from octavo.server.rest import completes, guards, handle, page, path_of, shows
+from octavo.server.rest import completes, guards, handle, page, path_of, shows, without
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
 
@@ -56,7 +56,7 @@ def _join(world: World, path: str, role: str | None, *, sso: bool) -> bool:
 @shows(invites.InviteLink)
 def present_link(world: World, link: Json) -> Json:
     """An invite link as the caller sees it."""
-    facts = {name: value for name, value in link.items() if name != "organization"}
+    facts = without(link, "organization")
     return {"object": "invite", **facts, "redundant": _is_redundant(world, link)}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from octavo.api import organizations
 from octavo.server.behaviour.permissions import need_in_organization, refuse_guests, role
 from octavo.server.behaviour.users import present_user
@@ -53,14 +51,14 @@ def need_to_manage(world: World, organization: str) -> None:
 @handle.register
 def _list(op: organizations.ListMembers, world: World) -> Json:
     refuse_guests(world, op.at.organization_id, "list the members of an organization")
-    found = ((_when(op, member), member) for member in world.store.all(path_of(op)) if _wanted(op, member, world))
+    found = (
+        ((member.get(op.sort, ""), member["id"]), member)
+        for member in world.store.all(path_of(op))
+        if _wanted(op, member, world)
+    )
     ordered = sorted(found, key=lambda pair: pair[0], reverse=op.order == "desc")
     show = lambda member: present_member(world, op.at.organization_id, member)  # noqa: E731  # it is said once
     return page(op, ordered, show, descending=op.order == "desc")
-
-
-def _when(op: organizations.ListMembers, member: Json) -> tuple[Any, ...]:
-    return (member.get(op.sort, ""), member["id"])
 
 
 def _wanted(op: organizations.ListMembers, member: Json, world: World) -> bool:

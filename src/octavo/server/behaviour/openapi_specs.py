@@ -12,12 +12,9 @@ from octavo.documents.specifications import LARGEST, Unreadable, read
 from octavo.server.background import Errand
 from octavo.server.behaviour.permissions import allows, need_in_organization, organization_role
 from octavo.server.fetching import Fetcher, NotFetched
-from octavo.server.rest import completes, guards, handle, path_of, shows
+from octavo.server.rest import completes, guards, handle, path_of, shows, without
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
-
-_OWN = {"organization", "attempt"}
-"""What a document of a specification holds and the caller is not shown."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ def present_spec(world: World, document: Json) -> Json:
     held = organization_role(world, organization)
     return {
         "object": "openapi-spec",
-        **{name: value for name, value in document.items() if name not in _OWN},
+        **without(document, "organization", "attempt"),
         "permissions": {"view": held is not None, "edit": allows(held, "create")},
         "urls": {"location": world.url(f"/v1{path}"), "app": world.url(f"/o/{organization}/openapi/{slug}")},
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.api import organizations
 from octavo.server.behaviour.merge_rules import refuse_malformed
 from octavo.server.behaviour.permissions import membership, need_in_organization, organization_permissions
-from octavo.server.rest import given, handle, page, path_of, shows
+from octavo.server.rest import given, handle, page, path_of, shows, without
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
 
@@ -13,7 +13,7 @@ from octavo.server.world import Refused, World
 @shows(organizations.Organization)
 def present_organization(world: World, document: Json) -> Json:
     """An organization as the caller sees it."""
-    facts = {name: value for name, value in document.items() if name != "logo"}
+    facts = without(document, "logo")
     if (first := facts.get("defaultContent")) and not _has_site(world, document, first["site"]):
         del facts["defaultContent"]  # the site was deleted since
     urls = {

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import trees
 from octavo.server.behaviour import search
+from octavo.server.rest import without
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
 
@@ -113,7 +114,7 @@ def new_page(world: World, title: str, markdown: str = "", **fields: object) -> 
 
 def written(world: World, page: Json, markdown: str) -> Json:
     """`page` with another text. An empty one leaves it without."""
-    rest = {name: value for name, value in page.items() if name != "text"}
+    rest = without(page, "text")
     return {**rest, "text": world.store.put_blob(markdown)} if markdown else rest
 
 

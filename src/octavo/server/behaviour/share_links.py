@@ -5,13 +5,9 @@ from __future__ import annotations
 from octavo.api import share_links
 from octavo.server.behaviour import published_sites, site_tree
 from octavo.server.behaviour.permissions import in_organization
-from octavo.server.rest import completes, guards, shows
+from octavo.server.rest import completes, guards, shows, without
 from octavo.server.store import Json
 from octavo.server.world import World
-
-_OWN = {"organization", "site", "key"}
-"""What a document of a share link holds and nobody is shown, but for the secret in its address."""
-
 
 guards(share_links.List, share_links.Create, share_links.Update, share_links.Delete)(in_organization("admin"))
 
@@ -21,7 +17,7 @@ def present_share_link(world: World, document: Json) -> Json:
     """A share link, with its address once the site is published."""
     tree = site_tree.of(world, document)
     urls = published_sites.urls(tree, published_sites.address(world, tree, document["key"]))
-    facts = {name: value for name, value in document.items() if name not in _OWN}
+    facts = without(document, "organization", "site", "key")
     return {"object": "share-link", **facts, "urls": urls}
 
 

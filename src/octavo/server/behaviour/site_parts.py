@@ -12,12 +12,9 @@ from octavo.server.behaviour import published_sites, site_tree
 from octavo.server.behaviour.permissions import allows, organization_role, role
 from octavo.server.behaviour.site_tree import Part, Row, Tree
 from octavo.server.behaviour.spaces import present_space
-from octavo.server.rest import shows
+from octavo.server.rest import shows, without
 from octavo.server.store import Json
 from octavo.server.world import World
-
-_OWN = {"organization", "site", "position", "defaultSiteSpace"}
-"""What a document of a part holds and nobody is shown."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ def view(world: World, at: SiteRef, share_key: str | None = None, *, as_visitor:
 
 
 def _shown(document: Json) -> Json:
-    return {name: value for name, value in document.items() if name not in _OWN}
+    return without(document, "organization", "site", "position", "defaultSiteSpace")
 
 
 @shows(site_structure.SiteSpace)

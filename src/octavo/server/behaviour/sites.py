@@ -10,15 +10,12 @@ from octavo.server.behaviour.permissions import in_organization
 from octavo.server.behaviour.site_permissions import site_permissions
 from octavo.server.behaviour.site_structure import new_site_space, refuse_odd, space_to_add
 from octavo.server.behaviour.site_tree import Tree
-from octavo.server.rest import completes, guards, handle, page, path_of, shows
+from octavo.server.rest import completes, guards, handle, page, path_of, shows, without
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
 
 SAMPLE = "Write here what your readers look for first, and add pages for the rest.\n"
 """The page of the space that a site is made with as a sample."""
-
-_OWN = {"organization", "proxy", "defaultSiteSpace", "defaultSiteSection"}
-"""What a document of a site holds and nobody is shown as it is."""
 
 
 @shows(sites.Site)
@@ -31,7 +28,7 @@ def present_site(world: World, document: Json) -> Json:
     urls = {"location": world.url(f"/v1{path}"), "app": world.url(f"/o/{organization}/sites/{identifier}")}
     return {
         "object": "site",
-        **{name: value for name, value in document.items() if name not in _OWN},
+        **without(document, "organization", "proxy", "defaultSiteSpace", "defaultSiteSection"),
         **({"proxy": proxy} if proxy["origin"] else {}),
         "siteSpaces": len(tree.all_live()),
         "features": [],

@@ -8,16 +8,13 @@ from octavo.api import spaces
 from octavo.server.behaviour import arranging, revisions, site_tree
 from octavo.server.behaviour.merge_rules import refuse_malformed
 from octavo.server.behaviour.permissions import need, role, space_permissions
-from octavo.server.rest import given, handle, page, path_of, shows
+from octavo.server.rest import given, handle, page, path_of, shows, without
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
 
 EMOJI = "📘"
 """The emoji of a space that was given none."""
 TITLE_LIMIT = 50
-
-_OWN = {"position", "nextNumber", "icon"}
-"""What a document of a space holds and the caller is not shown."""
 
 
 @shows(spaces.Space)
@@ -32,7 +29,7 @@ def present_space(world: World, document: Json) -> Json:
         "editMode": "live",
         "defaultLevel": "inherit",
         "mergeRules": {"type": "inherit"},
-        **{name: value for name, value in document.items() if name not in _OWN},
+        **without(document, "position", "nextNumber", "icon"),
         "emoji": document.get("emoji") or EMOJI,
         "comments": threads["open"],
         "changeRequests": proposed.total(),
@@ -132,13 +129,3 @@ def _duplicate(op: spaces.Duplicate, world: World) -> Json:
     held = revisions.current(world, original["id"])
     revision = revisions.add(world, space["id"], held, type="edits", parents=[])
     return present_space(world, revisions.move_primary(world, space["id"], revision))
-
-
-@handle.register
-def _move(op: spaces.Move, world: World) -> Json:
-    return present_space(world, arranging.move(op, world))
-
-
-@handle.register
-def _transfer(op: spaces.Transfer, world: World) -> Json:
-    return present_space(world, arranging.transfer(op, world))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.api import sso
 from octavo.api.teams import Team
 from octavo.server.behaviour.permissions import in_organization
-from octavo.server.rest import PRESENTERS, completes, guards, handle, shows
+from octavo.server.rest import PRESENTERS, completes, guards, handle, shows, without
 from octavo.server.store import Json
 from octavo.server.world import World
 
@@ -22,7 +22,7 @@ def present_provider(world: World, document: Json) -> Json:
     """A SAML provider, with what it must be told about the platform and the team people join."""
     organization, identifier = document["organization"], document["id"]
     entity = world.url(f"/~/saml/{identifier}")
-    shown = {name: value for name, value in document.items() if name not in ("organization", "defaultTeam")}
+    shown = without(document, "organization", "defaultTeam")
     team = world.store.find(f"/orgs/{organization}/teams/{document.get('defaultTeam')}")
     return {
         "object": "saml-provider",

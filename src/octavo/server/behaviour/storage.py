@@ -33,7 +33,9 @@ def _upload(op: storage.Upload, world: World) -> Json:
     if op.kind == "customization_font" and op.file.type not in FONT_TYPES:
         raise Refused(400, f"file.type must be one of {', '.join(FONT_TYPES)}: fonts are WOFF2 or WOFF files.")
     organization = op.at.organization_id
-    _forget_the_old(world, organization)
+    for old in world.store.all(f"/orgs/{organization}/uploads"):
+        if _is_old(world, old):
+            world.store.delete(_path(organization, old["id"]))
     key, secret = world.new_id(), world.new_id()
     until = iso(world.now() + LIFETIME)
     document = {"id": key, **op.file.model_dump(mode="json"), "kind": op.kind, "secret": secret, "until": until}
@@ -84,9 +86,3 @@ def _path(organization: str, key: str) -> str:
 
 def _is_old(world: World, document: Json) -> bool:
     return world.now() >= datetime.fromisoformat(document["until"])
-
-
-def _forget_the_old(world: World, organization: str) -> None:
-    for document in world.store.all(f"/orgs/{organization}/uploads"):
-        if _is_old(world, document):
-            world.store.delete(_path(organization, document["id"]))

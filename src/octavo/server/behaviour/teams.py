@@ -6,7 +6,7 @@ from octavo.api import teams
 from octavo.server.behaviour.members import need_to_manage, present_member, shared_places, team_path, teams_of
 from octavo.server.behaviour.permissions import around, organization_role, refuse_guests
 from octavo.server.behaviour.users import by_address
-from octavo.server.rest import completes, guards, handle, page, path_of, shows
+from octavo.server.rest import completes, guards, handle, page, path_of, shows, without
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
 
@@ -14,7 +14,7 @@ from octavo.server.world import Refused, World
 @shows(teams.Team)
 def present_team(world: World, document: Json) -> Json:
     """A team, with its members and the spaces it has a role in counted."""
-    facts = {name: value for name, value in document.items() if name != "organization"}
+    facts = without(document, "organization")
     members = world.store.count(f"{team_path(document)}/members")
     permissions = {"view": True, "admin": manages(world, document)}
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.api import translations
 from octavo.server.behaviour.permissions import allows, in_organization, organization_role, sees
-from octavo.server.rest import completes, guards, shows
+from octavo.server.rest import completes, guards, shows, without
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
 
@@ -21,7 +21,7 @@ def present_translation(world: World, document: Json) -> Json:
     return {
         "object": "translation-settings",
         **({} if "title" in document else {"title": _title(world, document)}),
-        **{name: value for name, value in document.items() if name != "organization"},
+        **without(document, "organization"),
         "permissions": {"view": True, "edit": allows(organization_role(world, organization), "create")},
         "urls": {"location": location},
     }

@@ -13,7 +13,7 @@ from octavo.api.places import CollectionRef, OrganizationRef
 from octavo.server import behaviour
 from octavo.server.behaviour import spaces
 from octavo.server.demo import crews, docs_site, people, register
-from octavo.server.demo.history import Deed, deeds
+from octavo.server.demo.history import deeds
 from octavo.server.demo.past import Clock, Names
 from octavo.server.loader import load
 from octavo.server.middleware import answer
@@ -85,7 +85,8 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
             answer(op, past.asked_by(people.PEOPLE[0].id))
         for deed in deeds():
             clock.moment, names.name = today - deed.ago, deed.name
-            _do(deed, past.asked_by(deed.by))
+            for op in deed.asks(past.asked_by(deed.by)):
+                answer(op, past.asked_by(deed.by))
         if large:
             from octavo.server.demo.large import fill  # most demos do without
 
@@ -150,8 +151,3 @@ def _describe(world: World, path: Path) -> None:
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     errand = answer(openapi.Create(at=at, slug=path.stem, source=source), world)
     errand.then(errand.work())
-
-
-def _do(deed: Deed, world: World) -> None:
-    for op in deed.asks(world):
-        answer(op, world)
