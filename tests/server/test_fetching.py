@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -54,6 +55,12 @@ def test_what_takes_too_long_is_given_up(web: Web) -> None:
         Fetcher(private=True, longest=0.2).fetch(web.hold("/slow"))
     assert failure.value.code == "FETCH_TIMEOUT"
     assert "took too long" in str(failure.value)
+
+
+def test_who_takes_too_long_to_agree_on_a_key_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(NotFetched) as failure:
+        Fetcher(private=True, longest=0.2).fetch(f"https://127.0.0.1:{silent.getsockname()[1]}/")
+    assert failure.value.code == "FETCH_TIMEOUT"
 
 
 def test_what_ends_too_early_is_not_taken(web: Web) -> None:

@@ -12,9 +12,8 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from email.message import Message
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Literal
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -87,31 +86,38 @@ class Fetcher:
             raise NotFetched(f"it is larger than {self.largest >> 20} MiB, which is the most that is taken")
         if answer.length:
             raise NotFetched(f"{parts.hostname} ended before all of it came")
-        told = Message()
-        told["content-type"] = answer.getheader("content-type", "application/octet-stream")
+        told = answer.headers
+        told.set_default_type("application/octet-stream")
         return Fetched(url, told.get_content_type(), told.get_content_charset(), data)
 
     @contextmanager
     def _answer(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
         """The answer to one request, which ends at the deadline whatever its server does."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        places = self._places(host, port, deadline)
-        connection = _connection(parts.scheme, host, port, _connected(host, places, deadline))
+        wire = _connected(host, self._places(host, port, deadline), deadline)
+        context = ssl.create_default_context() if parts.scheme == "https" else None
+        connection = HTTPSConnection(host, port, context=context) if context else HTTPConnection(host, port)
+        connection.sock = wire
         late = threading.Event()
-        timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _cut(connection, late))
+        # Not `connection.sock`, which is let go of while the answer is still being read.
+        timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _cut(wire, late))
         timer.daemon = True
         timer.start()
         try:
-            connection.connect()
+            if context is not None:
+                # Before the two agree, so that they can be cut off at the deadline.
+                secure = context.wrap_socket(wire, server_hostname=host, do_handshake_on_connect=False)
+                connection.sock = wire = secure
+                secure.do_handshake()
             connection.request("GET", target(parts), headers=_HEADERS)
             with connection.getresponse() as answer:  # it outlives the connection, and is closed by itself
                 yield answer
             if late.is_set():
                 raise _too_late(host)
         except (OSError, HTTPException, ValueError) as failure:
-            raise (
-                _too_late(host) if late.is_set() else NotFetched(f"{host} cannot be read: {_reason(failure)}")
-            ) from None
+            if late.is_set() or isinstance(failure, TimeoutError):
+                raise _too_late(host) from None
+            raise NotFetched(f"{host} cannot be read: {_reason(failure)}") from None
         except NotFetched:
             if late.is_set():
                 raise _too_late(host) from None
@@ -192,43 +198,10 @@ def _connected(host: str, places: list[tuple[int, Any]], deadline: float) -> soc
     raise NotFetched(f"{host} cannot be reached: {_reason(failure)}")
 
 
-def _connection(scheme: str, host: str, port: int, connected: socket.socket) -> _Plain | _Secure:
-    """A connection that speaks HTTP over one that is made already."""
-    if scheme == "https":
-        return _Secure(host, port, connected)
-    return _Plain(host, port, connected)
-
-
-class _Plain(HTTPConnection):
-    def __init__(self, host: str, port: int, connected: socket.socket) -> None:
-        super().__init__(host, port)
-        self.sock = self.wire = connected
-
-    def connect(self) -> None:
-        """It is."""
-
-
-class _Secure(HTTPSConnection):
-    def __init__(self, host: str, port: int, connected: socket.socket) -> None:
-        super().__init__(host, port)
-        self.sock = self.wire = connected
-
-    def connect(self) -> None:
-        """Agree on a key. The certificate must be that of the host."""
-        secure = ssl.create_default_context().wrap_socket(
-            self.sock, server_hostname=self.host, do_handshake_on_connect=False
-        )
-        self.sock = self.wire = secure  # before the two agree, so that they can be cut off at the deadline
-        secure.do_handshake()
-
-
-def _cut(connection: _Plain | _Secure, late: threading.Event) -> None:
+def _cut(wire: socket.socket, late: threading.Event) -> None:
     late.set()
-    try:
-        # Not `sock`, which is let go of while the answer is still being read.
-        connection.wire.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass  # it is closed already
+    with suppress(OSError):  # it is closed already
+        wire.shutdown(socket.SHUT_RDWR)
 
 
 def _too_late(host: str) -> NotFetched:
