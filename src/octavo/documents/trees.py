@@ -95,6 +95,13 @@ def parents(pages: Pages) -> dict[str, str | None]:
     return result
 
 
+def place(pages: Pages, page_id: str) -> tuple[str | None, int]:
+    """The id of the page above, None at the root, and the place among the pages there."""
+    above = parents(pages)[page_id]
+    siblings = next(page["pages"] for page in walk(pages) if page["id"] == above) if above else pages
+    return above, [page["id"] for page in siblings].index(page_id)
+
+
 def without(pages: Pages, page_ids: Collection[str]) -> Pages:
     """The tree without these pages and those below them."""
     return [_with_below(page, lambda below: without(below, page_ids)) for page in pages if page["id"] not in page_ids]

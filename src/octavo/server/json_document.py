@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
+from octavo.api.bodies import Format
 from octavo.documents.blocks import Block, Run, words
 from octavo.server.store import Json
 
@@ -43,6 +44,11 @@ _VOID = {
     "content-ref": ("content-ref", ("url",)),
     "include": ("reusable-content", ("target",)),
 }
+
+
+def body(markdown: str, format: Format | None) -> Json:
+    """A body as it was asked for: as markdown, unless as a JSON document."""
+    return {"document": json_document(markdown)} if format == "document" else {"markdown": markdown}
 
 
 def json_document(markdown: str) -> Json:

@@ -185,12 +185,12 @@ class Editing:
         """Bring back a deleted page, and those below it that are gone too."""
         here = {page["id"] for page in trees.walk(self._pages)}
         restored = trees.without([then], here)[0]
-        above, place = _place(pages, then["id"])
+        above, place = trees.place(pages, then["id"])
         self._pages = trees.inserted(self._pages, restored, above if above in here else None, place)
 
     def _back(self, page_id: str, pages: Pages) -> None:
         """Move a page below the one it stood below in `pages`, if that is there and can hold it."""
-        above, place = _place(pages, page_id)
+        above, place = trees.place(pages, page_id)
         stands = trees.parents(self._pages)
         page = self._page(page_id)
         inside = {each["id"] for each in trees.walk([page])}
@@ -288,13 +288,6 @@ class Editing:
 
 def _is_words(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
-
-
-def _place(pages: Pages, page_id: str) -> tuple[str | None, int]:
-    """The id of the page above, and the place among the pages there."""
-    above = trees.parents(pages)[page_id]
-    siblings = trees.find(pages, above)["pages"] if above else pages  # type: ignore[index]  # what stands above is there
-    return above, [page["id"] for page in siblings].index(page_id)
 
 
 def _depth(page: Json) -> int:

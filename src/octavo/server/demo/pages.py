@@ -42,10 +42,7 @@ def pages_below(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
 def place_after(world: World, at: ContentRef, file: str) -> int:
     """The place right after a page, among those it stands with."""
     tree = revisions.at(world, at)["pages"]
-    page = page_at(world, at, file)
-    above = trees.trail(tree, page["id"])[:-1]
-    siblings = above[-1]["pages"] if above else tree
-    return [each["id"] for each in siblings].index(page["id"]) + 1
+    return trees.place(tree, page_at(world, at, file)["id"])[1] + 1
 
 
 def replaced(text: str, words: str, others: str) -> str:
