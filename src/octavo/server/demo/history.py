@@ -59,17 +59,17 @@ def _of_thread(thread: Any, name: str) -> Iterator[Deed]:
     if "change" in thread:
         at = ChangeRequestRef(space_id=thread["space"], change_request_id=thread["change"])
     yield Deed(_age(thread["ago"]), thread["by"], name, partial(talking.posted, thread, at))
-    yield from _reactions(thread, talking.Reacted(at, name))
+    yield from _reactions(thread, partial(talking.reacted, at, name, None))
     for number, reply in enumerate(thread.get("replies", ()), 1):
         asks = partial(talking.replied, reply, at, name)
         yield Deed(_age(reply["ago"]), reply["by"], f"{name}-{number}", asks)
-        yield from _reactions(reply, talking.Reacted(at, name, f"{name}-{number}"))
+        yield from _reactions(reply, partial(talking.reacted, at, name, f"{name}-{number}"))
     if "resolved" in thread:
         asks = partial(talking.resolved, at, name)
         yield Deed(_age(thread["resolved"]["ago"]), thread["resolved"]["by"], name, asks)
 
 
-def _reactions(message: Any, reacted: talking.Reacted) -> Iterator[Deed]:
+def _reactions(message: Any, reacted: Callable[[str, World], Iterable[Operation[Any]]]) -> Iterator[Deed]:
     """A reaction comes a minute after the one before it, and the first a minute after the message."""
     minutes = 0
     for emoji, people in message.get("reactions", {}).items():

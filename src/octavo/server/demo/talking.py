@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from octavo.api import comments
@@ -37,19 +36,10 @@ def resolved(at: Discussion, thread: str, world: World) -> Iterator[Operation[An
     yield comments.Update(at=at, comment_id=thread, resolved=True)
 
 
-@dataclass(frozen=True)
-class Reacted:
-    """Reactions to a thread, or to a reply in it. They travel as code points, such as `1f44d`."""
-
-    at: Discussion
-    thread: str
-    reply: str | None = None
-
-    def __call__(self, emoji: str, world: World) -> Iterator[Operation[Any]]:
-        added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
-        if self.reply is None:
-            yield comments.Update(at=self.at, comment_id=self.thread, added_reactions=added)
-        else:
-            yield comments.UpdateReply(
-                at=self.at, comment_id=self.thread, comment_reply_id=self.reply, added_reactions=added
-            )
+def reacted(at: Discussion, thread: str, reply: str | None, emoji: str, world: World) -> Iterator[Operation[Any]]:
+    """React to a thread, or to a reply in it. Reactions travel as code points, such as `1f44d`."""
+    added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
+    if reply is None:
+        yield comments.Update(at=at, comment_id=thread, added_reactions=added)
+    else:
+        yield comments.UpdateReply(at=at, comment_id=thread, comment_reply_id=reply, added_reactions=added)
