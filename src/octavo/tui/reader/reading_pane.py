@@ -106,7 +106,9 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.cursor: BlockCursor = BlockCursor(self, self.viewport)
         self.finder = FindLine(self, self.viewport, self.painter, self.cursor)
         self.spots = HotSpots(self, self.painter, self.cursor)
-        self.selection = TextSelection(self, self.viewport, self._say_copied)
+        self.selection = TextSelection(
+            self, self.viewport, lambda text: self.post_message(self.Copied(text, "selection"))
+        )
         self.state = PaneState(self, self)
 
     @property
@@ -260,9 +262,6 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
             self.app.explain(sentence)
         else:
             self.notify(sentence, severity="warning", markup=False)
-
-    def _say_copied(self, text: str) -> None:
-        self.post_message(self.Copied(text, "selection"))
 
     # Painting
 

@@ -23,7 +23,8 @@ _SLICES_WITH_IT = 4
 
 
 class PendingJump(NamedTuple):
-    """A heading or a block that was asked for and is not read yet, and where one was then."""
+    """A heading, a block or a note that was asked for and is not read yet, and where one was then. It is no
+    `ReadingPosition`: it has only a name, and there may be nothing of that name."""
 
     anchor: str
     """What it is called; of a note its label."""

@@ -83,7 +83,7 @@ class Gathering:
 class TextSelection:
     """What is selected in a pane: it is marked, and its words can be copied."""
 
-    def __init__(self, pane: Pane, viewport: Viewport, copied: Callable[[str], None]) -> None:
+    def __init__(self, pane: Pane, viewport: Viewport, copied: Callable[[str], object]) -> None:
         """`copied` is told of what is copied later than it was asked for."""
         self.pane, self.viewport, self.copied = pane, viewport, copied
         self._gathering: Gathering | None = None

@@ -14,9 +14,8 @@ _FACT = "places on pages"
 
 
 class ReadingPosition(NamedTuple):
-    """Where one is on a page: a place to come back to. Over a restart the block under the cursor is kept and where that
-    stands, while the page is kept in memory also what stands at the top, and what is opened. What still waits to be gone to
-    is `PendingJump`: it has a name, and no place yet."""
+    """Where one is on a page, or was. Each use fills in what it needs: to come back after a restart the first two, to be as
+    the page was left all but `below`, to hold what stands at the top the five from `unit` on."""
 
     block: str = ""
     """The key of the block the cursor is on; empty where it was put on none."""
@@ -46,7 +45,7 @@ class ReadingPosition(NamedTuple):
         if self.block != since.block or self.is_source != since.is_source:
             return True
         if self.top != since.top or not self.top:
-            return self[2:7] != since[2:7]
+            return (self.unit, self.top, self.place) != (since.unit, since.top, since.place)
         return self.width == since.width and self.offset != since.offset
 
 
