@@ -21,7 +21,7 @@ def cursor(run: Run) -> str:
 
 async def go_to_old_side(run: Run, words: str) -> None:
     for _ in range(12):
-        if words in cursor(run) and run.app.screen.view.side == "old":  # type: ignore[attr-defined]  # the diff
+        if words in cursor(run) and run.app.screen.view.cursor_block.side == "old":  # type: ignore[attr-defined]  # the diff
             return
         await run.press("(")
     raise AssertionError(cursor(run))
