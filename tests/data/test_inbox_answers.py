@@ -12,11 +12,13 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.wire import encode
 from octavo.data.comment_words import mention_of
 from octavo.data.drafts import Drafts
 from octavo.data.entry import QueuedWrite
 from octavo.data.inbox import ThreadRef
-from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot
+from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot, _Answers
+from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
@@ -329,3 +331,18 @@ async def test_a_list_that_moved_leaves_the_replies_that_are_kept(
     counted = asked(gate)
     assert (counted["comments.List"], counted["comments.ListReplies"]) == (1, 0)
     leave()
+
+
+async def test_a_list_of_several_pages_is_kept_whole(
+    live: Live, ask: Ask, here: SpaceRef, shelf: ResponseCache
+) -> None:
+    for _ in range(5):
+        await ask(comments.Create(at=here, body=says("Hm.")), "mia")
+    op = comments.List(at=here, status="open", format="markdown", limit=2)
+    part = Part("threads", here, op, encode(op).url, "5", 4)
+    await _Answers(live).read(part)
+    shelf.flush()
+    later = _Answers(live)
+    await later.take_kept([part])
+    assert len(later.values[part.url]) == 5
+    assert not later.is_due(part)

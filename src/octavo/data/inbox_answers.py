@@ -455,6 +455,8 @@ class _Answers:
                     break
                 page = await self._live.send(part.op.model_copy(update={"page": page.next.page}))
                 items += page.items
+                if page.next is None:  # all of it is kept, and not its first page alone
+                    self._live.shelf.put(part.op, page.model_copy(update={"items": tuple(items)}))
         except ApiError as error:
             if isinstance(error, (Forbidden, NotFound)):
                 self._refused[part.url] = part.stamp
