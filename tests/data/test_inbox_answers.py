@@ -143,7 +143,7 @@ async def test_a_turn_with_nothing_changed_asks_the_lists_and_a_few_that_nothing
     again = asked(gate)
     assert (again["spaces.List"], again["change_requests.ListOfOrganization"]) == (1, 2)
     assert again.total() <= 12
-    assert (again["reviews.List"], again["reviews.ListRequested"], again["comments.List"]) == (1, 1, 6)
+    assert (again["reviews.List"], again["reviews.ListRequested"], again["comments.List"]) == (1, 1, 5)
 
 
 async def test_a_turn_asks_for_what_moved(

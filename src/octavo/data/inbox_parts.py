@@ -28,7 +28,7 @@ from octavo.data.inbox import is_mine, ref_of, undecided
 Kind = Literal["reviews", "requested", "threads", "replies"]
 MOST = 1000
 """Items on a page: as many as the interface allows (2.5)."""
-PLACES_AGAIN, OTHERS_AGAIN, REQUESTS_AGAIN = 5, 1, 1
+PLACES_AGAIN, OTHERS_AGAIN, REQUESTS_AGAIN = 4, 1, 1
 """How many answers are read again on a turn that nothing speaks for: threads of places where some concern the person,
 threads of other places, and change requests, with their reviews and those who are asked."""
 ON_MINE, NEAR, OTHERS = 2, 5, 9
