@@ -10,7 +10,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from octavo import settings
-from octavo.settings import Settings
+from octavo.data.inbox import REASONS
+from octavo.settings import InboxFilter, Settings
 
 
 def read(folder: Path, text: str = "", **environ: str) -> Settings:
@@ -48,6 +49,12 @@ def test_the_file_says_what_a_person_chose(tmp_path: Path) -> None:
         undo_seconds = 0
         editor = "code --wait 'a b'"
         ca_file = "{tmp_path / "ca.pem"}"
+        [inbox."Of the API"]
+        reasons = ["review asked", "mentioned"]
+        space = "API"
+        words = "two words"
+        [inbox.All]
+        words = ""
         [keys]
         "comment.resolve" = "d,ctrl+d"
         """,
@@ -58,6 +65,18 @@ def test_the_file_says_what_a_person_chose(tmp_path: Path) -> None:
     assert found.editor == ("code", "--wait", "a b")
     assert found.ca_file == tmp_path / "ca.pem"
     assert found.keys == {"comment.resolve": "d,ctrl+d"}
+    of_the_api = InboxFilter("Of the API", ("review asked", "mentioned"), "API", "two words")
+    assert found.inbox_filters == (of_the_api, InboxFilter("All"))
+
+
+def test_filters_name_the_reasons_there_are() -> None:
+    assert settings.INBOX_REASONS == REASONS
+
+
+def test_there_is_room_for_so_many_filters(tmp_path: Path) -> None:
+    found = read(tmp_path, "\n".join(f"[inbox.n{number}]\nwords = 'x'" for number in range(21)))
+    assert [each.name for each in found.inbox_filters] == [f"n{number}" for number in range(20)]
+    assert found.problems[0].startswith("inbox.'n20' in")
 
 
 def test_the_environment_counts_more(tmp_path: Path) -> None:
@@ -131,6 +150,17 @@ def test_nothing_moves_for_those_who_ask_for_access(tmp_path: Path) -> None:
         ("editor = ['vi']", "editor"),
         ('ca_file = "/nonexistent"', "ca_file"),
         ('ca_file = "\\u0000"', "ca_file"),
+        ("inbox = 7", "inbox"),
+        ("[inbox]\nAPI = 7", "inbox.'API'"),
+        ("[inbox.API]", "inbox.'API'"),
+        ('[inbox.API]\nreason = "mentioned"', "inbox.'API'"),
+        ('[inbox.API]\nreasons = "mentioned"', "inbox.'API'"),
+        ('[inbox.API]\nreasons = ["mentions"]', "inbox.'API'"),
+        ("[inbox.API]\nreasons = [[]]", "inbox.'API'"),
+        ("[inbox.API]\nspace = 7", "inbox.'API'"),
+        ('[inbox.API]\nwords = "\\u001b[31m"', "inbox.'API'"),
+        ('[inbox." "]\nwords = "x"', "inbox.' '"),
+        ('[inbox."\\u202e"]\nwords = "x"', "inbox.'\\u202e'"),
         ("keys = 7", "keys"),
         ('[keys]\nquit = "q"', "keys.'quit'"),
         ('[keys]\n"app.quit" = 7', "keys.'app.quit'"),

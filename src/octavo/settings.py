@@ -12,6 +12,11 @@ program from starting.
     editor = "nano"
     ca_file = "/etc/ssl/own.pem"
 
+    [inbox."Docs of the API"]
+    reasons = ["review asked", "mentioned"]
+    space = "API"
+    words = "key"
+
     [keys]
     "comment.resolve" = "d"
 """
@@ -30,6 +35,19 @@ THEME = ""
 """None: the one chosen last."""
 UNDO_SECONDS = 5.0
 LONGEST_UNDO = 30.0
+INBOX_REASONS = (
+    "not sent",
+    "review asked",
+    "changed since review",
+    "approved",
+    "changes asked",
+    "outdated",
+    "new replies",
+    "on my work",
+    "mentioned",
+    "left unsent",
+)
+"""Why something is in the inbox, as `data/inbox.py` calls it."""
 
 V = TypeVar("V")
 _FOLDERS = ("config", "data", "state", "cache")
@@ -47,6 +65,20 @@ _AS_IT_COMES = (
 _THEME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _BINDING = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
 _LONGEST_TEXT = 1000
+_LONGEST_NAME, _MOST_FILTERS = 40, 20
+
+
+@dataclass(frozen=True)
+class InboxFilter:
+    """Which rows of the inbox stand in a tab of its own: those for which all that is said here holds."""
+
+    name: str
+    reasons: tuple[str, ...] = ()
+    """Of `INBOX_REASONS`, one of which is to be a reason of the row. None: any."""
+    space: str = ""
+    """The title of a space, in capitals or not, or its id. Empty: any."""
+    words: str = ""
+    """What is to stand in the row, each word somewhere."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +106,8 @@ class Settings:
     """Certificates to trust beside those of the system."""
     light_ground: bool = False
     """Whether the terminal says that its ground is light."""
+    inbox_filters: tuple[InboxFilter, ...] = ()
+    """Tabs of the inbox, in the order of the file."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Keys by binding id, as Textual writes them, with commas between alternatives."""
     problems: tuple[str, ...] = ()
@@ -97,6 +131,7 @@ def read(environ: Mapping[str, str]) -> Settings:
         editor=values.editor(),
         ca_file=values.ca_file(),
         light_ground=_is_light(environ),
+        inbox_filters=values.inbox_filters(),
         keys=values.keys(),
         problems=tuple(values.problems),
     )
@@ -177,6 +212,24 @@ class _Values:
                 return path
         return self._refuse(where, "is not a file that is there", None)
 
+    def inbox_filters(self) -> tuple[InboxFilter, ...]:
+        table = self._kept.get("inbox", {})
+        if not isinstance(table, dict):
+            return self._refuse(f"inbox in {self._path}", "is not a table of filters by name", ())
+        found: list[InboxFilter] = []
+        for name, kept in table.items():
+            where = f"inbox.{name[:_LONGEST_NAME]!r} in {self._path}"
+            if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
+                self._refuse(where, f"has no name of 1 to {_LONGEST_NAME} letters that can be shown", None)
+            elif why := _wrong_in(kept):
+                self._refuse(where, why, None)
+            elif len(found) == _MOST_FILTERS:
+                self._refuse(where, f"is one filter more than the {_MOST_FILTERS} there is room for", None)
+            else:
+                reasons = tuple(kept.get("reasons", ()))
+                found.append(InboxFilter(name.strip(), reasons, kept.get("space", ""), kept.get("words", "")))
+        return tuple(found)
+
     def keys(self) -> dict[str, str]:
         chosen: dict[str, str] = {}
         table = self._kept.get("keys", {})
@@ -205,6 +258,19 @@ class _Values:
     def _refuse(self, where: str, why: str, default: V) -> V:
         self.problems.append(f"{where} {why}. It is left at its default; correct or remove it.")
         return default
+
+
+def _wrong_in(kept: object) -> str:
+    """Why a filter of the inbox cannot be used. Empty: it can."""
+    if not isinstance(kept, dict) or not kept or kept.keys() - {"reasons", "space", "words"}:
+        return "is not a filter, which has reasons, a space or words"
+    reasons = kept.get("reasons", [])
+    if not isinstance(reasons, list) or any(each not in INBOX_REASONS for each in reasons):
+        return f"has a reason that is none of {', '.join(INBOX_REASONS)}"
+    texts = [kept.get("space", ""), kept.get("words", "")]
+    if not all(isinstance(each, str) and each.isprintable() and len(each) <= _LONGEST_TEXT for each in texts):
+        return "has a space or words that are no text of one line"
+    return ""
 
 
 def _is_light(environ: Mapping[str, str]) -> bool:

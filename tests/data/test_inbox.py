@@ -30,8 +30,10 @@ from octavo.data.inbox import (
     Unknown,
     WriteRef,
     inbox_of,
+    matches,
     place_of_draft,
 )
+from octavo.settings import InboxFilter
 from tests.server.asking import START
 
 MIA, TOM, ADA = (User(id=name.lower(), display_name=f"{name} Lund") for name in ("Mia", "Tom", "Ada"))
@@ -436,3 +438,26 @@ def test_words_of_others_are_one_line_of_safe_text() -> None:
     row = only(inbox_of(known(drafts=(Draft("comment s  ", "a\x1b]0;x\x07\n\nb" * 500, at_hour(1), "w"),))))
     assert row.title.isprintable()
     assert len(row.title) <= 300
+
+
+@pytest.mark.parametrize(
+    ("by", "is_among"),
+    [
+        (InboxFilter("all"), True),
+        (InboxFilter("a reason", ("mentioned", "review asked")), True),
+        (InboxFilter("another reason", ("mentioned",)), False),
+        (InboxFilter("beside another reason", ("changed since review",)), True),
+        (InboxFilter("its space", space="handBOOK"), True),
+        (InboxFilter("the id of it", space="s"), True),
+        (InboxFilter("another space", space="Handbook of others"), False),
+        (InboxFilter("words anywhere", words="SECRETS tom  asked"), True),
+        (InboxFilter("one word of two", words="secrets harbour"), False),
+        (InboxFilter("all but one", ("review asked",), "Handbook", "harbour"), False),
+    ],
+    ids=lambda value: value.name if isinstance(value, InboxFilter) else "",
+)
+def test_a_saved_filter_shows_what_all_of_it_holds_for(by: InboxFilter, is_among: bool) -> None:
+    before = review(MIA, revision="r1")
+    row = only(inbox_of(known(request(), reviews={AT: (before,)}, requested={AT: (asked(),)})))
+    assert (row.reason, row.also) == ("review asked", ("changed since review",))
+    assert matches(row, by, "Handbook") is is_among

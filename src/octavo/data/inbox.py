@@ -34,6 +34,7 @@ from octavo.data.comment_words import mention_of, words_of
 from octavo.data.drafts import Draft
 from octavo.data.entry import Entry
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
+from octavo.settings import InboxFilter
 
 Reason = Literal[
     "not sent",
@@ -223,6 +224,16 @@ def inbox_of(known: Known) -> Inbox:
 def in_order(rows: Sequence[Row]) -> tuple[Row, ...]:
     """The most urgent first, and of one reason what happened last."""
     return tuple(sorted(rows, key=lambda row: (_RANK[row.reason], -_seconds(row.moment), row.key)))
+
+
+def matches(row: Row, by: InboxFilter, space: str) -> bool:
+    """Whether a row is among those of a saved filter. `space` is the title of the row's space."""
+    if by.reasons and not {row.reason, *row.also}.intersection(by.reasons):
+        return False
+    if by.space and by.space != row.space_id and by.space.casefold() != space.casefold():
+        return False
+    said = f"{row.title} {row.context} {row.words}".casefold()
+    return all(word in said for word in by.words.casefold().split())
 
 
 def undecided(change_request: ChangeRequest) -> bool:
