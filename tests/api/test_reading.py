@@ -151,6 +151,27 @@ def test_a_fraction_for_a_count_costs_the_count() -> None:
     assert (page.count, page.unreadable) == (None, 2)
 
 
+def test_a_number_that_nothing_can_hold_costs_the_number() -> None:
+    for number, many in (2**63 - 1, 0), (2**63, 1), (-(2**63) - 1, 1), (10**400, 1):
+        page = read_as(ListPage[ChangeRequest], {"items": [{"id": "a", "number": number}]})
+        assert (page.items[0].number, page.unreadable) == (0 if many else number, many)
+
+
+def test_every_number_of_an_answer_has_an_end() -> None:
+    for answer in answers().values():
+        for each in _in(answer.json_schema(by_alias=True)):
+            if each.get("type") == "integer":
+                assert {"minimum", "maximum"} <= {name.replace("exclusiveM", "m") for name in each}, answer
+
+
+def _in(schema: Any) -> Iterator[dict[str, Any]]:
+    """All schemas in a schema."""
+    if isinstance(schema, dict):
+        yield schema
+    for inner in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from _in(inner)
+
+
 def test_one_page_that_is_none_costs_no_other_page_of_the_tree() -> None:
     below = [{"id": "in/out", "title": "?"}, {"id": "b", "title": 7, "pages": ["?", {"id": "c"}]}]
     tree = read_as(PageTree, {"pages": [{"id": "Ünü sual", "pages": below}, {"id": "d", "hidden": "perhaps"}]})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 import stat
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from octavo.api.bodies import Body
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
 from octavo.api.content import Page, PageTree
-from octavo.api.operation import ListPage, Next
+from octavo.api.operation import SPECS, ListPage, Next, read
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.users import User
 from octavo.data.index import TIDY_EVERY, Hit, Index
@@ -297,6 +299,45 @@ class TestWhatChanges:
         small.close()
 
 
+class TestWhatServersSay:
+    """Nothing of it keeps the rest from being found."""
+
+    @pytest.mark.parametrize(
+        ("said", "wanted"),
+        [
+            ({"number": 10**30}, [("c1", 0, None)]),
+            ({"subject": "slipway \ud800\0"}, [("c1", 0, None)]),
+            ({"updatedAt": "0001-01-01T00:00:00+14:00"}, [("c1", 0, datetime(1, 1, 1, tzinfo=UTC))]),
+            ({"updatedAt": "9999-12-31T23:59:59-12:00"}, [("c1", 0, datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC))]),
+            ({"updatedAt": "9999-12-31T23:59:59.999999Z"}, [("c1", 0, datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC))]),
+        ],
+    )
+    async def test_values_that_no_file_holds(self, index: Index, said: dict[str, Any], wanted: list[Any]) -> None:
+        op = change_requests.List(at=HERE)
+        answer = json.dumps({"items": [{"id": "c1", "subject": "slipway", **said}]})
+        index.learn(op, read(SPECS[type(op)].codec, answer.encode()))
+        assert [(hit.id, hit.number, hit.at) for hit in await found(index, "slipway")] == wanted
+        assert index.notice == ""
+
+    async def test_the_same_twice_in_one_list(self, index: Index) -> None:
+        read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"), comment("k1", "rope"))
+        assert await ids(index, "ladder") == ["k2"]
+        assert await ids(index, "rope") == ["k1"]
+        assert index.notice == ""
+
+    async def test_ids_that_are_alike_but_for_their_spaces(self, index: Index) -> None:
+        read_threads(index, comment("k", "ladder"), at=ChangeRequestRef(space_id="docs", change_request_id="a  b"))
+        read_threads(index, comment("b  k", "ladder"), at=ChangeRequestRef(space_id="docs", change_request_id="a"))
+        assert sorted(await ids(index, "ladder")) == ["b  k", "k"]
+
+    async def test_more_spaces_than_a_statement_takes(self, index: Index) -> None:
+        read_page(index, "slipway")
+        spaces = ["docs", *map(str, range(250_000))]
+        assert await ids(index, "slipway", spaces=spaces) == ["p1"]
+        assert (await index.extent(spaces)).pages == 1
+        assert index.notice == ""
+
+
 class TestTheFile:
     async def test_it_is_there_in_the_next_run_and_nobody_else_may_look(self, tmp_path: Path, index: Index) -> None:
         read_page(index, "slipway")
@@ -470,4 +511,5 @@ class TestExcerpts:
 def test_this_sqlite_has_what_it_takes() -> None:
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE t USING fts5 (a, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3')")
+    assert db.execute("SELECT value FROM json_each('[\"docs\"]')").fetchall() == [("docs",)]
     db.close()

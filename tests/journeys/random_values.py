@@ -171,7 +171,11 @@ class Values:
             case "string":
                 return self._string(schema, name)
             case "integer":
-                return random.choice(_NUMBERS) if random.random() < 0.97 else random.choice((2**63, 10**30, 1.5, 3.0))
+                return (
+                    random.choice(_NUMBERS)
+                    if random.random() < 0.97
+                    else random.choice((2**63, 10**30, 10**400, 1.5, 3.0))
+                )
             case "number":
                 return random.choice((*_NUMBERS, 0.5, -0.1, 1e300))
             case "boolean":
@@ -312,7 +316,7 @@ class Values:
             case 1:
                 return random.random() < 0.5
             case 2:
-                return random.choice((*_NUMBERS, 0.5, 2**63, -(10**30)))
+                return random.choice((*_NUMBERS, 0.5, 2**63, -(10**30), 10**400))
             case 3 | 4:
                 return self.words()
             case 5:

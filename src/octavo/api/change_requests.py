@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from octavo.api.bodies import plain
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import ChangeRequestRef, InChangeRequest, InSpace, OrganizationRef, SpaceRef
-from octavo.api.text import Id, Known, Moment, RawJson, SafeJson, SafeLine
+from octavo.api.text import Id, Known, Moment, Number, RawJson, SafeJson, SafeLine
 from octavo.api.users import User
 
 
@@ -16,7 +16,7 @@ class ChangeRequest(Model):
 
     object: Literal["change-request"] = "change-request"
     id: Id
-    number: int = 0
+    number: Number = 0
     status: Annotated[SafeLine, Known("draft", "open", "archived", "merged")] = ""
     subject: SafeLine = ""
     description: SafeJson | None = None
@@ -32,7 +32,7 @@ class ChangeRequest(Model):
     """The primary revision it was last updated from."""
     revision_merged: Id | None = None
     """The primary revision its merge made."""
-    comments: int = 0
+    comments: Number = 0
     """Open comments."""
     outdated: bool = False
     """True when the primary content moved on since it started or was last updated."""
@@ -72,7 +72,7 @@ class Contributor(Model):
     """Someone who worked on a change request."""
 
     user: User
-    count: int = 0
+    count: Number = 0
     action_type: SafeLine | None = None
     updated_at: Moment | None = None
 

@@ -8,7 +8,7 @@ from octavo.api.bodies import Body, Format, Markdown
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.organizations import Member
 from octavo.api.places import Discussion
-from octavo.api.text import Id, Known, Moment, SafeLine, SafeText
+from octavo.api.text import Id, Known, Moment, Number, SafeLine, SafeText
 from octavo.api.users import Author, User
 
 
@@ -23,7 +23,7 @@ class Reaction(Model):
     """One emoji, a character or a code point such as `1f44d`, and those who reacted with it."""
 
     emoji: SafeLine = ""
-    count: int = 0
+    count: Number = 0
     users: tuple[UserReaction, ...] = ()
 
 
@@ -91,7 +91,7 @@ class Comment(Message):
     """The first message of a thread (4.2)."""
 
     object: Literal["comment"] = "comment"
-    replies: int = 0
+    replies: Number = 0
     target: Target = Field(default_factory=Target)
     status: Annotated[SafeLine, Known("open", "resolved")] = "open"
     resolved_at: Moment | None = None

@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BaseModel, Field
 from octavo.api.bodies import Format
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
-from octavo.api.text import Id, Known, Moment, RawJson, RawText, SafeAddress, SafeJson, SafeLine, SafeText
+from octavo.api.text import Id, Known, Moment, Number, RawJson, RawText, SafeAddress, SafeJson, SafeLine, SafeText
 
 
 class Git(Model):
@@ -121,7 +121,7 @@ class File(Model):
     name: SafeLine = ""
     content_type: SafeLine = ""
     download_url: SafeAddress | None = Field(None, alias="downloadURL")
-    size: int = 0
+    size: Number = 0
     dimensions: Dimensions | None = None
     git: Git | None = None
 
@@ -208,7 +208,7 @@ class Changes(Model):
 
     changes: tuple[Change, ...]
     merged_from: SafeJson | None = None
-    more: int = 0
+    more: Number = 0
 
 
 class OfContent(BaseModel, defer_build=True):

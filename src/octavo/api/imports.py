@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from octavo.api.operation import Model, Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.api.text import Id, formed
+from octavo.api.text import Id, Number, formed
 
 Source = Literal["website", "docx", "markdown", "html", "zip", "confluence", "github-wiki", "notion", "google-docs"]
 """What stands behind the address."""
@@ -14,8 +14,8 @@ class Imported(Model):
     """What an import made (7.4). What could not be read is missing from `imported_resources`."""
 
     revision: Id | None = None
-    imported_resources: int = 0
-    total_resources: int = 0
+    imported_resources: Number = 0
+    total_resources: Number = 0
 
 
 class Create(Operation[Imported], post="{content}/import"):

@@ -7,7 +7,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Email, Id, Named, SafeLine
+from octavo.api.text import Email, Id, Named, Number, SafeLine
 
 
 class Invited(Model):
@@ -15,7 +15,7 @@ class Invited(Model):
 
     users: tuple[SafeLine, ...] = ()
     """Ids of all who were named, those who were members already too."""
-    invited: int = 0
+    invited: Number = 0
     """How many became members."""
     failed_sso_emails: tuple[SafeLine, ...] = Field((), alias="failedSSOEmails")
     """Addresses that cannot sign on through the organization's provider, who were not invited."""

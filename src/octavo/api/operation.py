@@ -28,7 +28,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from octavo.api.text import SafeLine
+from octavo.api.text import Number, SafeLine
 
 T = TypeVar("T")
 M = TypeVar("M", bound="Model")
@@ -90,14 +90,14 @@ def _following(value: Any) -> Any:
 class BrokenLinks(Model):
     """How many links lead nowhere, and how many of these a change request broke."""
 
-    total: int = 0
-    change_request: int | None = None
+    total: Number = 0
+    change_request: Number | None = None
 
 
 class LinkStats(Model):
     """How many links there are."""
 
-    total: int = 0
+    total: Number = 0
     broken: BrokenLinks = Field(default_factory=BrokenLinks)
 
 
@@ -106,7 +106,7 @@ class ListPage(Model, Generic[T]):
 
     items: tuple[T, ...]
     next: Annotated[Next | None, BeforeValidator(_following)] = None
-    count: int | None = None
+    count: Number | None = None
     stats: LinkStats | None = None
     """What the whole list comes to. Only lists of links say it (4.13)."""
 

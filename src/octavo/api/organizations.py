@@ -7,7 +7,7 @@ from pydantic import AliasChoices, Field
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Domain, Id, Known, Label, Moment, RawJson, SafeJson, SafeLine, SafeText, WebAddress
+from octavo.api.text import Domain, Id, Known, Label, Moment, Number, RawJson, SafeJson, SafeLine, SafeText, WebAddress
 from octavo.api.users import User
 
 
@@ -66,8 +66,8 @@ class Member(Model):
     joined_at: Moment | None = None
     last_seen_at: Moment | None = None
     sso: bool = False
-    spaces: int = 0
-    teams: int = 0
+    spaces: Number = 0
+    teams: Number = 0
 
 
 class Seen(Model):

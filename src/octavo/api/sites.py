@@ -10,7 +10,7 @@ from octavo.api.places import InOrganization, InSite
 from octavo.api.roles import RoleName
 from octavo.api.site_structure import SiteStructure
 from octavo.api.spaces import Space
-from octavo.api.text import Id, Known, Moment, SafeAddress, SafeJson, SafeLine, formed
+from octavo.api.text import Id, Known, Moment, Number, SafeAddress, SafeJson, SafeLine, formed
 from octavo.api.users import User
 
 SiteType = Literal["basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium"]
@@ -67,7 +67,7 @@ class Site(Model):
     proxy: Proxy | None = None
     visibility: Annotated[SafeLine, Known("public", "unlisted", "share-link", "visitor-auth")] = ""
     published: bool = False
-    site_spaces: int = 0
+    site_spaces: Number = 0
     created_at: Moment | None = None
     adaptive_content: AdaptiveContent | None = None
     ads: SafeJson | None = None

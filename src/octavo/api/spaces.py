@@ -7,7 +7,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import InOrganization, InSpace, SpaceRef
 from octavo.api.roles import DefaultLevel, DefaultLevelName
-from octavo.api.text import Id, Known, Language, Moment, RawJson, SafeAddress, SafeJson, SafeLine, WebAddress
+from octavo.api.text import Id, Known, Language, Moment, Number, RawJson, SafeAddress, SafeJson, SafeLine, WebAddress
 
 
 class Permissions(Model):
@@ -49,11 +49,11 @@ class Space(Model):
     revision: Id | None = None
     """The revision its primary content stands at."""
     default_level: DefaultLevelName | None = None
-    comments: int = 0
+    comments: Number = 0
     """Open comments on the primary content."""
-    change_requests: int = 0
-    change_requests_open: int = 0
-    change_requests_draft: int = 0
+    change_requests: Number = 0
+    change_requests_open: Number = 0
+    change_requests_draft: Number = 0
     urls: Urls = Field(default_factory=Urls)
     permissions: Permissions = Field(default_factory=Permissions)
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.organizations import Member
 from octavo.api.places import InOrganization
-from octavo.api.text import Email, Id, Known, Moment, SafeLine
+from octavo.api.text import Email, Id, Known, Moment, Number, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -31,8 +31,8 @@ class Team(Model):
     object: Literal["team"] = "team"
     id: Id
     title: SafeLine = ""
-    members: int = 0
-    spaces: int = 0
+    members: Number = 0
+    spaces: Number = 0
     """How many spaces it has a role in."""
     created_at: Moment | None = None
     permissions: Permissions = Field(default_factory=Permissions)

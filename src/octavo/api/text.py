@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, GetJsonSchemaHandler, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler, StringConstraints
 
 from octavo.api.safety import address, json, line, text
 
@@ -37,6 +37,9 @@ def _in_a_zone(moment: datetime) -> datetime:
 
 Moment = Annotated[datetime, AfterValidator(_in_a_zone)]
 """A moment. Where a server does not say of which time zone, it is UTC: moments of no zone cannot be compared."""
+
+Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+"""A whole number of 64 bits. What is beyond counts nothing: it is in no database, it is no float, and fills a screen."""
 
 
 @dataclass(frozen=True, repr=False)

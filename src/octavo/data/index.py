@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import sqlite3
 import threading
 from collections import deque
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-VERSION = 1
+VERSION = 2
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, space TEXT NOT NULL,
@@ -231,10 +232,11 @@ class Index:
 
     def _take(self, db: sqlite3.Connection, news: Learned, when: float) -> bool:
         differs = False
-        known = _known(db, [each.key for each in news.documents])
+        told = {each.key: each for each in news.documents}  # nothing keeps a server from telling of the same twice
+        known = _known(db, list(told))
         same: list[int] = []
-        for document in news.documents:
-            here = known.get(document.key)
+        for key, document in told.items():
+            here = known.get(key)
             if here is None or (here.known_at <= when and here.differs(document)):
                 self._write(db, document, when, here)
                 differs = True
@@ -243,9 +245,8 @@ class Index:
         db.executemany(
             "UPDATE documents SET known_at = ? WHERE id = ? AND known_at < ?", ((when, each, when) for each in same)
         )
-        there = {document.key for document in news.documents}
         for scope in news.whole:
-            lost = [number for number, key in _in_scope(db, scope, when) if key not in there]
+            lost = [number for number, key in _in_scope(db, scope, when) if key not in told]
             _delete(db, lost)
             differs = differs or bool(lost)
         return differs
@@ -266,7 +267,7 @@ class Index:
             *(document.key, document.kind, document.space, document.change_request, document.page, document.node),
             *(document.thread, document.id, document.title, document.author, document.about, document.number),
             *(
-                document.at.timestamp() if document.at is not None else None,
+                _seconds(document.at) if document.at is not None else None,
                 document.stamp,
                 when if document.stamp else 0.0,
             ),
@@ -486,6 +487,24 @@ def _many(values: Iterable[Any], most: int = 500) -> Iterator[list[Any]]:
         yield rest[start : start + most]
 
 
+_AMONG = "IN (SELECT value FROM json_each(?))"
+"""Of values whose number somebody else decides: a statement takes only so many."""
+
+
+def _among(values: Iterable[int | str]) -> str:
+    """What is asked for with `_AMONG`."""
+    return json.dumps(list(values))
+
+
+def _seconds(at: datetime) -> float:
+    """A moment of an answer as it is kept: in other time zones the first and the last day have hours that none here has."""
+    return max(_FIRST, min(at.timestamp(), _LAST))
+
+
+_FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
+_LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
+
+
 def _known(db: sqlite3.Connection, keys: list[str]) -> dict[str, Known]:
     found = {}
     for some in _many(keys):
@@ -515,16 +534,14 @@ def _in_scope(db: sqlite3.Connection, scope: Scope, when: float) -> list[tuple[i
 
 def _delete(db: sqlite3.Connection, documents: Iterable[int]) -> None:
     for some in _many(documents):
-        marks = ", ".join("?" * len(some))
         of_threads = (
             "SELECT reply.id FROM documents reply JOIN documents thread ON reply.kind = 'reply' AND thread.kind = 'comment'"
             " AND reply.space = thread.space AND reply.change_request = thread.change_request AND reply.thread = thread.thread"
-            f" WHERE thread.id IN ({marks})"
+            f" WHERE thread.id {_AMONG}"
         )
-        some = some + [number for (number,) in db.execute(of_threads, some)]
-        marks = ", ".join("?" * len(some))
-        _delete_passages(db, f"document IN ({marks})", *some)
-        db.execute(f"DELETE FROM documents WHERE id IN ({marks})", some)
+        lost = _among([*some, *(number for (number,) in db.execute(of_threads, [_among(some)]))])
+        _delete_passages(db, f"document {_AMONG}", lost)
+        db.execute(f"DELETE FROM documents WHERE id {_AMONG}", [lost])
 
 
 def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
@@ -574,10 +591,10 @@ def _search(
     wanted = [kind for found in kinds for kind in _KINDS[found]]
     if not sought or not wanted or spaces == ():
         return ()
-    where, values = f"document.kind IN ({', '.join('?' * len(wanted))})", list(wanted)
+    where, values = f"document.kind {_AMONG}", [_among(wanted)]
     if spaces is not None:
-        where += f" AND document.space IN ({', '.join('?' * len(spaces))})"
-        values += spaces
+        where += f" AND document.space {_AMONG}"
+        values.append(_among(spaces))
     rows = db.execute(
         "SELECT document.kind, document.space, document.own_id, part, document.title, path, anchor, nth,"
         " document.change_request, document.page, document.node, document.thread, document.author, document.about,"
@@ -646,9 +663,7 @@ def _first(db: sqlite3.Connection, space: str, change: str, thread: str) -> tupl
 
 
 def _extent(spaces: Collection[str] | None, db: sqlite3.Connection) -> Extent:
-    where, values = "1", list(spaces or ())
-    if spaces is not None:
-        where = f"space IN ({', '.join('?' * len(values))})"
+    where, values = ("1", []) if spaces is None else (f"space {_AMONG}", [_among(spaces)])
     rows = db.execute(
         f"SELECT kind, length(stamp) > 0 AS is_read, count(*), max(known_at) FROM documents WHERE {where} GROUP BY 1, 2",
         values,

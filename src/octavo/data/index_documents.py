@@ -65,7 +65,9 @@ class Document:
 
     @property
     def key(self) -> str:
-        return f"{self.kind} {self.space} {self.change_request} {self.thread if self.kind == 'reply' else ''} {self.id}"
+        """The same for the same thing. An id may have spaces in it."""
+        thread = self.thread if self.kind == "reply" else ""
+        return "\x1f".join((self.kind, self.space, self.change_request, thread, self.id))
 
 
 @dataclass(frozen=True)
