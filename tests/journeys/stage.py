@@ -23,6 +23,7 @@ from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.index import Index
 from octavo.data.live import Live
+from octavo.data.offline import Offline
 from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sending import Send
@@ -389,8 +390,10 @@ class Stage:
         drafts = Drafts(state)
         outbox = Outbox(gate, state, drafts, undo_seconds=settings.undo_seconds, settle=0.0)
         live = Live(gate, shelf, outbox, index=index, now=self.clock)
+        offline = Offline(live, state)
 
         async def close() -> None:
+            await offline.close()
             await client.aclose()
             index.close()
             shelf.close()
@@ -410,6 +413,8 @@ class Stage:
             waited=lambda: gate.waited,
             download=client.download,
             close=close,
+            offline=offline,
+            open=offline.begin,
             index=index,
         )
         return session, gate

@@ -22,6 +22,7 @@ from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
 from octavo.data.index import Index
 from octavo.data.live import Live
+from octavo.data.offline import Offline
 from octavo.data.outbox import Outbox
 from octavo.data.pictures import Pictures
 from octavo.data.response_cache import ResponseCache
@@ -94,6 +95,10 @@ class LateClient:
     @property
     def activity(self) -> tuple[Activity, ...]:
         return tuple(self._client.activity) if self._client else ()
+
+    @property
+    def low(self) -> float:
+        return self._client.low if self._client else 0.0
 
     @property
     def waited(self) -> float:
@@ -261,15 +266,22 @@ def _session(
     index = Index(settings.cache_folder, namespace, kept=shelf.kept)
     drafts = Drafts(state)
     outbox = Outbox(client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle)
+    live = Live(client, shelf, outbox, index=index)
+    offline = Offline(live, state, room=lambda: client.low)
+
+    def open_() -> None:
+        client.open()
+        offline.begin()
 
     async def close() -> None:
+        await offline.close()
         await client.aclose()
         index.close()
         shelf.close()
         state.close()
 
     return Session(
-        live=Live(client, shelf, outbox, index=index),
+        live=live,
         outbox=outbox,
         drafts=drafts,
         state=state,
@@ -281,7 +293,8 @@ def _session(
         close=close,
         index=index,
         pictures=Pictures(settings.cache_folder, namespace),
-        open=client.open,
+        offline=offline,
+        open=open_,
     )
 
 

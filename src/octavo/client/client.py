@@ -44,6 +44,8 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 AT_ONCE = 6
+LOW = 5
+"""As few requests as are left for what a person waits for."""
 DEADLINE = 30.0
 REMEMBERED = 200
 AGENT = f"octavo/{__version__}"
@@ -178,6 +180,14 @@ class Client:
     def waited(self) -> float:
         """Seconds that an answer has been waited for, the longest of them. 0 when none is."""
         return max((each.elapsed for each in self._under_way), default=0.0)
+
+    @property
+    def low(self) -> float:
+        """Seconds for which the rate limit runs low: what nobody waits for is not asked before they are over (C4)."""
+        if self.limits is None or self.limits.remaining is None or self.limits.reset is None:
+            return 0.0
+        left = (self.limits.reset - self._around.now()).total_seconds()
+        return max(0.0, left) if self.limits.remaining <= LOW else 0.0
 
     def _note(self, exchange: Exchange) -> None:
         if exchange.outgoing.method not in READS:

@@ -100,6 +100,9 @@ class Answer:
     def keep(self, value: Any, fetched_at: datetime) -> None:
         """Take over what was kept on the shelf."""
         self.value, self.fetched_at, self.pages = value, fetched_at, 1
+        if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
+            # It was kept whole, however many questions that took: as many are asked again, or it would be cut short meanwhile.
+            self.pages = self.wanted = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, pages: int, now: datetime, mark: int) -> None:
         """Take over what the server answered to a question asked when `mark` writes were confirmed."""

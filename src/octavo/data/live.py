@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, PaginationError
+from octavo.api.errors import ApiError, Forbidden, NotFound, NotSent, Outcome, PaginationError
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.wire import encode, location
 from octavo.data.answer import Answer, Edit, Snapshot
@@ -42,6 +42,7 @@ CONFIRMED = 200
 """Writes done that may still lie on top of an older answer."""
 LONG = 256 * 1024
 """Bytes of a kept answer that take too long to decode while the screen waits."""
+NOT_HERE = "It was not read before, so it is not here while you are offline."
 EMPTY_PAGES = 10
 """Empty pages in a row that are read in search of the next item: an empty page is not the end (C10)."""
 
@@ -245,6 +246,8 @@ class Live:
             first, value, pages = await (self._next(answer) if extend else self._read(answer))
             error = None
         except ApiError as failed:
+            if answer.value is None and isinstance(failed, NotSent) and not str(failed).startswith(NOT_HERE):
+                failed.args = (f"{NOT_HERE} {failed}",)  # those who asked for the same share one error
             error = copy(failed)  # without the frames it came through: it may be kept for days
             if self._index is not None and isinstance(failed, NotFound | Forbidden):
                 self._index.lose(answer.op)
@@ -255,7 +258,8 @@ class Live:
                 unreadable = getattr(value, "unreadable", 0)
                 if first is not None and not (unreadable and immutable(answer.op)):
                     # What never changes is asked again at the next start: a newer Octavo may read what this one cannot.
-                    self.shelf.put(answer.op, first)
+                    is_whole = isinstance(value, ListPage) and value.next is None
+                    self.shelf.put(answer.op, value if is_whole else first)
                 if self._index is not None:
                     self._index.learn(answer.op, value)
                 if unreadable:
@@ -279,8 +283,10 @@ class Live:
             value, pages = await self._further(answer, value, pages)
         return first, value, pages
 
-    async def _next(self, answer: Answer) -> tuple[None, Any, int]:
-        return None, *await self._further(answer, answer.value, answer.pages)
+    async def _next(self, answer: Answer) -> tuple[Any, Any, int]:
+        """All of it, if the list ends with that, all pages as one, and how many they are."""
+        value, pages = await self._further(answer, answer.value, answer.pages)
+        return value if value.next is None else None, value, pages
 
     async def _further(self, answer: Answer, value: ListPage[Any], pages: int) -> tuple[ListPage[Any], int]:
         """Read on until as many pages are there as are wanted. Those without anything new do not count."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,9 +33,15 @@ CREATE TABLE IF NOT EXISTS readings (
     namespace TEXT NOT NULL, url TEXT NOT NULL, stamp TEXT NOT NULL, read_at REAL NOT NULL,
     PRIMARY KEY (namespace, url)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS pins (
+    namespace TEXT NOT NULL, url TEXT NOT NULL, keeper TEXT NOT NULL, stamp TEXT NOT NULL, why TEXT NOT NULL,
+    PRIMARY KEY (namespace, url, keeper)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_keeper ON pins (namespace, keeper);
 """
 MOST_BYTES = 200_000_000
 LONGEST = timedelta(days=90)
+_IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = answers.namespace AND pins.url = answers.url)"
 TIDY_EVERY = 500
 """Answers put between two looks at how much there is."""
 
@@ -53,6 +59,17 @@ class KeptAnswer(NamedTuple):
     """None where an older Octavo asked for something else."""
     body: bytes
     kept_at: datetime
+
+
+class Pinned(NamedTuple):
+    """What is known of an answer that is pinned."""
+
+    stamp: str
+    """What was said of it elsewhere when it was read. Empty: it is to be read."""
+    why: str
+    """Why it could not be read, in a sentence."""
+    bytes: int | None
+    """How long it is. None: nothing is kept."""
 
 
 class ResponseCache:
@@ -132,6 +149,54 @@ class ResponseCache:
             self._damaged = True
             return {}
 
+    def pin(self, keeper: str, url: str, stamp: str, why: str = "") -> None:
+        """Never throw away the answer at `url`, not before `keeper` lets go of it."""
+        row = (self._namespace, url, keeper, stamp, why)
+        self._later("INSERT OR REPLACE INTO pins VALUES (?, ?, ?, ?, ?)", lambda: row)
+
+    def unpin(self, keeper: str, urls: Iterable[str] | None = None) -> None:
+        """Let go of these answers, or of all that `keeper` pinned. What nobody else pinned is thrown away."""
+        named = None if urls is None else tuple(urls)
+
+        def work(db: sqlite3.Connection) -> None:
+            mine = (self._namespace, keeper)
+            query = "SELECT url FROM pins WHERE namespace = ? AND keeper = ?"
+            going = [url for (url,) in db.execute(query, mine)] if named is None else named
+            statement = "DELETE FROM pins WHERE namespace = ? AND keeper = ? AND url = ?"
+            db.executemany(statement, [(*mine, url) for url in going])
+            db.executemany(
+                f"DELETE FROM answers WHERE namespace = ? AND url = ? AND NOT {_IS_PINNED}",
+                [(self._namespace, url) for url in going],
+            )
+
+        self._writer.submit(work)
+
+    def pinned(self, keeper: str) -> dict[str, Pinned]:
+        """What `keeper` pinned, by address. From any thread. Raises sqlite3.Error."""
+        query = (
+            "SELECT pins.url, stamp, why, length(body) FROM pins LEFT JOIN answers USING (namespace, url)"
+            " WHERE pins.namespace = ? AND keeper = ?"
+        )
+        with self._reading() as db:
+            rows = db.execute(query, (self._namespace, keeper)).fetchall()
+        return {url: Pinned(*rest) for url, *rest in rows}
+
+    def usual_length(self, like: str) -> float | None:
+        """How long answers are in the mean at addresses that hold `like`. None: there are none. From any thread. Raises
+        sqlite3.Error."""
+        query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
+        with self._reading() as db:
+            found: float | None = db.execute(query, (self._namespace, like)).fetchone()[0]
+        return found
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        if self._path is None:
+            yield self._db
+            return
+        with closing(connect(self._path, read_only=True)) as db:
+            yield db
+
     def kept(self, after: int, most: int) -> Iterator[KeptAnswer]:
         """The first answers with numbers above `after`, in their order. From any thread. Raises sqlite3.Error."""
         if self._path is None:
@@ -147,7 +212,7 @@ class ResponseCache:
 
     def forget(self) -> None:
         """Throw away all answers of this namespace."""
-        for table in ("answers", "readings"):
+        for table in ("answers", "readings", "pins"):
             self._later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
 
     def flush(self) -> None:
@@ -221,14 +286,14 @@ class ResponseCache:
             self._tidy(db)
 
     def _tidy(self, db: sqlite3.Connection) -> None:
-        """Throw away what is old or too much. What never changes stays."""
+        """Throw away what is old or too much. What never changes stays, and what is pinned."""
         horizon = ((self._now() - LONGEST).timestamp(),)
-        db.execute("DELETE FROM answers WHERE NOT immutable AND kept_at < ?", horizon)
+        db.execute(f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED}", horizon)
         db.execute("DELETE FROM readings WHERE read_at < ?", horizon)
         db.execute(
             "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM ("
             " SELECT rowid, immutable, sum(length(body)) OVER (ORDER BY immutable DESC, kept_at DESC, rowid) AS bytes"
-            " FROM answers) WHERE NOT immutable AND bytes > ?)",
+            f" FROM answers WHERE NOT {_IS_PINNED}) WHERE NOT immutable AND bytes > ?)",
             (self._most_bytes,),
         )
 

@@ -10,6 +10,7 @@ from octavo.api.activity import Activity
 from octavo.data.drafts import Drafts
 from octavo.data.index import Index
 from octavo.data.live import Live
+from octavo.data.offline import Offline
 from octavo.data.outbox import Outbox
 from octavo.data.pictures import Pictures
 from octavo.data.state import State
@@ -31,6 +32,8 @@ class Session:
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """The bytes at an address that an answer named, as they come, and how many they may be. Raises ApiError."""
     close: Callable[[], Awaitable[None]]
+    offline: Offline
+    """The spaces that are kept for offline."""
     index: Index = field(default_factory=lambda: Index(None))
     """The words of what was read, to be found without the server."""
     pictures: Pictures = field(default_factory=lambda: Pictures(None))

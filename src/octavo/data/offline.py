@@ -1,0 +1,510 @@
+"""Spaces kept for offline: all that their views ask is read ahead, pinned in the response cache, and read again when it moved.
+
+    offline.keep(space)                    # from now on, also after a restart
+    offline.of("docs")                     # how far it got, or None
+    offline.let_go("docs")                 # and free what it took
+
+One space at a time is read, `AT_ONCE` questions of it at once, and none while the server's limits run low. A turn asks how
+the space stands, its threads and its lists of change requests, and then only for what these say has moved since it was
+read (`offline_parts.py`). What was read stays read when the program ends in between: each answer is pinned as it comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from octavo.api.errors import ApiError, Forbidden, NotFound, PaginationError, RateLimited, Unauthorized, Unreachable
+from octavo.api.operation import Listing, ListPage
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.state import State
+
+if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
+    from octavo.api.comments import Comment
+    from octavo.api.spaces import Space
+    from octavo.data.live import Live
+    from octavo.data.offline_parts import OfflinePart
+    from octavo.data.response_cache import Pinned
+
+AT_ONCE = 2
+"""Questions under way: the client takes six, and what a person waits for is to find room."""
+EVERY = timedelta(minutes=10)
+"""A kept space is looked at so often, though nothing says that it moved: no counter counts replies."""
+SHOWN_EVERY = 0.3
+"""Seconds between two times progress is told."""
+SIZED_EVERY = 50
+"""Answers between two times it is looked how large they are."""
+MOST_LISTED = 10_000
+"""Items of a list that are kept."""
+FIRST_WAIT, LONGEST_WAIT = 5.0, 300.0
+"""Seconds until it is tried again after nothing got through."""
+USUAL_PAGE = 6_000
+"""Bytes of a page, as it is kept, where none was read yet: the mean of the demo library."""
+MANY_PAGES = 500
+"""With more, a person is asked before."""
+_MOST_REMEMBERED = 100
+"""Failures that are remembered for the next start. All are found again on its first turn."""
+_FACT = "offline"
+
+Phase = Literal["waiting", "reading", "kept", "lost"]
+
+
+@dataclass(frozen=True)
+class FailedRead:
+    """What of a kept space could not be read."""
+
+    what: str
+    """`the page Tides`."""
+    why: str
+    """A sentence."""
+
+
+@dataclass(frozen=True)
+class KeptSpace:
+    """A space that is kept for offline, and how far that got."""
+
+    id: str
+    title: str
+    state: Phase = "waiting"
+    """`lost`: it may not be seen any more; what was read of it is still here."""
+    why: str = ""
+    """What it waits for, or why it is lost. A sentence."""
+    read: int = 0
+    """How many of `of` answers are here."""
+    of: int = 0
+    bytes: int = 0
+    pages: int = 0
+    failed: tuple[FailedRead, ...] = ()
+    read_at: datetime | None = None
+    """When all of it was looked at last. None: it never was whole."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """What keeping a space will take, before it is done."""
+
+    pages: int
+    bytes: int
+    """As far as can be told from pages read before."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a person is to be asked first."""
+        return self.pages > MANY_PAGES
+
+
+class Offline:
+    """The spaces a profile keeps for offline."""
+
+    def __init__(self, live: Live, state: State, *, room: Callable[[], float] = lambda: 0.0) -> None:
+        """`room`: the seconds that what nobody waits for has to wait, because the server's limits run low."""
+        self._live, self._state, self._room = live, state, room
+        self._spaces: dict[str, KeptSpace] = {each.id: each for each in _remembered(state.recall(_FACT))}
+        self._stamps: dict[str, str] = {}
+        """What the list of spaces said of each when it was read last."""
+        self._due: dict[str, None] = {}
+        """Those to be read, in order."""
+        self._watchers: list[Callable[[], None]] = []
+        self._wake, self._rests = asyncio.Event(), asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+        self._turn: _Turn | None = None
+        self._telling: asyncio.TimerHandle | None = None
+
+    def of(self, space_id: str) -> KeptSpace | None:
+        """How far keeping it got. None: it is not kept."""
+        return self._spaces.get(space_id)
+
+    @property
+    def all(self) -> tuple[KeptSpace, ...]:
+        """Those that are kept, in the order they were asked for."""
+        return tuple(self._spaces.values())
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call `watcher` when anything of `all` changed. Returns the way out."""
+        self._watchers.append(watcher)
+        return partial(self._watchers.remove, watcher)
+
+    def begin(self) -> None:
+        """Go on with what is kept, and keep it fresh from now on."""
+        if self._running is None:
+            self._due |= dict.fromkeys(self._spaces)
+            self._running = asyncio.get_running_loop().create_task(self._run(), name="spaces kept for offline")
+            self._running.add_done_callback(_tell_of_bugs)
+
+    async def size(self, at: SpaceRef) -> Size:
+        """How much there is of a space. One question. Raises ApiError."""
+        from octavo.api.content import ListPages  # the data room brings no area of the interface with it
+
+        tree = await self._live.fetch(ListPages(at=at))
+        pages = sum(page.type == "document" for page in tree.walk())
+        mean = await asyncio.to_thread(self._live.shelf.usual_length, "/content/page/")
+        return Size(pages, round(pages * (mean or USUAL_PAGE)))
+
+    def keep(self, space: Space) -> None:
+        """Keep a space, or look now whether what is kept of it is still so."""
+        known = self._spaces.get(space.id)
+        title = space.title or "Untitled"
+        self._change(replace(known, title=title) if known is not None else KeptSpace(space.id, title))
+        self._remember()
+        self._look_at(space.id)
+
+    def let_go(self, space_id: str) -> None:
+        """Keep it no longer, and throw away what was kept of it."""
+        if self._turn is not None and self._turn.space_id == space_id:
+            self._turn.stop()
+        self._due.pop(space_id, None)
+        self._stamps.pop(space_id, None)
+        if self._spaces.pop(space_id, None) is not None:
+            self._live.shelf.unpin(_keeper(space_id))
+            self._remember()
+            self._tell()
+
+    def spaces_came(self, spaces: Iterable[Space]) -> None:
+        """The server listed these just now: what moved is read."""
+        if not self._spaces:
+            return
+        from octavo.data.offline_parts import stamp_of  # brings areas of the interface with it
+
+        for space in spaces:
+            if space.id in self._spaces and self._stamps.get(space.id, stamp := stamp_of(space)) != stamp:
+                self._stamps[space.id] = stamp
+                self._look_at(space.id)
+            elif space.id in self._due:
+                self._wake.set()  # the server answers
+
+    async def rested(self) -> None:
+        """Wait until there is nothing to read, or nothing gets through."""
+        await self._rests.wait()
+
+    async def close(self) -> None:
+        """Stop asking."""
+        if self._telling is not None:
+            self._telling.cancel()
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+
+    # One after the other
+
+    def _look_at(self, space_id: str) -> None:
+        self._due[space_id] = None
+        self._rests.clear()
+        self._wake.set()
+
+    async def _run(self) -> None:
+        wait = FIRST_WAIT
+        while True:
+            self._wake.clear()
+            space_id = next(iter(self._due), None)
+            if space_id is None:
+                if await self._slept(EVERY.total_seconds()):
+                    self._due |= dict.fromkeys(self._spaces)
+                continue
+            try:
+                await self._taken(space_id)
+            except ApiError as error:
+                if space_id in self._spaces:
+                    self._change(replace(self._spaces[space_id], state="waiting", why=str(error)))
+                    self._remember()
+                    again = error.trace.retry_at
+                    asked = (again - self._live.now()).total_seconds() if again is not None else 0.0
+                    await self._slept(max(wait, asked))
+                    wait = min(wait * 2, LONGEST_WAIT)
+            else:
+                wait = FIRST_WAIT
+
+    async def _slept(self, seconds: float) -> bool:
+        """Wait so long, or until there is something to do. Whether the time is over."""
+        self._rests.set()
+        try:
+            await asyncio.wait_for(self._wake.wait(), seconds)
+        except TimeoutError:
+            return True
+        finally:
+            self._rests.clear()
+        return False
+
+    async def _taken(self, space_id: str) -> None:
+        """Take a turn. Raises ApiError where nothing gets through, or nothing is answered."""
+        turn = self._turn = _Turn(self._live, space_id, self._room, lambda: self._progress(space_id, turn))
+        self._change(replace(self._spaces[space_id], state="reading", why=""))
+        self._due.pop(space_id, None)
+        try:
+            space = await turn.run()
+        except (Forbidden, NotFound) as error:
+            if space_id in self._spaces:
+                self._change(replace(self._spaces[space_id], state="lost", why=str(error)))
+                self._remember()
+            return
+        except BaseException:
+            self._due[space_id] = None  # also after a restart
+            raise
+        finally:
+            self._turn = None
+        if space is not None and space_id in self._spaces:
+            from octavo.data.offline_parts import stamp_of
+
+            self._stamps[space_id] = stamp_of(space)
+            self._progress(space_id, turn)
+            kept = self._spaces[space_id]
+            self._change(replace(kept, title=space.title or kept.title, state="kept", why="", read_at=self._live.now()))
+            self._remember()
+
+    def _progress(self, space_id: str, turn: _Turn) -> None:
+        known = self._spaces.get(space_id)
+        if known is not None:
+            self._change(
+                replace(known, read=turn.read, of=turn.of, bytes=turn.bytes, pages=turn.pages, failed=turn.failed)
+            )
+
+    def _change(self, kept: KeptSpace) -> None:
+        before, self._spaces[kept.id] = self._spaces.get(kept.id), kept
+        if before is None or before.state != kept.state:
+            self._tell()
+        elif before != kept and self._telling is None:
+            self._telling = asyncio.get_running_loop().call_later(SHOWN_EVERY, self._tell)
+
+    def _tell(self) -> None:
+        if self._telling is not None:
+            self._telling.cancel()
+            self._telling = None
+        for watcher in tuple(self._watchers):
+            watcher()
+
+    def _remember(self) -> None:
+        self._state.remember(_FACT, [_said(each) for each in self._spaces.values()])
+
+
+class _Turn:
+    """All of a space, looked at once."""
+
+    def __init__(self, live: Live, space_id: str, room: Callable[[], float], progressed: Callable[[], None]) -> None:
+        self.space_id = space_id
+        self.read = self.of = self.bytes = self.pages = 0
+        self._live, self._shelf, self._room, self._progressed = live, live.shelf, room, progressed
+        self._at, self._keeper = SpaceRef(space_id=space_id), _keeper(space_id)
+        self._wanted: dict[str, OfflinePart] = {}
+        self._pinned: Mapping[str, Pinned] = {}
+        self._failures: dict[str, FailedRead] = {}
+        self._abouts: dict[ChangeRequestRef, ChangeRequest] = {}
+        self._queue: deque[OfflinePart] = deque()
+        self._stopped = False
+        self._is_cut = False
+        """Whether a list could not be read that says what else there is."""
+
+    @property
+    def failed(self) -> tuple[FailedRead, ...]:
+        return tuple(self._failures.values())
+
+    def stop(self) -> None:
+        """Ask for nothing more of it."""
+        self._stopped = True
+        self._queue.clear()
+
+    async def run(self) -> Space | None:
+        """Read what moved. The space as it is now; None when it was stopped. Raises ApiError."""
+        from octavo.api.spaces import Get  # the data room brings no area of the interface with it
+        from octavo.data.offline_parts import of_space
+
+        await self._find_pinned()
+        await self._politely()
+        self._space: Space = await self._live.fetch(Get(at=self._at))
+        if self._space.deleted_at is not None:
+            raise NotFound("This space was deleted.")
+        self._shelf.pin(self._keeper, f"/v1/spaces/{self.space_id}", "")
+        self._push(of_space(self._space))
+        running: set[asyncio.Task[None]] = set()
+        try:
+            while (self._queue or running) and not self._stopped:
+                while self._queue and len(running) < AT_ONCE:
+                    running.add(asyncio.get_running_loop().create_task(self._take(self._queue.popleft())))
+                ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in ended:
+                    task.result()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            if self._stopped:
+                self._shelf.unpin(self._keeper)
+        if self._stopped:
+            return None
+        if not self._is_cut:
+            gone = self._pinned.keys() - self._wanted.keys() - {f"/v1/spaces/{self.space_id}"}
+            self._shelf.unpin(self._keeper, gone)
+        await self._measure()
+        return self._space
+
+    async def _find_pinned(self) -> None:
+        self._pinned = await asyncio.to_thread(self._read_pinned)
+        self.bytes = sum(each.bytes or 0 for each in self._pinned.values())
+
+    def _read_pinned(self) -> Mapping[str, Pinned]:
+        self._shelf.flush()
+        return self._shelf.pinned(self._keeper)
+
+    async def _measure(self) -> None:
+        self.bytes = sum(each.bytes or 0 for each in (await asyncio.to_thread(self._read_pinned)).values())
+
+    def _push(self, parts: Iterable[OfflinePart]) -> None:
+        """Want these too. What is here already counts as read."""
+        for part in parts:
+            if part.url not in self._wanted:
+                self._wanted[part.url] = part
+                self._queue.append(part)
+        self.of = len(self._wanted)
+
+    async def _take(self, part: OfflinePart) -> None:
+        """Read one answer, if it moved. Raises ApiError where nothing gets through."""
+        pinned = self._pinned.get(part.url)
+        if pinned is None or pinned.bytes is None or pinned.stamp != part.stamp or part.is_always_due:
+            await self._ask(part)
+            return
+        if _leads_on(part):
+            body = self._shelf.body(part.op)
+            kept = await asyncio.to_thread(self._shelf.decoded, part.op, *body) if body is not None else None
+            if kept is None:
+                await self._ask(part)
+                return
+            self._go_on_from(part, kept[0])
+        self.read += 1
+        self._progressed()
+
+    async def _ask(self, part: OfflinePart) -> None:
+        await self._politely()
+        if self._stopped:
+            return
+        try:
+            value = self._given(part) or await self._answer(part)
+        except ApiError as error:
+            if isinstance(error, Unreachable | RateLimited | Unauthorized):
+                raise
+            self._failures[part.url] = FailedRead(part.what, str(error))
+            self._is_cut = self._is_cut or _leads_on(part)
+            self._shelf.pin(self._keeper, part.url, "", str(error))
+        else:
+            if self._stopped:
+                return
+            self._shelf.pin(self._keeper, part.url, part.stamp)
+            self.read += 1
+            self._go_on_from(part, value)
+            if self.read % SIZED_EVERY == 0:
+                await self._measure()
+        self._progressed()
+
+    async def _answer(self, part: OfflinePart) -> Any:
+        from octavo.api.change_requests import ListOfOrganization  # as above
+
+        op = part.op
+        if part.never_moves:
+            return await self._live.known(op)
+        value = await self._live.fetch(op)
+        if isinstance(op, Listing) and not isinstance(op, ListOfOrganization):
+            while (snapshot := self._live.peek(op)).goes_on(MOST_LISTED):
+                await self._politely()
+                await self._live.more(op)
+            if snapshot.error is not None:
+                raise snapshot.error
+            value = snapshot.value if snapshot.value is not None else value
+            if value.next is not None:
+                raise PaginationError(f"There are more than the first {len(value.items)}, which are kept.")
+        return value
+
+    def _given(self, part: OfflinePart) -> Any:
+        """The answer, where it is known without asking: a thread says how many replies it has."""
+        from octavo.api.comments import ListReplies
+
+        if isinstance(part.op, ListReplies) and part.stamp.startswith("0 "):
+            none: ListPage[Any] = ListPage(items=())
+            self._shelf.put(part.op, none)
+            return none
+        return None
+
+    def _go_on_from(self, part: OfflinePart, value: Any) -> None:
+        """Want what an answer leads on to."""
+        from octavo.api import change_requests, comments, content
+        from octavo.data import offline_parts as parts
+
+        match part.op, value:
+            case content.ListPages(at=SpaceRef() as at), content.PageTree():
+                self.pages = sum(page.type == "document" for page in value.walk())
+                self._push(parts.of_tree(at, value, self._space.revision or ""))
+            case comments.List(at=at, status="all"), ListPage():
+                self._push(parts.of_threads(at, (each for each in value.items if _is_there(each))))
+            case change_requests.List(at=at), ListPage():
+                for about in value.items:
+                    self._push(parts.of_request(about.ref(at), about))
+                    self._abouts[about.ref(at)] = about
+            case content.ListChanges(at=ChangeRequestRef() as at), content.Changes():
+                if (about := self._abouts.get(at)) is not None:
+                    self._push(parts.of_changes(at, about, value))
+
+    async def _politely(self) -> None:
+        """Wait while the server's limits run low."""
+        while not self._stopped and (seconds := self._room()) > 0:  # noqa: ASYNC110  # no event says that they rise
+            await asyncio.sleep(min(seconds, 5.0))  # what a server says of its limits is no event
+
+
+def _keeper(space_id: str) -> str:
+    return f"offline {space_id}"
+
+
+def _leads_on(part: OfflinePart) -> bool:
+    """Whether it is a list that says what else there is of a space."""
+    from octavo.api import change_requests, comments, content
+
+    match part.op:
+        case content.ListPages(at=SpaceRef()) | comments.List(status="all"):
+            return True
+        case change_requests.List() | content.ListChanges(at=ChangeRequestRef()):
+            return True
+    return False
+
+
+def _is_there(thread: Comment) -> bool:
+    """Whether the server has it: what is on its way is in the outbox."""
+    return not thread.id.startswith("pending-")
+
+
+def _said(kept: KeptSpace) -> dict[str, Any]:
+    """As it is remembered."""
+    state = "waiting" if kept.state == "reading" else kept.state
+    at = kept.read_at.isoformat() if kept.read_at is not None else None
+    few = replace(kept, failed=kept.failed[:_MOST_REMEMBERED])
+    return {**asdict(few), "state": state, "read_at": at}
+
+
+def _remembered(facts: object) -> Iterator[KeptSpace]:
+    """What was remembered. What another Octavo wrote differently is left out: it is found again on the next turn."""
+    for fact in facts if isinstance(facts, list) else ():
+        if not isinstance(fact, dict) or not isinstance(fact.get("id"), str):
+            continue
+        numbers = {name: fact[name] for name in ("read", "of", "bytes", "pages") if isinstance(fact.get(name), int)}
+        words = {name: fact[name] for name in ("title", "why") if isinstance(fact.get(name), str)}
+        state: Phase = "lost" if fact.get("state") == "lost" else "kept" if fact.get("state") == "kept" else "waiting"
+        failed = tuple(
+            FailedRead(str(each["what"]), str(each["why"]))
+            for each in fact.get("failed") or ()
+            if isinstance(each, dict) and each.keys() >= {"what", "why"}
+        )
+        read_at = None
+        if isinstance(fact.get("read_at"), str):
+            with suppress(ValueError):
+                read_at = datetime.fromisoformat(fact["read_at"])
+        yield KeptSpace(
+            fact["id"], **{"title": "Untitled", **words}, **numbers, state=state, failed=failed, read_at=read_at
+        )
+
+
+def _tell_of_bugs(task: asyncio.Task[None]) -> None:
+    """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        said = {"message": "Keeping spaces for offline failed", "exception": error, "task": task}
+        task.get_loop().call_exception_handler(said)

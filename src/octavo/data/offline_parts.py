@@ -1,0 +1,145 @@
+"""Which answers a space is made of that is kept for offline, and what says that one of them moved. Pure.
+
+They are what the views ask: a view finds what is kept only under the very question it asks
+(`tests/journeys/test_offline.py` opens them all).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from octavo.api import change_requests, comments, content, links, reviews
+from octavo.api.change_requests import ChangeRequest, Status
+from octavo.api.comments import Comment
+from octavo.api.content import Changes, PageTree
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, OrganizationRef, RevisionRef, SpaceRef
+from octavo.api.spaces import Space
+from octavo.api.wire import encode
+from octavo.data.response_cache import immutable
+
+ALWAYS, FOR_EVER = "?", "for ever"
+"""Stamps: of what nothing else tells of, which is read on each turn, and of what never moves."""
+LISTED, THREADS, CHANGES = 100, 200, (100, 1000)
+"""Items on a page of short lists, of threads, replies, files and links, and of what changes: as the views ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfflinePart:
+    """One answer, and what is said of it elsewhere."""
+
+    op: Operation[Any]
+    url: str
+    stamp: str
+    """Another one when it moved."""
+    what: str
+    """What it is called where it could not be read."""
+
+    @property
+    def is_always_due(self) -> bool:
+        return self.stamp == ALWAYS
+
+    @property
+    def never_moves(self) -> bool:
+        return self.stamp == FOR_EVER
+
+
+def part(op: Operation[Any], stamp: str, what: str) -> OfflinePart:
+    """What `op` asks for. What is read of a revision never moves."""
+    return OfflinePart(op, encode(op).url, FOR_EVER if immutable(op) else stamp, what)
+
+
+def stamp_of(space: Space) -> str:
+    """Another one when anything in a space moved, as far as the list of spaces says so."""
+    touched = space.updated_at.isoformat() if space.updated_at is not None else ""
+    return (
+        f"{space.revision or ''} {touched} {space.comments} {space.change_requests_open} {space.change_requests_draft}"
+    )
+
+
+def of_space(space: Space) -> Iterator[OfflinePart]:
+    """What is asked of a space as a whole. Its page tree comes first: then it is known how much there is."""
+    at, revision = space.ref, space.revision or ALWAYS
+    yield part(content.ListPages(at=at), revision, "the page tree")
+    yield _threads(at, ALWAYS, "the threads")
+    for status in ("open", "draft"):
+        op = change_requests.List(at=at, status=status, limit=LISTED)
+        yield part(op, ALWAYS, f"the list of {status} change requests")
+    yield part(content.ListFiles(at=at, limit=THREADS), revision, "the list of files")
+    yield part(links.ListOfSpace(at=at, limit=THREADS), revision, "the links")
+    if space.organization is not None:
+        of = OrganizationRef(organization_id=space.organization)
+        for status in get_args(Status):
+            op_of_all = change_requests.ListOfOrganization(at=of, status=status, limit=LISTED)
+            yield part(op_of_all, ALWAYS, f"the {status} change requests of the organization")
+
+
+def of_tree(at: SpaceRef, tree: PageTree, revision: str) -> Iterator[OfflinePart]:
+    """What is asked of the pages of a space."""
+    for page in tree.walk():
+        if page.type == "document":
+            touched = page.updated_at.isoformat() if page.updated_at is not None else revision
+            op = content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced="reusable-contents")
+            yield part(op, touched, f"the page {page.title or 'Untitled'}")
+
+
+def of_threads(at: Discussion, threads: Iterable[Comment]) -> Iterator[OfflinePart]:
+    """What is asked of the threads of a place: their replies."""
+    for thread in threads:
+        edited = thread.edited_at.isoformat() if thread.edited_at is not None else ""
+        op = comments.ListReplies(at=at, comment_id=thread.id, format="markdown", limit=THREADS)
+        yield part(op, f"{thread.replies} {edited}", f"the replies to {thread.posted_by.name or 'a thread'}")
+
+
+def of_request(at: ChangeRequestRef, about: ChangeRequest) -> Iterator[OfflinePart]:
+    """What is asked of a change request."""
+    touched = about.updated_at.isoformat() if about.updated_at is not None else ""
+    stamp, name = f"{about.status} {touched} {about.revision or ''} {about.comments}", f"#{about.number}"
+    yield part(change_requests.Get(at=at), stamp, f"change request {name}")
+    for limit in CHANGES:
+        yield part(content.ListChanges(at=at, limit=limit), about.revision or stamp, f"the changes of {name}")
+    yield part(content.ListPages(at=at), about.revision or stamp, f"the page tree of {name}")
+    yield part(reviews.List(at=at, format="markdown", limit=LISTED), stamp, f"the reviews of {name}")
+    yield part(reviews.ListRequested(at=at, limit=LISTED), stamp, f"the reviewers of {name}")
+    yield part(change_requests.ListContributors(at=at), stamp, f"the contributors to {name}")
+    yield _threads(at, stamp, f"the threads of {name}")
+    if about.comments:
+        op = comments.List(at=at, status="open", format="markdown", limit=LISTED)
+        yield part(op, stamp, f"the open threads of {name}")
+    for side in sides(at.space, about):
+        yield part(content.Get(at=side), about.revision or stamp, f"a revision of {name}")
+
+
+def of_changes(at: ChangeRequestRef, about: ChangeRequest, changes: Changes) -> Iterator[OfflinePart]:
+    """Both sides of the pages that a change request changes."""
+    kinds: dict[str, set[str]] = {}
+    titles: dict[str, str] = {}
+    for change in changes.changes:
+        if change.page is not None and change.page.type == "document":
+            kinds.setdefault(change.page.id, set()).add(change.type)
+            titles[change.page.id] = change.page.title or "Untitled"
+    ends = sides(at.space, about)
+    missing = ("page_created", "page_deleted")
+    for page, types in kinds.items():
+        refs: Any = "stable" if "page_moved" in types else None
+        for end, is_missing in zip(ends, missing, strict=False):
+            if is_missing not in types:
+                op = content.GetPage(at=end, page_id=page, format="markdown")
+                op = op.model_copy(update={"refs": refs}) if refs else op
+                yield part(op, about.revision or ALWAYS, f"the page {titles[page]} in #{about.number}")
+
+
+def sides(space: SpaceRef, about: ChangeRequest) -> tuple[ContentRef, ...]:
+    """What a change request is compared with, and what it proposes. Nothing where its base is not known."""
+    if not about.base:
+        return ()
+    old = RevisionRef(space_id=space.space_id, revision_id=about.base)
+    if not about.revision:
+        return old, about.ref(space)
+    return old, RevisionRef(space_id=space.space_id, revision_id=about.revision)
+
+
+def _threads(at: Discussion, stamp: str, what: str) -> OfflinePart:
+    return part(comments.List(at=at, status="all", format="markdown", limit=THREADS), stamp, what)
