@@ -9,6 +9,7 @@ from octavo.api.places import Discussion
 from octavo.documents.blocks import Block
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
@@ -40,6 +41,13 @@ class ShowsDiscussion(Protocol):
     @property
     def known_threads(self) -> tuple[Comment, ...]:
         """The threads on show."""
+
+    @property
+    def pane(self) -> Reader:
+        """Where the page is read."""
+
+    def go_to_thread(self, thread: Comment) -> bool:
+        """Put the cursor on the block a thread hangs on. False where it is on no block of this page."""
 
     def threads_on(self, block: Block) -> list[Comment]:
         """The threads that hang on a block, or on what is in it; of a block of the kind `thread`, that thread."""
@@ -127,17 +135,20 @@ class PageDiscussion:
             )
 
     def open_thread_on(self, block: Block) -> None:
-        """Show the thread on a block over the view, if there is one."""
+        """Show the thread on a block beside or below it, if there is one."""
         if (thread := self.thread_on(block)) is not None:
             self.open_thread(thread.id)
 
     def open_thread(self, comment_id: str) -> None:
-        """Show a thread over the view."""
+        """Show a thread beside or below the words it hangs on."""
         from octavo.tui.comments.thread_sheet import ThreadSheet
 
         shown, threads = self._shown, {each.id: each for each in self._shown.known_threads}
         if shown.discussion is not None and comment_id in threads:
-            self._view.app.push_screen(ThreadSheet(shown.discussion, list(threads.values()), comment_id, shown.since))
+            sheet = ThreadSheet(
+                shown.discussion, list(threads.values()), comment_id, shown.since, shown.pane, shown.go_to_thread
+            )
+            self._view.app.push_screen(sheet)
 
 
 COMMENTING: Commands[PageDiscussion] = Commands(

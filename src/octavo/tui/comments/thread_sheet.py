@@ -1,13 +1,15 @@
-"""One thread over the view it was opened from."""
+"""One thread beside or below the words it hangs on, in the view it was opened from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from textual import on
 from textual.app import ComposeResult
+from textual.events import Resize
+from textual.geometry import Region, Size
 
 from octavo.api import comments
 from octavo.api.comments import Comment
@@ -15,6 +17,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
@@ -41,8 +44,39 @@ SHEET: Commands[ThreadSheet] = Commands(
 )
 
 
+LEAST_COLUMN, WIDEST = 40, 76
+"""Cells that a column must have, and the most that a thread is given."""
+BELOW_PANES = 3
+"""Rows of a screen below its panes: a line, the status and the keys."""
+RESIZED = 0.1
+"""Seconds after which a page has its lines in a terminal of another size."""
+
+
+class Placement(NamedTuple):
+    """Where a thread stands on the screen, and how many of the last rows of the pane it covers."""
+
+    region: Region
+    covers: int
+
+
+def placed(screen: Size, pane: Region, text_width: int) -> Placement:
+    """Beside what is read in `pane`, of which words take `text_width` cells, where there is room for a column; else below
+    it, in the lower half. Where no pane is on show, in the lower half of the screen."""
+    if not pane.area:
+        height = max(screen.height // 2, min(8, screen.height))
+        return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
+    left = pane.x + min(text_width, pane.width)
+    if (room := screen.width - left) >= LEAST_COLUMN:
+        width = min(room, max(WIDEST, screen.width - pane.right))
+        return Placement(Region(screen.width - width, pane.y, width, pane.height), 0)
+    height = min(pane.height, max(8, pane.height // 2))
+    left = pane.x if screen.width - pane.x >= WIDEST else 0
+    return Placement(Region(left, pane.bottom - height, screen.width - left, height), height)
+
+
 class ThreadSheet(Dialog[None]):
-    """A thread and its keys. `t` and `T` go to the next and the one before without closing it."""
+    """A thread and its keys, never over the block it hangs on. `t` and `T` go to the next and the one before without
+    closing it, and the page goes with them."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -57,10 +91,15 @@ class ThreadSheet(Dialog[None]):
         at: Discussion,
         threads: Sequence[Comment],
         comment_id: str,
-        since: Callable[[Comment], str] = lambda thread: "",
+        since: Callable[[Comment], str],
+        pane: Reader,
+        go_to: Callable[[Comment], bool],
     ) -> None:
-        """`since`: what became of the words a thread hangs on, empty while they are as they were."""
+        """`since`: what became of the words a thread hangs on, empty while they are as they were. `pane`: where they are
+        read. `go_to` puts its cursor on the words of a thread, and says whether they are there."""
         super().__init__()
+        self._pane, self._go_to = pane, go_to
+        self._placed: Placement | None = None
         self._at = at
         self._threads = {thread.id: thread for thread in threads}
         self._order = list(self._threads)
@@ -82,10 +121,35 @@ class ThreadSheet(Dialog[None]):
         self.query_one(ThreadView).focus()
         op = comments.List(at=self._at, status="all", format="markdown", limit=200)
         self._subscriptions.follow_whole("threads", op, self._show)
+        self._stand()
         self._draw()
 
     def on_unmount(self) -> None:
         self._subscriptions.stop()
+        self._pane.cover(0)
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_timer(RESIZED, self._stand)
+
+    def _stand(self) -> None:
+        """Stand beside the words the thread hangs on, with these in view."""
+        self._place()
+        if self._go_to(self._threads[self._current]):
+            self._pane.cursor.bring_whole()
+            self._place()  # other lines are on show, which may be wider
+            self._pane.cursor.bring_whole()
+
+    def _place(self) -> None:
+        """Stand beside or below what is read, as there is room."""
+        pane = self._pane
+        on_show = pane.region if pane.is_running and pane.display else Region()
+        place = placed(self.app.size, on_show, pane.painter.text_width if on_show.area else 0)
+        pane.cover(place.covers)
+        if place != self._placed:
+            self._placed = place
+            styles, region = self.query_one(Frame).styles, place.region
+            styles.offset = (region.x, region.y)
+            styles.width, styles.height = region.width, region.height
 
     def _show(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is None:
@@ -132,6 +196,7 @@ class ThreadSheet(Dialog[None]):
         """Show the thread after this one, or with -1 the one before."""
         index = (self._order.index(self._current) + step) % len(self._order)
         self._current = self._order[index]
+        self._stand()
         self._draw()
 
     def ask_again(self) -> None:

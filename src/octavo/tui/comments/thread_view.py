@@ -180,8 +180,11 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         self._arrange()
 
     def _show_replies(self, snapshot: Snapshot[ListPage[Reply]]) -> None:
+        on_way = sum(part.message.id.startswith("pending-") for part in self._parts)
         self._replies = snapshot
         self._arrange()
+        if sum(part.message.id.startswith("pending-") for part in self._parts) > on_way:
+            self.call_after_refresh(self.scroll_end, animate=False)  # what one just wrote is seen
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if snapshot.value is not None:

@@ -195,6 +195,9 @@ class ContentScreen(View, CopiesLater):
 
     @on(Lines.Chosen, "#threads")
     def _thread_chosen(self, message: Lines.Chosen) -> None:
+        if self.has_class("-tiny"):
+            self.remove_class("-aside")  # it hides the page, and the thread is read beside the words it hangs on
+            self.view.focus()
         self.page_discussion.open_thread(str(message.key))
 
     @on(Lines.Highlighted, "#pages")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from octavo.api.comments import Comment
 from octavo.api.operation import ListPage
@@ -13,11 +13,8 @@ from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.reader.link_names import ShowsPage
+from octavo.tui.reader.page_view import PageView
 from octavo.tui.shell.tree_rows import under
-
-if TYPE_CHECKING:
-    pass
-
 
 class ReadsPage(ShowsPage, Protocol):
     """A view of the pages of a space, with one of them on show and what belongs to it beside that."""
@@ -101,6 +98,16 @@ class SpaceThreads:
 
     def threads_on(self, block: Block) -> list[Comment]:
         return under(block, self._hanging.likely(self.known_threads)) if self._screen.is_in_view else []
+
+    @property
+    def pane(self) -> PageView:
+        return self._screen.view
+
+    def go_to_thread(self, thread: Comment) -> bool:
+        if not self._screen.is_in_view:
+            return False
+        key = next((key for key, hanging in self._hanging.likely((thread,)).items() if hanging), "")
+        return bool(key) and self._screen.view.place.go_to_block(key, None)
 
     def since(self, thread: Comment) -> str:
         return self._hanging.said_since(thread) if self._screen.is_in_view else ""

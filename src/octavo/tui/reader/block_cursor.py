@@ -164,6 +164,19 @@ class BlockCursor:
         self.pane.repaint()
         self.pane.tell()
 
+    def bring_whole(self) -> None:
+        """Bring the block it is on in view with all that is in it, by as little as it takes. What has no room stays where it
+        is while one reads in it."""
+        if (here := self.stop()) is None:
+            return
+        unit, first, last, block = here
+        inside = _inside(block)
+        last = max([last, *(stop[2] for stop in self.stops_of(unit) if id(stop[3]) in inside)])
+        begins, room = self.pane.galley.top(unit) + first - self.pane.scroll_offset.y, self.pane.rows
+        is_read = begins <= room // 3 and begins + last - first > room // 3
+        if last - first + 2 < room or not is_read:
+            self.viewport.show_lines(unit, first, last, "near")
+
     def go_to_edge(self, end: int) -> None:
         """Go to the top, or with 1 to the end."""
         self.viewport.go(self.pane.galley.total if end else 0)

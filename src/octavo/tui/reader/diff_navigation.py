@@ -211,6 +211,13 @@ class DiffNavigation:
             self.cursor.put(stop, bring="third")
         return stop is not None
 
+    def bring_thread(self, key: str) -> bool:
+        """Put the cursor on the thread called `key`. False when it is not here."""
+        stop = self._stop_on(Block("thread", key=key))
+        if stop is not None:
+            self.cursor.put(stop, bring=None)
+        return stop is not None
+
     def _thread_from(self, unit: int, block: Block | None, step: int) -> Stop | None:
         """The next open thread from a block of a unit on."""
         units = self.contents.changed.units

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.pane import Pane
+from octavo.tui.reader.pane import MARK, Pane
 from octavo.tui.reader.viewport import Viewport
 from octavo.tui.render.failed_block import unset
 from octavo.tui.render.layout_context import NARROWEST
@@ -30,6 +30,16 @@ class LinePainter:
     def was_painted(self) -> bool:
         """Whether anything has been on show yet: before that, nothing is done ahead of it."""
         return bool(self._frame)
+
+    @property
+    def text_width(self) -> int:
+        """How far to the right there is something to read on the rows on show, with its marks, in cells."""
+        self.paint()
+        contents, width = self.pane.contents, self.pane.size.width
+        ends = [
+            contents.margin_of(unit) + max(contents.measure, line.width) + MARK for unit, _, line in self.rows_on_show
+        ]
+        return min(width, max(ends, default=width))
 
     def paint(self) -> list[Strip]:
         """The rows on show."""

@@ -11,10 +11,10 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document, Run, words
 from octavo.tui.reader.late_sources import LateSources
-from octavo.tui.reader.pane import Contents, Pane, Stop
+from octavo.tui.reader.pane import MARK, Contents, Pane, Stop
 from octavo.tui.reader.prefetch import Prefetch
 from octavo.tui.reader.table_reading import TableReading
-from octavo.tui.reader.thread_marks import MARK, PageThreads
+from octavo.tui.reader.thread_marks import PageThreads
 from octavo.tui.render.failed_block import written_in
 from octavo.tui.render.layout import Unit, guess, set_block, set_unit, stops
 from octavo.tui.render.layout_context import LayoutContext, trail

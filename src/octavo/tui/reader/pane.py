@@ -30,6 +30,8 @@ Stop = tuple[int, int, int, Block]
 Bring = Literal["near", "top", "third"]
 """Where lines are brought: on show by as little as it takes; below the first row; a third down the pane, unless they
 are all in its upper two thirds already."""
+MARK = 4
+"""Cells kept free at the right for the mark of a thread: a blank, the sign, a blank, a digit."""
 STILL = "The rest of this page is still being read."
 
 
@@ -44,6 +46,8 @@ class Contents:
 
     margin = 2
     """The blank cells at the left."""
+    measure = 0
+    """The cells that lines of text were set in, where they are set in fewer than there are."""
     is_whole = True
     """Whether all of it is there."""
 

@@ -98,6 +98,8 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.set_width = 0
         self.changes = 0
         self.moved_at = -1.0
+        self._covered_rows = 0
+        """How many rows at the bottom something else stands before."""
         self._resizing: Timer | None = None
         self._telling = False
         self.viewport: Viewport = Viewport(self)
@@ -147,12 +149,18 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     @property
     def foot_rows(self) -> int:
         """How many rows at the bottom are kept for the foot: one scrolls as far as it takes to see what it covers."""
-        return self.finder.foot_rows
+        return max(self._covered_rows, self.finder.foot_rows)
 
     @property
     def rows(self) -> int:
         """How many rows are on show."""
         return max(1, self.size.height - self.foot_rows)
+
+    def cover(self, rows: int) -> None:
+        """Something else stands before so many rows at the bottom: what is on show is above it, also at the end."""
+        if rows != self._covered_rows and self.is_running:
+            self._covered_rows = rows
+            self.viewport.sync()
 
     def on_resize(self, event: Resize) -> None:
         width = self.pane_width

@@ -20,9 +20,6 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
 
-MARK = 4
-"""Cells kept free at the right for the mark of a thread: a blank, the sign, a blank, a digit."""
-
 
 class PageThreads:
     """The open threads of a page, marked at the right of the blocks they hang on."""

@@ -296,6 +296,9 @@ class PageDiff:
         ids = {thread.id for thread in here}
         return here + tuple(thread for thread in self._threads.all if thread.id not in ids)
 
+    def go_to_thread(self, thread: Comment) -> bool:
+        return self._documents is not None and self.pane.place.bring_thread(thread.id)
+
     def since(self, thread: Comment) -> str:
         return ""
 

@@ -1,0 +1,67 @@
+"""A thread is read beside or below the words it hangs on, never over them, and the page stays where it is."""
+
+from __future__ import annotations
+
+import pytest
+from textual.geometry import Region
+
+from octavo.tui.comments.thread_sheet import ThreadSheet
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.widgets.dialog import Frame
+from tests.journeys.stage import Run, Stage
+from tests.journeys.test_talking import HERE
+
+SIZES = [(80, 24), (120, 36), (150, 40), (200, 60)]
+
+
+def sees_its_words(run: Run, pane: Reader, last_words: str) -> None:
+    """The thread is on show with the words it hangs on, all of them: it covers none."""
+    sheet = run.app.screen
+    assert isinstance(sheet, ThreadSheet)
+    frame = sheet.query_one(Frame).region
+    bar = pane.cursor.region
+    words = Region(bar.x, bar.y, pane.painter.text_width, bar.height)
+    assert words.area, run.text
+    assert not words.intersection(frame).area, run.text
+    assert any(last_words in line[: frame.x if frame.y < y else None] for y, line in enumerate(run.lines)), run.text
+    assert frame.right <= run.app.size.width
+    assert frame.bottom <= run.app.size.height - 3
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_thread_stands_beside_its_words_on_a_page(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(size=size) as run:
+        await run.see("Your first tide")
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart", HERE)
+        await run.press("t")
+        screen = run.app.screen
+        assert isinstance(screen, ContentScreen)
+        pane, on_line = screen.view, screen.view.cursor.region.y
+        await run.press("enter")
+        await run.see("Is 09:06 the beginning", "1 of 2")
+        sees_its_words(run, pane, "Quality flags.")
+        assert pane.cursor.region.y <= on_line, "it goes up as far as it must, and never down"
+        if size[0] >= 150:
+            assert pane.cursor.region.y == on_line, "there is room beside it: it stays on its line"
+        await run.press("t")
+        await run.see("My favourite hint", "2 of 2")
+        sees_its_words(run, pane, "back.")
+        on_line = pane.cursor.region.y
+        await run.press("escape")
+        assert run.app.screen is screen
+        assert pane.cursor.region.y == on_line or pane.viewport.is_at_end, "it stays where it can"
+
+
+@pytest.mark.parametrize("size", SIZES[:3])
+async def test_a_thread_stands_beside_its_words_in_a_diff(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        await run.press("slash", *"refused", "enter", "enter")
+        await run.see("#7 Show what", "change 1 of 2")
+        pane = run.app.screen.query_one("#diff", Reader)
+        await run.press("enter", "t", "enter")
+        await run.see("1 of 2", "The API sends straight quotes")
+        sees_its_words(run, pane, "The API sends straight quotes")
+        await run.press("escape")
+        assert not isinstance(run.app.screen, ThreadSheet)
