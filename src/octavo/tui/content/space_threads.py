@@ -16,6 +16,7 @@ from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.shell.tree_rows import under
 
+
 class ReadsPage(ShowsPage, Protocol):
     """A view of the pages of a space, with one of them on show and what belongs to it beside that."""
 
