@@ -234,8 +234,13 @@ async def test_the_next_start_shows_what_is_kept_and_asks_as_little(
     gate.let_go()
     await later.refresh()
     assert later.now().rows == rows
-    assert asked(gate).total() <= 12
+    counted = asked(gate)
+    assert (counted["comments.List"], counted["teams.ListOfMember"]) == (3, 0)
+    assert counted.total() <= 8
     leave()
+    clock.forward(hours=1)
+    await follow(InboxAnswers(Live(gate, shelf, outbox, now=clock), drafts, acme))
+    assert asked(gate)["teams.ListOfMember"] == 1
 
 
 async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(

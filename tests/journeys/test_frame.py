@@ -9,9 +9,10 @@ from textual.color import Color
 from textual.events import AppBlur, AppFocus
 from textual.widgets import Static
 
-from octavo.api import change_requests
-from octavo.api.change_requests import ChangeRequest
+from octavo.api import change_requests, spaces
+from octavo.api.change_requests import ChangeRequest, ListOfOrganization
 from octavo.api.places import SpaceRef
+from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.review import change_request
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.shell.frame import TopBar
@@ -215,3 +216,15 @@ async def test_the_comments_in_change_requests_are_counted_once(stage: Stage) ->
         run.app.workspace.count_comments()
         await run.settle()
         assert [each.route for each in run.app.session.activity()] == before
+
+
+async def test_lists_of_the_organization_are_asked_in_one_way_by_all_views(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        organization = run.app.workspace.organization
+        assert organization is not None
+        await run.press("4", "2", "1", "s")
+        await run.settle()
+        lists = {op for op in run.gate.sent(ListOfOrganization) if op.status in UNDECIDED}
+        assert lists == {change_requests_of(organization.id, status) for status in UNDECIDED}
+        assert set(run.gate.sent(spaces.List)) == {spaces_of(organization.id)}
+        assert lists | {spaces_of(organization.id)} <= set(run.app.workspace.ops)

@@ -9,7 +9,19 @@ import pytest
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.server.app import Platform
-from tests.benchmarks import block_app, blocks, change_requests, diffs, huge_blocks, memory, pages, parse, start, trees
+from tests.benchmarks import (
+    block_app,
+    blocks,
+    change_requests,
+    diffs,
+    huge_blocks,
+    inbox,
+    memory,
+    pages,
+    parse,
+    start,
+    trees,
+)
 from tests.benchmarks.page_app import PageApp, Probed
 from tests.benchmarks.texts import TITLE, made_page
 from tests.benchmarks.tree_app import TreeApp
@@ -87,6 +99,13 @@ async def test_the_first_diff_of_a_change_request_is_shown(stage: Stage) -> None
         first, whole, stall = await change_requests.opened(run, made[0])
     assert 0 < first <= whole
     assert stall >= 0
+
+
+def test_the_inbox_is_followed(capsys: Out) -> None:
+    inbox.main(["--share", "0.01", "--wait", "0"])
+    said = capsys.readouterr().out
+    assert all(f"{start}: " in said for start in ("first start", "second start", "a turn more"))
+    assert "a reply of another person is there after " in said
 
 
 def test_programs_are_started(capsys: Out) -> None:

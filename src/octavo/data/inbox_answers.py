@@ -16,25 +16,24 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, count
 from typing import Any, Literal
 
 from octavo.api import teams, users
-from octavo.api.change_requests import ListOfOrganization
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited, Unauthorized
 from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import Discussion, OrganizationRef
-from octavo.api.spaces import List as ListSpaces
 from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Drafts
 from octavo.data.entry import Entry
 from octavo.data.inbox import Inbox, Known, Row, Unknown, inbox_of, ref_of, undecided
-from octavo.data.inbox_parts import MOST, Part
+from octavo.data.inbox_parts import PAGES_AGAIN, PAGES_AT_FIRST, Part
 from octavo.data.live import Live
+from octavo.data.organization_lists import MOST, UNDECIDED, change_requests_of, spaces_of
 
 AT_ONCE = 4
 """Questions under way for the inbox: the client takes six, and what a person waits for is to find room."""
@@ -42,11 +41,13 @@ MOST_LISTED = 10_000
 """Spaces, or change requests of a status, that are looked at."""
 BETWEEN = 0.25
 """Seconds between two times rows are made while answers come in."""
+TEAMS_HOLD = timedelta(hours=1)
+"""How long it is taken for granted in which teams the person is."""
 SLICE = 40
 """Parts that are looked at, or kept answers that are read, before the loop has its turn."""
 MOST_FOLLOWED = 40
 """Pages that are read of one answer."""
-_LISTS = ("spaces", "open", "draft")
+_LISTS = ("spaces", *UNDECIDED)
 _WHAT = {
     "spaces": "the spaces",
     "open": "the open change requests",
@@ -110,9 +111,8 @@ class InboxAnswers:
         at = OrganizationRef(organization_id=organization.id)
         self._at = at
         self._listings: dict[str, Listing[Any]] = {
-            "spaces": ListSpaces(at=at, limit=MOST),
-            "open": ListOfOrganization(at=at, status="open", limit=MOST),
-            "draft": ListOfOrganization(at=at, status="draft", limit=MOST),
+            "spaces": spaces_of(organization.id),
+            **{status: change_requests_of(organization.id, status) for status in UNDECIDED},
         }
         self._lists: dict[str, Snapshot[ListPage[Any]]] = {}
         self._planned: tuple[Any, ...] = ()
@@ -242,7 +242,9 @@ class InboxAnswers:
         self._sent = [each for each in self._sent if each.waits_for != set()]
         if turn != "moved":
             resting = [each for each in self._parts.values() if not self._is_due(each)]
-            forced += inbox_parts.again(resting, self._answers.read_at, await self._alive(), self._live.now())
+            most = PAGES_AT_FIRST if turn == "first" else PAGES_AGAIN
+            read_at, pages, now = self._answers.read_at, self._answers.pages, self._live.now()
+            forced += inbox_parts.again(resting, read_at, await self._alive(), now, pages, most)
         await self._ask(chain(filter(self._is_due, tuple(self._parts.values())), forced))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -260,11 +262,15 @@ class InboxAnswers:
             self._errors["me"] = ("me", str(error))
 
     async def _read_teams(self) -> None:
-        """Once for each run: nobody is in other teams from one minute to the next."""
+        """Once for each run, and not when that was lately: nobody is in other teams from one minute to the next."""
         if self._me is None or self._teams is not None:
             return
         self._errors.pop("teams", None)
         op = teams.ListOfMember(at=self._at, user_id=self._me.id, limit=MOST)
+        kept = self._live.peek(op)
+        if kept.value is not None and kept.fetched_at and self._live.now() - kept.fetched_at < TEAMS_HOLD:
+            self._teams = frozenset(each.team.id for each in kept.value.items)
+            return
         try:
             self._teams = frozenset(each.team.id for each in (await self._live.fetch(op)).items)
         except ApiError as error:
@@ -437,6 +443,11 @@ class _Answers:
     def read_at(self) -> dict[str, datetime]:
         """When each was read."""
         return {url: at for url, (_, at) in self.noted.items()}
+
+    @property
+    def pages(self) -> dict[str, int]:
+        """Of how many pages each is that has more than one."""
+        return {url: -(-len(items) // MOST) for url, items in self.values.items() if len(items) > MOST}
 
     def is_due(self, part: Part) -> bool:
         """Whether it is to be asked for, because it moved or was never read."""

@@ -24,13 +24,13 @@ from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data.comment_words import mention_of
 from octavo.data.inbox import is_mine, ref_of, undecided
+from octavo.data.organization_lists import MOST
 
 Kind = Literal["reviews", "requested", "threads", "replies"]
-MOST = 1000
-"""Items on a page: as many as the interface allows (2.5)."""
-PLACES_AGAIN, OTHERS_AGAIN, REQUESTS_AGAIN = 4, 1, 1
-"""How many answers are read again on a turn that nothing speaks for: threads of places where some concern the person,
-threads of other places, and change requests, with their reviews and those who are asked."""
+PAGES_AGAIN, PAGES_AT_FIRST, OTHERS_AGAIN, REQUESTS_AGAIN = 5, 3, 1, 1
+"""How much is read again on a turn that nothing speaks for: pages of threads, and how many on the first turn, where all
+else is asked as well; of these, places where no thread concerns the person; and change requests, with their reviews and
+those who are asked."""
 ON_MINE, NEAR, OTHERS = 2, 5, 9
 """Ranks: threads of a change request of one's own, replies that concern one, and replies that may."""
 _LATELY = timedelta(hours=1)
@@ -90,9 +90,15 @@ def address(kind: Kind, at: Discussion) -> str:
 
 
 def again(
-    resting: Iterable[Part], read_at: Mapping[str, datetime], alive: Mapping[Discussion, datetime], now: datetime
+    resting: Iterable[Part],
+    read_at: Mapping[str, datetime],
+    alive: Mapping[Discussion, datetime],
+    now: datetime,
+    pages: Mapping[str, int],
+    most: int,
 ) -> list[Part]:
-    """The few of `resting`, parts that nothing speaks for, that are read again all the same.
+    """The few of `resting`, parts that nothing speaks for, that are read again all the same: threads of `most` pages, when
+    `pages` says by address of how many an answer was. One place of either kind is among them however long it is.
 
     `alive` says when last something happened in places where a thread concerns the person. Where that was lately they are
     read often, elsewhere seldom, and each at some time.
@@ -109,8 +115,15 @@ def again(
     far = sorted((each for each in places if each.at not in alive), key=lambda each: waits[each.url], reverse=True)
     requests.sort(key=lambda each: waits[each.url], reverse=True)
     few = set(list(dict.fromkeys(each.at for each in requests))[:REQUESTS_AGAIN])
-    room = PLACES_AGAIN + OTHERS_AGAIN - min(len(near), PLACES_AGAIN)
-    return [*near[:PLACES_AGAIN], *far[:room], *(each for each in requests if each.at in few)]
+    chosen = [*near[:1], *far[:OTHERS_AGAIN]]
+    room = most - sum(pages.get(each.url, 1) for each in chosen)
+    for place in (*near[1:], *far[OTHERS_AGAIN:]):
+        if room <= 0:
+            break
+        if (needs := pages.get(place.url, 1)) <= room:
+            chosen.append(place)
+            room -= needs
+    return [*chosen, *(each for each in requests if each.at in few)]
 
 
 def _part(kind: Kind, at: Discussion, stamp: str, rank: int, thread: str = "") -> Part:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from octavo.api import change_requests, comments
+from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
+from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
+from octavo.data.organization_lists import UNDECIDED, change_requests_of
 from octavo.tui.comments.filters import Thread
 from octavo.tui.shell.view import View
 
@@ -82,9 +83,8 @@ class AllThreads:
         self._found.clear()
         self._lists.clear()
         self.places, self._reach = 0, REACH
-        at = OrganizationRef(organization_id=organization.id)
-        for status in ("open", "draft"):
-            op = change_requests.ListOfOrganization(at=at, status=status, limit=100)
+        for status in UNDECIDED:
+            op = change_requests_of(organization.id, status)
             self._view.follow(f"{status} change requests", op, partial(self._show_change_requests, status))
         self.follow_places()
 

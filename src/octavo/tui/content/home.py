@@ -14,14 +14,14 @@ from textual.events import Resize
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.api.change_requests import ChangeRequest, ListOfOrganization
+from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import GetMember, Member, Organization
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.places import OrganizationRef, SpaceRef
-from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
+from octavo.data.organization_lists import change_requests_of, spaces_of
 from octavo.documents.emoji import emoji
 from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.permissions import why_without_space
@@ -190,8 +190,7 @@ class HomeScreen(View):
                 for each in known
             }
             for organization in known[:MOST_SEATS]:
-                at = OrganizationRef(organization_id=organization.id)
-                spaces = ListSpaces(at=at, limit=1000)
+                spaces = spaces_of(organization.id)
                 self.follow(f"spaces {organization.id}", spaces, partial(self._show_spaces, organization.id))
             self._draw()
             if self.shell.workspace.organization is not None:
@@ -253,8 +252,7 @@ class HomeScreen(View):
             self.spaces.state.fail(
                 f"Spaces {'did not load' if summary.spaces is None else 'could not be refreshed'}", summary.trouble
             )
-        at = OrganizationRef(organization_id=summary.organization.id)
-        still_open = ListOfOrganization(at=at, status="open", limit=100)
+        still_open = change_requests_of(summary.organization.id, "open")
         if self.subscriptions.op("changes") != still_open:
             self.changes.show(())
             self.changes.state.wait_for("change requests")

@@ -18,7 +18,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from octavo.api import search
-from octavo.api.change_requests import ChangeRequest, ListOfOrganization
+from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.errors import ApiError, Unreachable
 from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
@@ -26,6 +26,7 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.index import Extent
 from octavo.data.index_words import Range, Sought
 from octavo.data.live import Snapshot
+from octavo.data.organization_lists import UNDECIDED, change_requests_of
 from octavo.documents import anchors
 from octavo.tui.shell.routes import ToChangeRequest, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
@@ -181,9 +182,9 @@ class SearchScreen(Dialog[None]):
         return self.query_one("#query", LineInput).value.strip()[:LONGEST]
 
     def on_mount(self) -> None:
-        at = OrganizationRef(organization_id=self._organization.id)
-        for status in ("open", "draft", "merged"):
-            op = ListOfOrganization(at=at, status=status, limit=100)
+        statuses: tuple[Status, ...] = (*UNDECIDED, "merged")
+        for status in statuses:
+            op = change_requests_of(self._organization.id, status)
 
             def show(snapshot: Snapshot[ListPage[ChangeRequest]], status: str = status) -> None:
                 self._changes[status] = snapshot

@@ -14,9 +14,10 @@ from textual.widget import Widget
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
 from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import Organization
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.places import SpaceRef
 from octavo.api.users import User
 from octavo.data.live import Snapshot
+from octavo.data.organization_lists import change_requests_of
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
 from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE
@@ -171,8 +172,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.lists.clear()
         self.standings.forget()
         for status in get_args(Status):
-            op = ListOfOrganization(at=OrganizationRef(organization_id=organization.id), status=status, limit=100)
-            self.follow(status, op, partial(self._show, status))
+            self.follow(status, change_requests_of(organization.id, status), partial(self._show, status))
         self.draw_list()
 
     def _show(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:

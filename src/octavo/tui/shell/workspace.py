@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
-from octavo.api.places import OrganizationRef
-from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
+from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.session import Session
@@ -94,7 +93,7 @@ class Workspace:
         if leave := self._leave.pop("spaces", None):
             leave()
         self.spaces = Snapshot()
-        self._leave["spaces"] = session.live.watch(_spaces_of(organization), self._show_spaces)
+        self._leave["spaces"] = session.live.watch(spaces_of(organization.id), self._show_spaces)
         if not self._app.opening:
             self.count_comments()
         self.organization_changed.publish(organization)
@@ -168,7 +167,7 @@ class Workspace:
         of_all = (Me(), ListOrganizations())
         if self.organization is None:
             return of_all
-        return (*of_all, _spaces_of(self.organization), *_undecided_in(self.organization).values())
+        return (*of_all, spaces_of(self.organization.id), *_undecided_in(self.organization).values())
 
     def space(self, space_id: str) -> Space | None:
         """The space called `space_id`, of the organization on show."""
@@ -331,7 +330,7 @@ class Workspace:
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
         if snapshot.goes_on(MOST_SPACES) and self.organization is not None:
-            asyncio.get_running_loop().call_soon(self._read_on, _spaces_of(self.organization))
+            asyncio.get_running_loop().call_soon(self._read_on, spaces_of(self.organization.id))
         self.spaces_changed.publish(None)
         self._frame()
 
@@ -353,13 +352,6 @@ def _wrong(status: int | None) -> str:
     return "failing" if status >= 500 else "key refused" if status == 401 else ""
 
 
-def _spaces_of(organization: Organization) -> ListSpaces:
-    return ListSpaces(at=OrganizationRef(organization_id=organization.id), limit=MOST_SPACES)
-
-
 def _undecided_in(organization: Organization) -> dict[str, ListOfOrganization]:
     """Those change requests of an organization whose comments are still to be answered, by their status."""
-    from octavo.api.change_requests import ListOfOrganization  # the first screen does without
-
-    at = OrganizationRef(organization_id=organization.id)
-    return {status: ListOfOrganization(at=at, status=status, limit=100) for status in ("open", "draft")}
+    return {status: change_requests_of(organization.id, status) for status in UNDECIDED}
