@@ -16,7 +16,11 @@ from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from typing import Any, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakSet
 
+from rich.color import Color as RichColor
 from rich.console import RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from textual import screen as screen_module
 from textual._compositor import Compositor
 from textual._parser import ParseError as ParseError
 from textual._styles_cache import StylesCache
@@ -25,6 +29,7 @@ from textual.app import App
 from textual.await_remove import AwaitRemove
 from textual.binding import BindingsMap
 from textual.cache import FIFOCache, LRUCache
+from textual.color import Color
 from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
@@ -37,6 +42,8 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
+from textual.style import Style as VisualStyle
+from textual.visual import RenderOptions, Visual
 from textual.widget import Widget
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
@@ -135,6 +142,77 @@ def _sized(widget: Widget, size: Size, virtual_size: Size, container_size: Size,
 
 
 Widget._size_updated = _sized  # type: ignore[method-assign, assignment]  # of an app's screens, which tell it
+
+
+_reflow, _reflow_visible, _update_widgets = Compositor.reflow, Compositor.reflow_visible, Compositor.update_widgets
+_grounds: WeakKeyDictionary[Compositor, tuple[Color, VisualStyle, Size, list[Strip]]] = WeakKeyDictionary()
+"""What screens look like below a dialog, and what that goes by, as long as they stay as they are."""
+
+
+def _laid_out(compositor: Compositor, parent: Widget, size: Size) -> Any:
+    _grounds.pop(compositor, None)
+    return _reflow(compositor, parent, size)
+
+
+def _scrolled(compositor: Compositor, parent: Widget, size: Size) -> set[Widget]:
+    _grounds.pop(compositor, None)
+    return _reflow_visible(compositor, parent, size)
+
+
+def _updated(compositor: Compositor, widgets: set[Widget]) -> None:
+    if widgets:
+        _grounds.pop(compositor, None)
+    _update_widgets(compositor, widgets)
+
+
+class Ground(Visual):
+    """A screen as it is seen below a dialog, tinted: rendered again when something in it is another.
+
+    Textual renders all of it, by way of Rich, whenever the dialog is laid out.
+    """
+
+    def __init__(self, screen: Screen[Any], tint: Color) -> None:
+        self._screen, self._tint = screen, tint
+
+    def render_strips(self, width: int, height: int | None, style: VisualStyle, options: RenderOptions) -> list[Strip]:
+        compositor, size = self._screen._compositor, Size(width, height or 0)
+        known = _grounds.get(compositor)
+        if known is None or known[:3] != (self._tint, style, size):
+            rows = compositor.render_strips()[:height]
+            known = self._tint, style, size, [self._tinted(row, style.rich_style).crop(0, width) for row in rows]
+            _grounds[compositor] = known
+        return known[3].copy()
+
+    def _tinted(self, row: Strip, below: Style) -> Strip:
+        segments = (
+            Segment(text, _tinted(style or Style.null(), self._tint, below))
+            for text, style, control in row
+            if not control
+        )
+        return Strip(segments, row.cell_length)
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
+        return container_width
+
+    def get_height(self, rules: RulesMap, width: int) -> int:
+        return self._screen.size.height
+
+
+@lru_cache(1024)
+def _tinted(style: Style, tint: Color, below: Style) -> Style:
+    """A style of what is below a dialog: its colours with `tint` over them, and no links."""
+
+    def over(color: RichColor | None) -> RichColor | None:
+        return (Color.from_rich_color(color) + tint).rich_color if color is not None else None
+
+    style = style.clear_meta_and_links()
+    return below + style + Style.from_color(over(style.color), over(style.bgcolor))
+
+
+Compositor.reflow = _laid_out  # type: ignore[method-assign, assignment]  # the three ways in which a screen comes to look different
+Compositor.reflow_visible = _scrolled  # type: ignore[method-assign, assignment]
+Compositor.update_widgets = _updated  # type: ignore[method-assign, assignment]
+screen_module.BackgroundScreen = Ground  # type: ignore[attr-defined, assignment]  # what a screen that lets through is rendered as
 
 
 class OnceParsed(Stylesheet):
