@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+
+from textual.events import Key
 
 from octavo.api import search
 from octavo.server.app import Platform
@@ -83,6 +86,22 @@ async def test_why_the_server_could_not_search_is_said_beside_what_was_found(sta
         run.platform.refuse_next(search.InOrganization, 500, "The index is being painted.", times=9)
         await run.press("s", *"guilty")
         await run.see("Searched only what was read here: 9", "The index is being painted", "Guilty. One comes")
+
+
+async def test_who_leaves_the_search_while_a_slow_disk_is_read_hears_no_more_of_it(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.press("s", *"tide", "escape")
+        with run.app.session.index._lock:
+            run.app.post_message(Key("s", "s"))
+            run.app.post_message(Key("t", "t"))
+            while not getattr(run.app.screen, "_looking", False):  # noqa: ASYNC110  # it tells nobody
+                await asyncio.sleep(0.01)
+            searched = run.app.screen
+            run.app.post_message(Key("escape", None))
+            while searched.is_running:  # noqa: ASYNC110  # as above
+                await asyncio.sleep(0.01)
+        await run.settle()
+        assert run.app._exception is None
 
 
 async def test_a_filter_finds_threads_by_their_replies_and_the_words_they_hang_on_and_says_where(stage: Stage) -> None:

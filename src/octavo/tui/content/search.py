@@ -30,6 +30,7 @@ from octavo.data.organization_lists import UNDECIDED, change_requests_of
 from octavo.documents import anchors
 from octavo.tui.shell.routes import ToChangeRequest, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
+from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
@@ -221,7 +222,7 @@ class SearchScreen(Dialog[None]):
     async def _find_here(self) -> None:
         known = self.shell.session.index
         try:
-            while self.words and not self._is_closing():
+            while not self._is_closing() and self.words:
                 self._look_again = False
                 words, spaces = self.words, self._spaces()
                 hits = await known.search(words, limit=MOST_HERE, spaces=spaces, length=SHOWN)
@@ -236,7 +237,7 @@ class SearchScreen(Dialog[None]):
             self._looking = False
 
     def _is_closing(self) -> bool:
-        return not self.is_mounted or self.shell.ending
+        return is_being_removed(self) or self.shell.ending
 
     def _spaces(self) -> tuple[str, ...] | None:
         """The spaces that are searched. None: nobody knows which there are."""
