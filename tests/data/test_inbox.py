@@ -26,12 +26,14 @@ from octavo.data.inbox import (
     Inbox,
     Known,
     Row,
+    Said,
     ThreadRef,
     Unknown,
     WriteRef,
     inbox_of,
     matches,
     place_of_draft,
+    said,
 )
 from octavo.settings import InboxFilter
 from tests.server.asking import START
@@ -65,8 +67,8 @@ def comment(by: User, says: str = "Is that so?", name: str = "k", **more: Any) -
     return Comment(id=name, posted_by=by, posted_at=at_hour(2), body=Body(markdown=says), **more)
 
 
-def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> Reply:
-    return Reply(id=name, posted_by=by, posted_at=at_hour(hour), body=Body(markdown=says))
+def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> Said:
+    return said(Reply(id=name, posted_by=by, posted_at=at_hour(hour), body=Body(markdown=says)))
 
 
 def entry(op: CommentWrite, state: Any = "queued", **more: Any) -> Entry:
@@ -80,7 +82,7 @@ def known(about: ChangeRequest | None = None, **more: Any) -> Known:
     return Known(**{"me": MIA, "spaces": {"s": SPACE}, "change_requests": requests, **read, **more})
 
 
-def in_thread(root: Comment, *replies: Reply, at: Discussion = HERE, **more: Any) -> Known:
+def in_thread(root: Comment, *replies: Said, at: Discussion = HERE, **more: Any) -> Known:
     """A thread whose replies were read."""
     with_count = root.model_copy(update={"replies": len(replies)})
     return known(threads={at: (with_count,)}, replies={at: {root.id: replies}}, **more)

@@ -16,7 +16,7 @@ from octavo.api.wire import encode
 from octavo.data.comment_words import mention_of
 from octavo.data.drafts import Drafts
 from octavo.data.entry import QueuedWrite
-from octavo.data.inbox import ThreadRef
+from octavo.data.inbox import Said, ThreadRef
 from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot, _Answers
 from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
@@ -351,3 +351,25 @@ async def test_a_list_of_several_pages_is_kept_whole(
     await later.take_kept([part])
     assert len(later.values[part.url]) == 5
     assert not later.is_due(part)
+
+
+async def test_what_is_kept_in_memory_has_people_and_pages_once_and_replies_in_brief(
+    live: Live, ask: Ask, here: SpaceRef
+) -> None:
+    first = await ask(comments.Create(at=here, body=says("Hm.")), "tom")
+    await ask(comments.Create(at=here, body=says("Why?")), "tom")
+    await ask(comments.CreateReply(at=here, comment_id=first.id, body=says("So.")), "tom")
+    threads, replies = (
+        Part("threads", here, comments.List(at=here, status="open", format="markdown"), "t", "2", 4),
+        Part("replies", here, comments.ListReplies(at=here, comment_id=first.id, format="markdown"), "r", "1", 9),
+    )
+    answers = _Answers(live)
+    await answers.read(threads)
+    await answers.read(replies)
+    one, other = answers.values["t"]
+    assert one.posted_by is other.posted_by
+    assert one.permissions is other.permissions
+    assert {each.id: each for each in (one, other)}[first.id].model_copy(update={"replies": 0}) == first
+    (reply,) = answers.values["r"]
+    assert isinstance(reply, Said)
+    assert (reply.by, reply.text, reply.posted_at is not None) == ("tom", "So.", True)

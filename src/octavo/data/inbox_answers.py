@@ -22,6 +22,7 @@ from itertools import chain, count
 from typing import Any, Literal
 
 from octavo.api import teams, users
+from octavo.api.comments import Comment
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited, Unauthorized
 from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import Organization
@@ -30,7 +31,7 @@ from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Drafts
 from octavo.data.entry import Entry
-from octavo.data.inbox import Inbox, Known, Row, Unknown, inbox_of, ref_of, undecided
+from octavo.data.inbox import Inbox, Known, Row, Unknown, inbox_of, ref_of, said, undecided
 from octavo.data.inbox_parts import PAGES_AGAIN, PAGES_AT_FIRST, Part
 from octavo.data.live import Live
 from octavo.data.organization_lists import MOST, UNDECIDED, change_requests_of, spaces_of
@@ -45,6 +46,8 @@ TEAMS_HOLD = timedelta(hours=1)
 """How long it is taken for granted in which teams the person is."""
 SLICE = 40
 """Parts that are looked at, or kept answers that are read, before the loop has its turn."""
+MOST_SHARED = 10_000
+"""People and pages that are kept in mind for comments to come, which may speak of the same."""
 MOST_FOLLOWED = 40
 """Pages that are read of one answer."""
 _LISTS = ("spaces", *UNDECIDED)
@@ -312,10 +315,11 @@ class InboxAnswers:
         found: dict[Discussion, datetime] = {}
         me = self._me.id if self._me is not None else ""
         for number, part in enumerate(tuple(self._parts.values())):
-            said = self._answers.values.get(part.url, ()) if part.kind in ("threads", "replies") else ()
-            mine = [each for each in said if each.posted_by.id == me]
-            if part.rank == inbox_parts.NEAR or (mine and part.kind == "replies"):
-                mine = list(said)
+            items, mine = self._answers.values.get(part.url, ()), tuple[Any, ...]()
+            if part.kind == "replies":
+                mine = items if part.rank == inbox_parts.NEAR or any(each.by == me for each in items) else ()
+            elif part.kind == "threads":
+                mine = tuple(each for each in items if each.posted_by.id == me)
             for last in (each.posted_at for each in mine if each.posted_at is not None):
                 found[part.at] = max(found.get(part.at, last), last)
             if number % SLICE == 0:
@@ -425,7 +429,9 @@ class _Answers:
     def __init__(self, live: Live) -> None:
         self._live = live
         self.values: dict[str, tuple[Any, ...]] = {}
-        """The items of each, by its address."""
+        """The items of each, by its address. Of replies, what is `Said`."""
+        self._shared: dict[Any, Any] = {}
+        """People and pages that comments speak of, each once."""
         self._noted: dict[str, tuple[str, datetime]] | None = None
         self._refused: dict[str, str] = {}
         """The stamps at which answers were refused: they are not asked for again before they move."""
@@ -473,7 +479,7 @@ class _Answers:
                 self._refused[part.url] = part.stamp
             raise
         self._refused.pop(part.url, None)
-        self.values[part.url] = tuple(items)
+        self.values[part.url] = await asyncio.to_thread(self._slimmed, part, items)
         self._note(part)
 
     async def take_kept(self, parts: Iterable[Part]) -> None:
@@ -484,12 +490,13 @@ class _Answers:
         for start in range(0, len(wanted), SLICE):
             some = [(each, shelf.body(each.op)) for each in wanted[start : start + SLICE]]
 
-            def decode(some: Sequence[tuple[Part, Any]] = some) -> list[tuple[str, Any]]:
-                return [(each.url, shelf.decoded(each.op, *body)) for each, body in some if body is not None]
+            def decode(some: Sequence[tuple[Part, Any]] = some) -> list[tuple[str, tuple[Any, ...]]]:
+                kept = [(each, shelf.decoded(each.op, *body)) for each, body in some if body is not None]
+                whole = [(each, found[0].items) for each, found in kept if found is not None and not found[0].next]
+                return [(each.url, self._slimmed(each, items)) for each, items in whole]
 
-            for url, found in await asyncio.to_thread(decode):
-                if found is not None and url not in self.values and found[0].next is None:
-                    self.values[url] = tuple(found[0].items)
+            for url, items in await asyncio.to_thread(decode):
+                self.values.setdefault(url, items)
 
     def keep_only(self, parts: Iterable[str]) -> None:
         """Let go of all other answers: nobody wants them now."""
@@ -497,6 +504,21 @@ class _Answers:
         for url in self.values.keys() - wanted:
             del self.values[url]
             self._looked.discard(url)
+        if len(self._shared) > MOST_SHARED:
+            self._shared.clear()
+
+    def _slimmed(self, part: Part, items: Sequence[Any]) -> tuple[Any, ...]:
+        """Items with what rows depend on, and without what is in memory already. In any thread."""
+        if part.kind == "replies":
+            return tuple(map(said, items))
+        return tuple(map(self._sharing, items)) if part.kind == "threads" else tuple(items)
+
+    def _sharing(self, comment: Comment) -> Comment:
+        """A comment that has people, pages and permissions in common with others."""
+        share, target = self._shared.setdefault, comment.target
+        by, may, page = comment.posted_by, comment.permissions, target.page
+        target = target.model_copy(update={"page": share(page, page)})
+        return comment.model_copy(update={"posted_by": share(by, by), "permissions": share(may, may), "target": target})
 
     def _note(self, part: Part) -> None:
         self.noted[part.url] = (part.stamp, self._live.now())
