@@ -52,10 +52,10 @@ async def comments(run: Run) -> None:
     await run.see("Open")
 
 
-async def home(run: Run) -> None:
-    """What waits where."""
+async def inbox(run: Run) -> None:
+    """What needs one, and why."""
     await run.press("1")
-    await run.see("Saltmarsh Instruments")
+    await run.see("YOUR REVIEW IS ASKED")
 
 
 async def merge(run: Run) -> None:
@@ -90,7 +90,7 @@ async def sign_in(run: Run) -> None:
 
 SCENES: dict[str, Scene] = {
     scene.__name__.replace("_", "-"): scene
-    for scene in (sign_in, content, change_request, comments, conflicts, home, merge, search)
+    for scene in (sign_in, content, change_request, comments, conflicts, inbox, merge, search)
 }
 
 

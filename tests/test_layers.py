@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "first_picture": set[str](),
     "__init__": set[str](),
 }
-ROOMS = ("terminal", "widgets", "shell", "render", "reader", "comments", "writing", "review", "content", "app")
+ROOMS = ("terminal", "widgets", "shell", "render", "reader", "comments", "writing", "review", "content", "inbox", "app")
 """Those of the terminal app, from the ground up: each may use those before it."""
 KNOWN_IN = {
     "terminal": {"octavo.settings", "octavo.redaction", "octavo.first_picture", "octavo.api.safety"},

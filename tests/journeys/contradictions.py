@@ -12,8 +12,8 @@ from octavo.api.safety import line
 from octavo.api.wire import encode
 from octavo.tui.comments.all_threads import CommentsScreen
 from octavo.tui.content.files import FilesScreen
-from octavo.tui.content.home import HomeScreen
 from octavo.tui.content.search import SearchScreen
+from octavo.tui.inbox.inbox import InboxScreen
 from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.shell.frame import StatusBar
 from octavo.tui.shell.view import View
@@ -24,7 +24,6 @@ from tests.journeys.random_server import Answered, RandomServer
 from tests.journeys.stage import Run
 
 LISTS = {
-    ("HomeScreen", "#changes"): ("changes",),
     ("ChangesScreen", "#change-requests"): ("open", "draft", "merged", "archived"),
     ("CommentsScreen", "#list"): ("open change requests", "draft change requests"),
     ("ContentScreen", "#pages"): ("tree",),
@@ -55,6 +54,8 @@ def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
                 yield f"{view} {selector}: {surface.state.empty}"
     if isinstance(screen, CommentsScreen):
         yield from _of_threads(run, screen)
+    if isinstance(screen, InboxScreen):
+        yield from _of_inbox(run, screen, lost)
     for rows, op in _whole(screen):
         if rows.is_on_screen and rows.region.height > 3 and not rows.query_text:
             yield from (f"{type(screen).__name__} #{rows.id}: {each}" for each in _of_list(run, server, rows, op))
@@ -64,14 +65,6 @@ def _whole(screen: View) -> Iterator[tuple[Rows[Any], Operation[Any]]]:
     """The lists of a view that show all of an answer, and what that answers."""
     at: list[tuple[Rows[Any], Operation[Any] | None]] = []
     match screen:
-        case HomeScreen():
-            summary = screen.organizations.item
-            at = [(screen.organizations, ListOrganizations()), (screen.changes, screen.subscriptions.op("changes"))]
-            at += (
-                [(screen.spaces, screen.subscriptions.op(f"spaces {summary.organization.id}"))]
-                if summary is not None
-                else []
-            )
         case ChangesScreen() if not (screen.narrowing.by or screen.only_mine):
             at = [(screen.rows, screen.subscriptions.op(screen.sections.current))]
         case FilesScreen():
@@ -121,7 +114,6 @@ def _of_titles(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[An
     ]
     for index in rows.in_sight:
         item = rows.items[index]
-        item = getattr(item, "organization", item) if rows.id == "organizations" else item
         name = "name" if rows.id == "files" else "title"
         told = {line(title) for each in heard if each.get("id") == item.id and isinstance(title := each.get(name), str)}
         called = getattr(item, name)
@@ -159,6 +151,16 @@ def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
         yield f"comments are counted {wrong}"
     if screen.threads.places > len(answers) and not screen.rows.keys and "were asked" not in screen.rows.state.empty:
         yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.places} places"
+
+
+def _of_inbox(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:
+    snapshot = screen.snapshot
+    if "Nothing needs you." not in run.text or screen.rows.query_text:
+        return
+    if lost or snapshot.failed or snapshot.unknown.words or snapshot.is_loading:
+        yield f"says that nothing needs one, and does not know {snapshot.unknown.words} {snapshot.failed}"
+    if screen.marked.here:
+        yield f"says that nothing needs one, and {len(screen.marked.here)} things do"
 
 
 def _answers(server: RandomServer, op: Operation[Any]) -> list[Answered]:

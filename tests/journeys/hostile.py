@@ -184,7 +184,10 @@ ROUTES: dict[str, Sequence[str]] = {
         "/",
         "x",
     ),
-    "home": ("l", "j", "/", "x", "escape", "escape", "h", "f2", "escape", "enter", "enter", "wait"),
+    "inbox": (
+        *("j", "/", "x", "escape", "escape", "S", "escape", "F", "escape", "w", "escape", "X", "escape", "ctrl+o"),
+        *("escape", "]", "]", "]", "j", "c", "escape", "f2", "escape", "d", "u", "enter", "wait"),
+    ),
 }
 """Keys that lead past every view and dialog, whatever things are called."""
 

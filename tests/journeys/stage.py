@@ -202,6 +202,9 @@ class Run:
             return True
         if not held_back and (self.app.tasks or session.live._tasks):
             return True
+        answers = self.app.workspace.inbox.answers
+        if not held_back and answers is not None and not answers.at_rest:
+            return True
         if not held_back and any(not worker.is_finished for worker in self.app.workers):
             return True
         outbox = session.outbox

@@ -121,10 +121,3 @@ async def test_what_could_not_be_read_is_said_and_what_has_no_author_is_read(sta
         await run.press("4", "]", "]", "]")
         await run.hear("1 part of an answer about comments could not be read and is left out")
         await run.see("Unknown")
-
-
-async def test_home_shows_what_waits_and_leads_to_it(stage: Stage) -> None:
-    async with stage.play(start="home") as run:
-        await run.see("SPACES OF SALTMARSH INSTRUMENTS", "OPEN CHANGE REQUESTS", "One word for one thing: endpoint")
-        await run.press("]", "]", "j", "enter")
-        await run.see("Changes ›", "PAGES  0 of")

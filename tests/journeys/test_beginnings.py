@@ -67,23 +67,23 @@ async def test_organizations_are_chosen_between(stage: Stage) -> None:
         for person, role in ((MARA, "read"), ("noor-haddad", "admin")):
             world.store.put(f"/orgs/eastbank/members/{person}", {"id": person, "role": role})
 
-    async with stage.play(start="home", change=found) as run:
+    async with stage.play(start="inbox", change=found) as run:
         await run.ask(spaces.Create(at=OrganizationRef(organization_id="eastbank"), title="Pilot book"), "noor-haddad")
-        await run.press("r")
-        await run.see("East Bank Pilots", "2 organizations", "SPACES OF SALTMARSH INSTRUMENTS")
-        await run.see("create · 4 spaces", "read · 1 space")
-        await run.press("j")
-        await run.see("SPACES OF EAST BANK PILOTS", "Pilot book")
-        await run.press("enter")
-        await run.see("◆ East Bank Pilots ▾", "here")
+        await run.press("r", "ctrl+o")
+        await run.see("East Bank Pilots", "create · 4 spaces · 7 change requests", "read · 1 space · 0 change requests")
+        await run.press("down", "enter")
+        await run.see("◆ East Bank Pilots ▾", "Nothing needs you.")
+        await run.press("ctrl+o")
+        await run.until(lambda: any("East Bank Pilots" in line and "here" in line for line in run.lines), "be there")
+        await run.press("escape")
         await run.press("3")
         await run.see("Changes · East Bank Pilots · open", "No change request is in this state.")
-        await run.press("1", "l", "enter")
+        await run.press("2")
         await run.see("Pilot book ▾", "Pilot book › Untitled page", "This page is empty.")
         await run.quit()
     async with stage.play() as run:
         await run.see("◆ East Bank Pilots ▾", "Pilot book")
-        await run.press("1", "k", "enter", "enter")
+        await run.press("ctrl+o", "up", "enter")
         await run.see("◆ Saltmarsh Instruments ▾", "Harbour API › Welcome")
 
 
@@ -113,7 +113,7 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
             await run.see("! The key is kept for this session only.")
             assert KEY not in run.text
             await run.press("enter")
-            await run.see("SPACES OF SALTMARSH INSTRUMENTS", "Harbour API")
+            await run.see("YOUR REVIEW IS ASKED", "Harbour API")
             await run.press("2")
             await run.see("Harbour API › Welcome", "@127.0.0.1:")
             await run.press("j", "j", "enter")

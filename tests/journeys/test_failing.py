@@ -107,6 +107,7 @@ async def test_a_merge_that_is_refused_says_so_and_changes_nothing(stage: Stage)
 
 
 EMPTY = (
+    "Nothing needs you",
     "There is no space here",
     "This space has no pages",
     "No change request is in this state",
@@ -123,8 +124,9 @@ FIRST_LOADS: list[tuple[str, type[Operation[Any]], tuple[str, ...], str, str]] =
     ("content", content.ListPages, (), "Pages did not load", "Harbour API › Welcome"),
     ("content", content.GetPage, (), "Welcome did not load", "how deep is the water now"),
     ("content", comments.List, (), "Threads did not load", "Nobody has commented"),
-    ("home", organizations.List, (), "Organizations did not load", "SPACES OF SALTMARSH INSTRUMENTS"),
-    ("home", spaces.List, (), "Spaces did not load", "Limpet manual"),
+    ("inbox", organizations.List, (), "Organizations did not load", "YOUR REVIEW IS ASKED"),
+    ("inbox", spaces.List, (), "The spaces did not load", "NEW REPLIES"),
+    ("inbox", change_requests.ListOfOrganization, (), "The open change requests did not load", "YOUR REVIEW IS ASKED"),
     ("changes", change_requests.ListOfOrganization, (), "Change requests did not load", "Battery figures"),
     ("comments", comments.List, (), "Some threads did not load", "● Yuki Tanabe  I asked two"),
     ("comments", comments.ListReplies, (), "Replies did not load", "↳ Mara Lindqvist"),

@@ -27,13 +27,13 @@ def lit(run: Run) -> set[str]:
 
 
 async def test_the_title_of_the_pane_that_has_the_keys_is_in_the_accent(stage: Stage) -> None:
-    async with stage.play(start="home") as run:
-        await run.see("ORGANIZATIONS", "SPACES OF SALTMARSH")
+    async with stage.play(start="content") as run:
+        await run.see("OUTLINE", "⚓ Harbour API ▾")
         (left,) = lit(run)
-        assert left == "ORGANIZATIONS"
-        await run.press("tab")
-        (right,) = lit(run)
-        assert right.startswith("SPACES OF")
+        assert "Harbour API" in left
+        await run.press("enter", "O")
+        assert "OUTLINE" in lit(run)
+        assert left not in lit(run)
 
 
 @pytest.mark.parametrize(
@@ -60,42 +60,6 @@ async def test_below_80_columns_there_is_one_pane_the_one_with_the_keys(
         assert right not in run.text
 
 
-@pytest.mark.parametrize(
-    "size",
-    # Those of 60 columns are set as that of 40 is, with more room.
-    [
-        pytest.param((60, 20), marks=pytest.mark.long),
-        (80, 20),
-        (100, 20),
-        pytest.param((60, 14), marks=pytest.mark.long),
-        (40, 10),
-    ],
-)
-async def test_home_leads_to_all_its_lists_where_there_is_little_room(stage: Stage, size: tuple[int, int]) -> None:
-    async with stage.play(start="home", size=size) as run:
-        await run.see("ORGANIZATIONS", "◆ Saltmarsh", "SPACES OF SALTMARSH", "] next list")
-        await run.press("]")
-        await run.see("Harbour API")
-        await run.press("]", "j")
-        await run.see("OPEN CHANGE REQUESTS", "#1  Limpet 3 becomes")
-        await run.press("enter")
-        await run.see("#1 Limpet 3 becomes")
-
-
-async def test_one_organization_is_one_organization(stage: Stage) -> None:
-    async with stage.play(start="home") as run:
-        await run.see("◆ Saltmarsh")
-        assert run.lines[-2].endswith("  1 organization")
-
-
-async def test_a_narrow_home_shows_all_its_lists_at_once(stage: Stage) -> None:
-    async with stage.play(start="home", size=(60, 20)) as run:
-        await run.see("◆ Saltmarsh Instruments", "Handbook", "#7  Show what a refused time looks like")
-        before = run.text
-        await run.press("]", "]", "[", "[")
-        assert run.text == before, "going from list to list moves nothing"
-
-
 async def test_a_change_request_below_80_columns(stage: Stage) -> None:
     async with stage.play(start="changes", size=(60, 20)) as run:
         await run.see("#7  Show what a refused time looks like")
@@ -108,7 +72,7 @@ async def test_a_change_request_below_80_columns(stage: Stage) -> None:
         assert "REVIEWERS" not in run.text
 
 
-@pytest.mark.parametrize("start", ["content", "home", "changes", "comments"])
+@pytest.mark.parametrize("start", ["content", "inbox", "changes", "comments"])
 async def test_where_rows_are_few_the_frame_has_no_lines(stage: Stage, start: str) -> None:
     async with stage.play(start=start, size=(80, 12)) as run:
         assert not any("──────" in line for line in run.lines[:2] + run.lines[-3:]), run.text
@@ -127,7 +91,7 @@ async def test_the_tree_is_seen_when_it_has_the_keys_whatever_is_beside_the_page
         await run.see("Your first tide")
 
 
-@pytest.mark.parametrize("start", ["content", "home", "changes", "comments"])
+@pytest.mark.parametrize("start", ["content", "inbox", "changes", "comments"])
 async def test_what_a_filter_holds_is_seen_where_the_panes_lie_above_each_other(stage: Stage, start: str) -> None:
     async with stage.play(start=start, size=(80, 24)) as run:
         await run.press("/", *"xylo")
@@ -147,7 +111,7 @@ async def test_without_motion_nothing_moves(stage: Stage) -> None:
 async def test_where_the_name_of_the_account_has_no_room_the_state_of_the_connection_is_still_seen(
     stage: Stage,
 ) -> None:
-    async with stage.play(start="home", size=(100, 24)) as run:
+    async with stage.play(start="inbox", size=(100, 24)) as run:
         await run.see("● live", "DEMO")
         run.app._session = replace(run.app.session, label="somebody@documents.example.com:8443")
         run.app.screen.query_one(TopBar).refresh()

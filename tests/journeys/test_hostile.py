@@ -29,7 +29,7 @@ VISITED = {
     },
     "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadSheet", "Confirm", "CheckedDialog"},
     "comments": {"CommentsScreen", "Picker", "Composer"},
-    "home": {"HomeScreen", "Picker"},
+    "inbox": {"InboxScreen", "Picker", "OrganizationMenu", "Composer"},
 }
 
 
@@ -50,7 +50,7 @@ def check(run: Run, after: str) -> None:
 @pytest.mark.parametrize(
     "start",
     # The others are taken in a real terminal below.
-    [pytest.param(each, marks=[pytest.mark.long] if each != "home" else []) for each in ROUTES],
+    [pytest.param(each, marks=[pytest.mark.long] if each != "inbox" else []) for each in ROUTES],
 )
 async def test_text_of_the_server_is_text_wherever_it_stands(stage: Stage, start: str) -> None:
     visited: set[str] = set()
@@ -118,11 +118,11 @@ async def test_what_the_server_says_of_a_refused_write_is_text(stage: Stage) -> 
         pytest.param("2", id="content"),
         pytest.param("3", id="changes", marks=pytest.mark.long),
         pytest.param("4", id="comments", marks=pytest.mark.long),
-        pytest.param("1", id="home", marks=pytest.mark.long),
+        pytest.param("1", id="inbox", marks=pytest.mark.long),
     ],
 )
 def test_no_escape_of_the_server_reaches_the_terminal(stage: Stage, view: str) -> None:
-    start = {"2": "content", "3": "changes", "4": "comments", "1": "home"}[view]
+    start = {"2": "content", "3": "changes", "4": "comments", "1": "inbox"}[view]
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for(SHOWN)
         for key in [view.encode(), *typed(ROUTES[start])]:

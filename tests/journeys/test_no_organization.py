@@ -15,7 +15,7 @@ from octavo.server.app import Platform
 from tests.journeys.moods import serving
 from tests.journeys.stage import MARA, Run, Stage
 
-NOTHING = ("No change request is", "No thread is", "Nothing here", "no space here")
+NOTHING = ("Nothing needs you", "No change request is", "No thread is", "Nothing here", "no space here")
 
 
 def answering(platform: Platform, path: str, status: int, answer: Any) -> Any:
@@ -58,14 +58,14 @@ async def test_no_view_says_that_there_is_nothing_where_no_organization_is_known
         async with serving(answering(platform, "/v1/orgs", status, answer)) as origin:
             yield origin
 
-    async with stage.play(over=over, start="home") as run:
+    async with stage.play(over=over, start="inbox") as run:
         await look_at_all(run, f"✗ {said}", is_live="did not" not in said)
         if status == 403:
             assert "It is Sunday." in run.text
 
 
 async def test_an_organization_that_was_left_is_gone_and_all_can_be_asked_again(stage: Stage) -> None:
-    async with stage.play(start="home") as run:
+    async with stage.play(start="inbox") as run:
         known = run.app.workspace.organizations.value
         assert known is not None
         for left, organization in enumerate(known.items, 1):

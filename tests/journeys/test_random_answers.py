@@ -16,7 +16,7 @@ from tests.journeys.random_server import RandomServer
 from tests.journeys.stage import Stage
 from tests.tui.widgets.scratch import harmless
 
-STARTS = ("home", "content", "changes", "comments")
+STARTS = ("inbox", "content", "changes", "comments")
 AT_REST = 20
 """Things done after which the app comes to rest, and what it says is compared with what was answered."""
 PATIENCE = 300.0

@@ -7,8 +7,8 @@ from tests.journeys.stage import Stage
 
 @pytest.mark.parametrize("name", ["nord", "catppuccin-latte", "mono", "ansi-dark"])
 async def test_the_app_wears_any_theme(stage: Stage, name: str) -> None:
-    async with stage.play(start="home") as run:
+    async with stage.play(start="inbox") as run:
         await run.press("f2", *name, "enter")
-        await run.see("SPACES OF SALTMARSH INSTRUMENTS")
+        await run.see("YOUR REVIEW IS ASKED")
         assert run.app.theme == name
         assert run.app.session.state.recall("theme") == name

@@ -42,17 +42,17 @@ async def test_q_leads_from_a_page_that_was_opened_from_a_list_back_to_its_row(s
 
 
 async def test_q_leads_from_a_change_request_back_to_the_list_it_was_opened_from(stage: Stage) -> None:
-    async with stage.play(start="home") as run:
-        await run.see("OPEN CHANGE REQUESTS")
-        await run.press("]", "]", "j")
-        rows = run.app.screen.query_one("#changes", Rows)
+    async with stage.play(start="inbox") as run:
+        await run.see("YOUR REVIEW IS ASKED")
+        await run.press("j")
+        rows = run.app.screen.query_one("#inbox", Rows)
         before = rows.key
         await run.press("enter")
         await run.see("0 of ")
         await run.press("enter", "escape")
         await run.see("0 of ")
         await run.press("enter", "q")
-        await run.until(lambda: run.app.current_mode == "home", "be back")
+        await run.until(lambda: run.app.current_mode == "inbox", "be back")
         assert rows.has_focus
         assert rows.key == before
         await run.press("3")
@@ -141,7 +141,7 @@ async def test_one_key_quits_only_when_all_is_sent(stage: Stage) -> None:
     assert len(run.gate.sent(comments.Update)) == 1
 
 
-@pytest.mark.parametrize("view", ["home", "content", "changes", "comments"])
+@pytest.mark.parametrize("view", ["inbox", "content", "changes", "comments"])
 async def test_the_top_of_every_view_is_left_by_q(stage: Stage, view: str) -> None:
     async with stage.play(start=view) as run:
         for _ in range(3):

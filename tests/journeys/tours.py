@@ -73,9 +73,11 @@ COMMENTS = (
     Stop("delete", ("[", "enter", "X"), ("Delete this comment",)),
 )
 AROUND = (
-    Stop("home", (), ("SPACES OF SALTMARSH", "create · 4 spaces", "Station register · Noor Haddad")),
-    Stop("home-spaces", ("l", "j"), ("Limpet manual",)),
-    Stop("search", ("s", "type:battery"), ("16 results", "Safety › Battery")),
+    Stop("inbox", (), ("17 of 17", "YOUR REVIEW IS ASKED", "asked by Tom")),
+    Stop("inbox-thread", ("]", "]", "]"), ("11 of 11", "NEW REPLIES", "1 new reply from Ruta")),
+    Stop("snooze", ("w",), ("Until tomorrow",)),
+    Stop("organizations", ("escape", "ctrl+o"), ("create · 4 spaces · 7 change requests",)),
+    Stop("search", ("escape", "s", "type:battery"), ("Below 0 °C the battery",)),
     Stop("search-nothing", ("ctrl+a", "type: xylophone"), ("Nothing holds",)),
     Stop("help", ("escape", "?"), ("Help",)),
     Stop("palette", ("escape", ":"), ("Commands",)),
@@ -88,7 +90,7 @@ TOURS = {
     "talking": TALKING,
     "changes": REVIEWING,
     "comments": COMMENTS,
-    "home": AROUND,
+    "inbox": AROUND,
 }
 
 

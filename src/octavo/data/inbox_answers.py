@@ -22,16 +22,17 @@ from itertools import chain, count
 from typing import Any, Literal
 
 from octavo.api import teams, users
+from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited, Unauthorized
 from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import Organization
-from octavo.api.places import Discussion, OrganizationRef
+from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Drafts
 from octavo.data.entry import Entry
-from octavo.data.inbox import Inbox, Known, Row, Unknown, inbox_of, ref_of, said, undecided
+from octavo.data.inbox import Inbox, Known, Row, ThreadRef, Unknown, inbox_of, ref_of, said, undecided
 from octavo.data.inbox_parts import PAGES_AGAIN, PAGES_AT_FIRST, Part
 from octavo.data.live import Live
 from octavo.data.organization_lists import MOST, UNDECIDED, change_requests_of, spaces_of
@@ -169,6 +170,11 @@ class InboxAnswers:
         """Whether a turn is under way."""
         return self._turn is not None and not self._turn.done()
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether no turn is under way, and the rows say all that is known."""
+        return not self.is_loading and self._making.at_rest
+
     def now(self) -> InboxSnapshot:
         """What was last made known. Asks nobody."""
         inbox = self._making.inbox
@@ -183,6 +189,16 @@ class InboxAnswers:
             failed=self._failed(),
             fetched_at=min(fetched) if len(fetched) == len(_LISTS) else None,
         )
+
+    def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
+        """The change request of a row, as the lists tell of it."""
+        listed = chain(self._items("open"), self._items("draft"))
+        return next((each for each in listed if each.id == at.change_request_id and each.space == at.space_id), None)
+
+    def comment(self, thread: ThreadRef) -> Comment | None:
+        """The first comment of the thread of a row, as it was read last."""
+        found = self._answers.values.get(inbox_parts.address("threads", thread.at), ())
+        return next((each for each in found if each.id == thread.comment_id), None)
 
     def _leave(self, watcher: Callable[[InboxSnapshot], None]) -> None:
         if watcher in self._watchers:
@@ -542,6 +558,11 @@ class _Making:
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._make(), name="rows of the inbox")
             self._task.add_done_callback(_tell_of_bugs)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether they are made of all that is known."""
+        return self._task is None or self._task.done()
 
     async def up_to_date(self) -> None:
         """Wait until they are made of all that is known."""

@@ -12,10 +12,10 @@ from octavo.tui.comments.thread_sheet import ThreadSheet
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.content.files import FilesScreen
-from octavo.tui.content.home import HomeScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.search import SearchScreen
+from octavo.tui.inbox.inbox import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.note import NoteSheet
 from octavo.tui.reader.page_view import PageView
@@ -38,7 +38,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     Lines,
     Rows,
     Tree,
-    HomeScreen,
+    InboxScreen,
     ContentScreen,
     PageView,
     RecordSheet,

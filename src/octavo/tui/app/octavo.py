@@ -38,6 +38,7 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from textual.driver import Driver
 
+    from octavo.api.organizations import Organization
     from octavo.first_picture import FirstPicture
     from octavo.tui.app.kept_picture import KeptPicture
     from octavo.tui.shell.shell import Suggestions
@@ -83,6 +84,16 @@ def _search(app: Octavo, _: object) -> None:
     app.workspace.with_organization(lambda _: app.go(ToSearch()))
 
 
+def _choose_organization(app: Octavo, _: object) -> None:
+    from octavo.tui.app.organizations import OrganizationMenu
+
+    def chosen(organization: Organization | None) -> None:
+        if organization is not None:
+            app.workspace.choose(organization)
+
+    app.push_screen(OrganizationMenu(), chosen)
+
+
 def _show_activity(app: Octavo, _: object) -> None:
     from octavo.tui.app.activity import ActivityScreen
 
@@ -102,8 +113,8 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("palette", "colon,ctrl+p", "Commands", "Every command, with its key",
                 run=lambda app, _: app.show_palette(), there=_has_session, key_display=":", shown=False),
         Command("search", "s,ctrl+k", "Search", "Search pages, change requests and spaces", run=_search, there=_has_session),
-        Command("home", "1", "Home", "Organizations, and what waits in them",
-                run=lambda app, _: app.show_view("home"), there=_has_session, id="view.home", shown=False),
+        Command("inbox", "1", "Inbox", "What needs you, and why",
+                run=lambda app, _: app.show_view("inbox"), there=_has_session, id="view.inbox", shown=False),
         Command("content", "2", "Content", "Spaces and their pages",
                 run=lambda app, _: app.show_view("content"), there=_has_session, id="view.content", shown=False),
         Command("changes", "3", "Changes", "Change requests", run=lambda app, _: app.show_view("changes"), there=_has_session, id="view.changes", shown=False),
@@ -118,6 +129,8 @@ ANYWHERE: Commands[Octavo] = Commands(
                 run=_show_info, why_not=_why_no_info, there=_has_session, id="view.info", shown=False),
         Command("undo", "u", "Undo", "Take back the last write, or stop it while it waits",
                 run=lambda app, _: app.undo(), there=_has_session, id="write.undo", shown=False),
+        Command("organization", "ctrl+o", "Organization", "Another organization: your role and what waits in each",
+                run=_choose_organization, there=_has_session, id="app.organization", shown=False),
         Command("theme", "f2", "Theme", "Choose the colours; what the cursor is on is tried on", run=lambda app, _: app.theme_picker.choose(), shown=False),
         Command("activity", "exclamation_mark", "Activity", "Requests, errors and writes that wait",
                 run=_show_activity, there=_has_session, key_display="!", shown=False),
@@ -351,7 +364,9 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         """Show another view; the one on show as it is at its top."""
         if self._session is None:
             return
-        view = "home" if view == "organization" else view
+        if view == "organization":
+            _choose_organization(self, None)
+            return
         self.trail.leave(opened=False)
         if self.current_mode == view:
             while len(self.screen_stack) > 1:

@@ -12,11 +12,11 @@ AFTER = 0.6
 _MODULES = (
     "octavo.documents.parse",
     "octavo.documents.diff",
-    "octavo.tui.content.home",
     "octavo.tui.content.content",
     "octavo.tui.review.change_requests",
     "octavo.tui.review.change_request",
     "octavo.tui.comments.all_threads",
+    "octavo.tui.inbox.inbox",
     "octavo.tui.content.search",
     "octavo.tui.comments.composer",
     "octavo.tui.widgets.confirm",

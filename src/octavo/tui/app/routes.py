@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 from textual.screen import ModalScreen, Screen
 
 from octavo.api.places import ChangeRequestRef
-from octavo.tui.shell.routes import Route, ToChangeRequest, ToCollection, ToPage, ToSearch, ToThread
+from octavo.tui.shell.routes import Route, ToActivity, ToChangeRequest, ToCollection, ToPage, ToSearch, ToThread
 from octavo.tui.writing.routes import ToConflicts
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",
-    "home": "octavo.tui.content.home:HomeScreen",
+    "inbox": "octavo.tui.inbox.inbox:InboxScreen",
     "content": "octavo.tui.content.content:ContentScreen",
     "changes": "octavo.tui.review.change_requests:ChangesScreen",
     "comments": "octavo.tui.comments.all_threads:CommentsScreen",
@@ -33,6 +33,7 @@ VIEWS = {
 """The modes of the app."""
 CHANGE_REQUEST = "octavo.tui.review.change_request:ChangeRequestScreen"
 SEARCH = "octavo.tui.content.search:SearchScreen"
+ACTIVITY = "octavo.tui.app.activity:ActivityScreen"
 OWN_CONFLICTS = "octavo.tui.review.own_conflicts:OwnConflictsScreen"
 
 
@@ -62,6 +63,8 @@ def go(shell: Shell, route: Route) -> None:
                 shell.push_screen(screen(SEARCH, shell.workspace.organization, words))
         case ToThread():
             shell.background(_to_thread(shell, route))
+        case ToActivity():
+            shell.push_screen(screen(ACTIVITY))
         case ToConflicts():
             shell.push_screen(screen(OWN_CONFLICTS, shell, route))
         case _:
@@ -155,11 +158,11 @@ async def _to_thread(shell: Shell, route: ToThread) -> None:
         return  # a thread is open over the view: what is done there is seen there
     if _shows(shell, route):
         return
-    if route.view == "comments":
-        await shell.switch_mode("comments")
+    if route.view in ("comments", "inbox"):
+        await shell.switch_mode(route.view)
         while len(shell.screen_stack) > 1:
             await shell.pop_screen()
-        if _shows(shell, route):
+        if _shows(shell, route) or route.view == "inbox":
             return
     on_show = shell.screen
     if isinstance(on_show, ShowsPlaces) and on_show.go_to_place(route.at, route.page, route.node):

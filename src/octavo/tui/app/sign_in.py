@@ -123,7 +123,7 @@ class SignInScreen(HasCommands, Screen[None]):
         if self._signed_in is None:
             self._say(("care", "Paste a key and check it first, or try the demo."))
         else:
-            self.shell.background(self.shell.start(self._signed_in.session, "home"))
+            self.shell.background(self.shell.start(self._signed_in.session, "inbox"))
 
     @on(TextButton.Pressed, "#demo")
     def _demo_pressed(self) -> None:

@@ -36,7 +36,7 @@ class Navigation(Vertical):
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")
         # Each with the line of its own filter, which is mounted above it.
-        spaces = Tree(id="spaces", empty="There is no space here that you may see.", hint="1 home")
+        spaces = Tree(id="spaces", empty="There is no space here that you may see.", hint="ctrl+o another organization")
         spaces.is_here(
             "tree of pages", _OF_SPACES, "list.open", "list.filter", "space.files", "space.links", "page.export"
         )

@@ -14,7 +14,12 @@ from textual.widget import Widget
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-VIEWS = (("1", "home", "Home"), ("2", "content", "Content"), ("3", "changes", "Changes"), ("4", "comments", "Comments"))
+VIEWS = (
+    ("1", "inbox", "Inbox"),
+    ("2", "content", "Content"),
+    ("3", "changes", "Changes"),
+    ("4", "comments", "Comments"),
+)
 
 Piece = str | tuple[str, str]
 
@@ -43,6 +48,7 @@ class TopBar(Widget):
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._changed())
+        self.shell.workspace.inbox.changed.subscribe(self, lambda _: self._changed())
         self.set_interval(5, self._look_again)
 
     def _look_again(self) -> None:

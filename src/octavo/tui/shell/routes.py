@@ -58,3 +58,8 @@ class ToThread(Route):
     node: str
     view: str
     """The view it was written in."""
+
+
+@dataclass(frozen=True)
+class ToActivity(Route):
+    """What is written and waits or failed, and what was asked last."""

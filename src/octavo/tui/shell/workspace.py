@@ -16,6 +16,7 @@ from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
 from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.shell.host import Host
+from octavo.tui.shell.inbox_feed import InboxFeed
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.session import Session
 from octavo.tui.widgets.wording import plural, short_age
@@ -48,6 +49,7 @@ class Workspace:
         """What was last said of the connection."""
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
+        self.inbox = InboxFeed(app)
         self._app, self._trail = app, trail
         self._told: set[str] = set()
         """What was said of writes that are not done."""
@@ -76,6 +78,7 @@ class Workspace:
         """Follow nothing, and know nothing."""
         while self._leave:
             self._leave.popitem()[1]()
+        self.inbox.end()
         self._session = self.me = self.organization = self._waiting = self._counted = None
         self.organizations, self.spaces = Snapshot(), Snapshot()
         self._said_in.clear()
@@ -96,6 +99,7 @@ class Workspace:
         self._leave["spaces"] = session.live.watch(spaces_of(organization.id), self._show_spaces)
         if not self._app.opening:
             self.count_comments()
+        self.inbox.enter(session, organization)
         self.organization_changed.publish(organization)
         self._frame()
         act, self._waiting = self._waiting, None
@@ -179,6 +183,7 @@ class Workspace:
         """What waits in each view."""
         items = self.spaces.value.items if self.spaces.value else ()
         return {
+            "inbox": self.inbox.count,
             "changes": sum(space.change_requests_open for space in items),
             "comments": sum(space.comments for space in items)
             + sum(self.open_threads(each) for items in self._said_in.values() for each in items),
@@ -295,6 +300,7 @@ class Workspace:
         known = snapshot.value.items if snapshot.value else ()
         if self.organization is not None and self._left(self.organization):
             self.organization, self.spaces = None, Snapshot()
+            self.inbox.leave_organization()
             if leave := self._leave.pop("spaces", None):
                 leave()
         if not known:

@@ -23,6 +23,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 NOTICE_SECONDS = 3.0
+REMEMBERED = 100
+"""How many things can be taken back, one after the other."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,17 @@ class UndoAction:
     """What that does, to follow "Couldn't": "take #7 back to draft"."""
     sending: Callable[[], Coroutine[Any, Any, Sent[Any]]]
     said: str
+
+
+@dataclass(frozen=True)
+class LocalChange:
+    """What is changed on this machine alone, and taken back in its turn among the writes. Both raise NotSaved."""
+
+    doing: str
+    """To follow "Couldn't": "put it off"."""
+    do: Callable[[], Awaitable[object]]
+    back: Callable[[], Awaitable[object]]
+    said_back: str
 
 
 def _in_background(
@@ -57,6 +70,9 @@ class WriteQueue:
         """Why the last write cannot be taken back, when it cannot."""
         self._back: UndoAction | None = None
         """What takes back the last write, when it is none of the outbox."""
+        self._done: list[tuple[LocalChange | None, bool]] = []
+        """What `u` takes back, the last at the end: what was changed here, and whether writes of the outbox went with it,
+        which keeps those in their order."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._views: dict[str, str] = {}
         """The view each write was made in."""
@@ -66,6 +82,7 @@ class WriteQueue:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=within)
         await self._app.session.outbox.deliver()
+        self._done.clear()
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Run `work`, which `deliver` waits for."""
@@ -74,19 +91,39 @@ class WriteQueue:
         task.add_done_callback(self._tasks.discard)
 
     @_in_background
-    async def queue(self, *writes: QueuedWrite, said: str) -> None:
-        """Put comment writes on disk, then say so; they are sent when the time to undo is over."""
+    async def queue(self, *writes: QueuedWrite, said: str, here: LocalChange | None = None) -> None:
+        """Put comment writes on disk, then say so; they are sent when the time to undo is over. `here` is done with them,
+        and taken back with them."""
         app = self._app
         async with self._turn:
             try:
+                if here is not None:
+                    await here.do()
                 entries = await app.session.outbox.add_all(writes)
             except NotSaved as error:
                 app.say(f"Couldn't {writes[0].doing}: {error}", tone="failed")
                 return
             self._views |= dict.fromkeys((entry.id for entry in entries), app.current_mode)
             held = app.settings.undo_seconds if entries[-1].state == "held" else 0.0
-            self._final, self._back = "", None
+            self._is_done(here)
         app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
+
+    @_in_background
+    async def change_here(self, change: LocalChange, *, said: str) -> None:
+        """Change something on this machine, then say so. `u` takes it back whenever it comes to it."""
+        async with self._turn:
+            try:
+                await change.do()
+            except NotSaved as error:
+                self._app.say(f"Couldn't {change.doing}: {error}", tone="failed")
+                return
+            self._is_done(change, writes=False)
+        self._app.say(said, seconds=max(self._app.settings.undo_seconds, NOTICE_SECONDS), undo=True)
+
+    def _is_done(self, change: LocalChange | None, *, writes: bool = True) -> None:
+        """It can be taken back, before all that was done earlier."""
+        self._final, self._back = "", None
+        self._done = [*self._done[1 - REMEMBERED :], (change, writes)]
 
     @_in_background
     async def hold(self, write: QueuedWrite) -> None:
@@ -98,7 +135,7 @@ class WriteQueue:
             except NotSaved as error:
                 app.say(f"Couldn't hold the {write.doing}: {error}", tone="failed")
                 return
-            self._final, self._back = "", None
+            self._is_done(None)
         number = len(app.session.outbox.gathered(entry.at))
         app.say(f"Held for your review: {plural(number, 'comment')}. a or A sends them, H shows them.")
 
@@ -113,7 +150,7 @@ class WriteQueue:
             if sent.kind != "done":
                 app.say(f"Couldn't {doing}. {sent.sentence}", tone="failed")
                 return
-            self._final, self._back = "", None
+            self._is_done(None)
         held = app.settings.undo_seconds
         app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
         if then is not None and not app.ending:
@@ -214,7 +251,15 @@ class WriteQueue:
                 self._close_undo()
                 self.begin(self._take_back(back))
                 return
+            change, writes = self._done[-1] if self._done else (None, True)
             try:
+                if change is not None:
+                    await change.back()
+                del self._done[-1:]
+                if change is not None and not writes:
+                    self._close_undo()
+                    app.say(change.said_back)
+                    return
                 undone = await app.session.outbox.undo()
             except NotSaved as error:
                 app.say(f"Couldn't take back what you wrote last: {error}", tone="failed")

@@ -481,6 +481,8 @@ class ListState:
         self._of = of
         self.empty, self.hint = empty, hint
         """Why there is nothing, and the next key."""
+        self.instead: Callable[[int], list[Content]] | None = None
+        """What is said instead of these, in lines of so many cells."""
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
 
@@ -524,7 +526,11 @@ class ListState:
             return self._waiting.lines()
         if self._failure is not None:
             return self._wrapped(failed(*self._failure))
-        return self._wrapped(filtered_out(here, query) if query and here else nothing(self.empty, self.hint))
+        if query and here:
+            return self._wrapped(filtered_out(here, query))
+        if self.instead is not None:
+            return self.instead(max(1, self._of.scrollable_content_region.width))
+        return self._wrapped(nothing(self.empty, self.hint))
 
     def foot(self) -> list[Content]:
         """The lines that stay at the bottom while there are items."""

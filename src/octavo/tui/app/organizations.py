@@ -1,0 +1,100 @@
+"""The organizations one is in: the role in each, what waits there, and the way into it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from octavo.api.operation import ListPage
+from octavo.api.organizations import GetMember, Member, Organization
+from octavo.api.places import OrganizationRef
+from octavo.api.spaces import Space
+from octavo.data.live import Snapshot
+from octavo.data.organization_lists import spaces_of
+from octavo.tui.shell.view import Subscriptions
+from octavo.tui.widgets.chooser import Choice, Chooser
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.shell.shell import Shell
+
+MOST_ASKED = 50
+"""As many organizations say what waits in them."""
+
+
+class OrganizationMenu(Chooser[Organization | None, Organization]):
+    """Choose the organization that is on show. What waits in each is told as it becomes known."""
+
+    def __init__(self) -> None:
+        super().__init__("Organization")
+        self._subscriptions = Subscriptions(self)
+        self._roles: dict[str, str] = {}
+        self._waits: dict[str, str] = {}
+        """What waits in each, or why that is not known, by their ids."""
+
+    @property
+    def shell(self) -> Shell:
+        return cast("Shell", self.app)
+
+    def begin(self) -> None:
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
+        for organization in self._known[:MOST_ASKED]:
+            at = OrganizationRef(organization_id=organization.id)
+            spaces = spaces_of(organization.id)
+            self._subscriptions.follow(f"spaces {at.organization_id}", spaces, partial(self._show_spaces, organization))
+            if (me := self.shell.workspace.me) is not None:
+                member = GetMember(at=at, user_id=me.id)
+                self._subscriptions.follow(
+                    f"member {at.organization_id}", member, partial(self._show_role, organization)
+                )
+        self._show()
+
+    def on_unmount(self) -> None:
+        self._subscriptions.stop()
+
+    @property
+    def _known(self) -> tuple[Organization, ...]:
+        answer = self.shell.workspace.organizations
+        return answer.value.items if answer.value is not None else ()
+
+    def _show_spaces(self, organization: Organization, snapshot: Snapshot[ListPage[Space]]) -> None:
+        if snapshot.value is not None:
+            spaces = snapshot.value.items
+            said = [
+                plural(len(spaces), "space"),
+                plural(sum(each.change_requests_open for each in spaces), "change request"),
+                plural(sum(each.comments for each in spaces), "comment"),
+            ]
+            self._waits[organization.id] = " · ".join(said)
+        elif snapshot.error is not None:
+            self._waits[organization.id] = f"its spaces did not load: {snapshot.error}"
+        self._show()
+
+    def _show_role(self, organization: Organization, snapshot: Snapshot[Member]) -> None:
+        if snapshot.value is not None:
+            self._roles[organization.id] = snapshot.value.role or "guest"
+            self._show()
+
+    def choices(self) -> list[Choice[Organization]]:
+        here = self.shell.workspace.organization
+        return [
+            Choice(
+                each,
+                each.title,
+                detail=" · ".join(filter(None, (self._roles.get(each.id), self._waits.get(each.id, "…")))),
+                right="here" if here is not None and here.id == each.id else "",
+                sign="◆",
+            )
+            for each in self._known
+        ]
+
+    def take(self, choice: Choice[Organization]) -> None:
+        self.dismiss(choice.value)
+
+    def _show(self) -> None:
+        if not self.is_mounted:
+            return
+        nowhere = self.shell.workspace.nowhere
+        self._empty = f"{nowhere[0]}." if nowhere is not None else "Your organizations are still loading."
+        self.rows.state.hint = nowhere[1] if nowhere is not None else ""
+        self.show_choices(self.choices())

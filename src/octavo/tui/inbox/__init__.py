@@ -1,0 +1,1 @@
+"""The inbox: what needs the person, acted on in place."""

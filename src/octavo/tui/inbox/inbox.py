@@ -1,0 +1,409 @@
+"""The inbox: what needs the person, the most urgent first, with what it is about beside it, acted on in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from textual import on
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from octavo.api.comments import Comment
+from octavo.api.operation import Model
+from octavo.api.organizations import Organization
+from octavo.api.places import Discussion, SpaceRef
+from octavo.data.inbox import Row, ThreadRef
+from octavo.data.inbox_answers import InboxSnapshot
+from octavo.data.inbox_marks import MarkedRows
+from octavo.tui.comments.filters import Thread
+from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
+from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.inbox import acting, nothing, opening, sections
+from octavo.tui.inbox.row_drawing import RowDrawing
+from octavo.tui.inbox.row_preview import RowPreview
+from octavo.tui.inbox.sections import GROUPS, RowFilter
+from octavo.tui.review.request_actions import CHANGE
+from octavo.tui.review.request_at_hand import RequestAtHand
+from octavo.tui.review.request_summary import ASK_AFTER
+from octavo.tui.review.status_loader import RequestStatuses
+from octavo.tui.shell.addresses import ADDRESS
+from octavo.tui.shell.inbox_feed import InboxFeed
+from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
+from octavo.tui.shell.shell import Shell
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Rows
+from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.wording import plural, short_age
+
+_KEYS_OF_THE_LIST = (
+    "list.open",
+    "inbox.done",
+    "comments.reply",
+    "inbox.snooze",
+    "change.approve",
+    "inbox.read_on",
+    "list.tick",
+)
+_AGE_EVERY = 5.0
+"""Seconds between two times it is said how old what is on show is."""
+_NOTHING = "Nothing needs you."
+
+
+def _of_rows(view: InboxScreen) -> acting.Rows | None:
+    rows = tuple(view.ticked) or ((view.rows.item,) if view.rows.item is not None else ())
+    if not rows or view.feed.marks is None:
+        return None
+    away = view.sections.current in ("snoozed", "done")
+    return acting.Rows(rows, view.feed, away, view.rows.ticks.untick, view.come_back_to)
+
+
+def _why_no_thread(view: InboxScreen) -> str:
+    return "None of what is ticked is a thread. esc unticks." if view.ticked else "The cursor is on no thread."
+
+
+def _read_on(view: InboxScreen, step: int) -> None:
+    if not view.row_preview.scroll_page_on(step):
+        view.rows.move(step)
+
+
+def _choose_only(_: Shell, view: InboxScreen) -> None:
+    rows = sections.of_tab(view.sections.current, view.marked)
+    offered = sections.offered(rows, view.narrowing.by, view.marked.unread, view.space_title)
+    more = [(each, plural(left, "row")) for each, left in offered]
+    view.narrowing.choose("Show only", more, "The rows here are all alike.")
+
+
+ROWS: Commands[acting.Rows] = Commands(
+    "inbox",
+    (
+        Command("done", "d", "Done", "Resolve the thread; take anything else out of the inbox until something new happens to it",
+                run=acting.done, called=acting.called_done),
+        Command("snooze", "w", "Snooze", "Put it off for an hour, until tomorrow, next week, or until something new happens", run=acting.snooze),
+        Command("discard", "X", "Discard", "Throw away what you wrote and did not send", run=acting.discard, why_not=acting.why_not_discarded, shown=False),
+        Command("unread", "minus", "Unread", "Show it as not read", run=acting.unread, shown=False),
+    ),
+    nothing="There is nothing here that needs you.",
+)  # fmt: skip
+"""What is done with rows, whatever they are about: those that are ticked, or the one under the cursor."""
+INBOX: Commands[InboxScreen] = Commands(
+    "inbox",
+    (
+        Command("read_on", "space", "Read on", "Read on in what is beside the list; at its end go to the next row", run=lambda _, view: _read_on(view, 1)),
+        Command("read_back", "b", "Read back", "Back in what is beside the list; at its start go to the row before", shown=False,
+                run=lambda _, view: _read_on(view, -1)),
+        Command("next", "J", "Next", "Next row, also from beside the list", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Before", "Row before, also from beside the list", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("narrow", "F", "Only some", "Only rows of a reason or space, threads, what is not read", run=_choose_only, shown=False),
+        Command("order", "S", "Order", "Order the rows: by reason, by space, newest first", shown=False,
+                run=lambda _, view: view.choose_order("Order of the inbox")),
+        Command("list", "escape", "List", "Back to the list; there: show all rows again", run=lambda _, view: view.back_to_list(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+"""What can be done with the list."""
+
+
+class InboxScreen(ListView[Row]):
+    """Two-line rows on the left, each with its reason; what the one under the cursor is about on the right."""
+
+    VIEW = "inbox"
+    CONTEXT = "inbox"
+    ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
+    KEPT_ORDER = "order of the inbox"
+    HELP = (
+        "What needs you, the most urgent first, and why. space reads on beside the list, enter opens, c replies, d resolves a thread or takes "
+        "anything else away until something new happens to it, w snoozes, a approves, m merges, u takes back. x ticks: then keys are for all that "
+        "are ticked. [ and ] choose what is shown, F shows only some of it, S orders it."
+    )
+    CSS_PATH = "inbox.tcss"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        ROWS.about(_of_rows),
+        THREAD.only("reply", "reply_resolve", "react").about(lambda view: view.thread_target, nothing=_why_no_thread),
+        CHANGE.only("approve", "ask", "merge", "held", "update", "comment"),
+        ADDRESS,
+        PANES,
+        SECTIONS,
+        INBOX,
+    )
+
+    row_preview: RowPreview
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.marked = MarkedRows()
+        """The rows by what was done with them."""
+        self.narrowing: Narrowing[RowFilter] = Narrowing(self, self.draw_list)
+        self.standings = RequestStatuses(self, self._stands_otherwise)
+        self._drawing = RowDrawing()
+        self._resting: Timer | None = None
+        self._wanted: ThreadRef | str | None = None
+        """What the cursor goes to when it is there: a thread, or a row by its key."""
+
+    @property
+    def feed(self) -> InboxFeed:
+        """Where the rows come from."""
+        return self.shell.workspace.inbox
+
+    def body(self) -> Iterable[Widget]:
+        rows: Rows[Row] = Rows(
+            lambda row: self._drawing.draw(row, self.rows.scrollable_content_region.width),
+            key=lambda row: row.key,
+            search=lambda row: f"{row.title} {row.context} {row.words}",
+            groups=lambda row: self._drawing.groups(row),
+            two_lines=True,
+            ticks=True,
+            empty=_NOTHING,
+            id="inbox",
+        )
+        tabs = (Section("all", "Needs me"), *(Section(key, name) for key, (name, _) in GROUPS.items()))
+        self.row_preview = RowPreview(self.standings.of, id="preview")
+        yield from self.list_beside(
+            rows, self.row_preview, sections=(*tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
+        )
+
+    def on_mount(self) -> None:
+        self.shell.workspace.organization_changed.subscribe(self, self._enter)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._spaces_changed())
+        self.feed.changed.subscribe(self, lambda _: self._show())
+        self.set_interval(_AGE_EVERY, self._time_passed)
+        self.feed.begin()
+        self._show()
+        self.rows.focus()
+
+    def _enter(self, organization: Organization) -> None:
+        self.narrowing.by = ()
+        self.standings.forget()
+        self._show()
+
+    def _spaces_changed(self) -> None:
+        if not self.show_nowhere(self.rows, "what needs you"):
+            self.rows.redraw()
+
+    def _time_passed(self) -> None:
+        if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked.asleep):
+            self.feed.look_again()
+        self._say_where()
+
+    # The list
+
+    @property
+    def snapshot(self) -> InboxSnapshot:
+        """What is known of the inbox."""
+        return self.feed.snapshot or InboxSnapshot(is_loading=True)
+
+    def _show(self) -> None:
+        if not self.is_mounted:
+            return
+        self.marked = self.feed.rows or MarkedRows()
+        now = self.shell.session.state.now()
+        self._drawing.unread = self.marked.unread
+        self._drawing.until = {row.key: f"until {acting.moment(until, now)}" for row, until in self.marked.asleep}
+        counts = {key: len(sections.of_tab(key, self.marked)) for key in ("all", *GROUPS, "snoozed", "done")}
+        self.sections.sections = tuple(
+            Section(each.key, each.name, counts[each.key]) for each in self.sections.sections
+        )
+        self.draw_list()
+
+    @on(Sections.Chosen)
+    def draw_list(self) -> None:
+        if self.show_nowhere(self.rows, "what needs you"):
+            self.row_preview.show(self.rows.item)
+            return
+        of_tab = sections.of_tab(self.sections.current, self.marked)
+        shown = sections.ordered(sections.narrowed(of_tab, self.narrowing.by), self.order, self.space_title)
+        self._drawing.headings = sections.headings(shown, self.order, self.space_title)
+        self._drawing.order = self.order
+        self._say_what_is_empty()
+        self.rows.show(shown)
+        if self._wanted is not None:
+            self._go_to_wanted()
+        snapshot = self.snapshot
+        if snapshot.failed:
+            more = f" (and {len(snapshot.failed) - 1} more)" if len(snapshot.failed) > 1 else ""
+            what = snapshot.failed[0].what
+            self.rows.state.fail(f"{what[:1].upper()}{what[1:]} did not load", f"{snapshot.failed[0].why}{more}")
+        elif snapshot.is_loading and not snapshot.rows and snapshot.fetched_at is None:
+            self.rows.state.wait_for("what needs you")
+        self._say_where()
+        self.row_preview.show(self.rows.item)
+
+    def _say_what_is_empty(self) -> None:
+        """Why there is nothing in the list, as far as that is known."""
+        snapshot, state = self.snapshot, self.rows.state
+        tab = self.sections.current
+        is_quiet = not (self.narrowing.by or snapshot.is_loading or snapshot.unknown.words or snapshot.failed)
+        state.empty, state.hint, state.instead = _NOTHING, "", None
+        if self.narrowing.by:
+            state.empty = f"Nothing here is {' and '.join(self.narrowing.names)}."
+            state.hint = "esc shows all again"
+        elif tab in ("snoozed", "done"):
+            state.empty = "Nothing is snoozed." if tab == "snoozed" else "Nothing that is done is still there."
+            state.hint = "w snoozes   [ before" if tab == "snoozed" else "d takes what is done out of the inbox"
+        elif snapshot.is_loading:
+            state.empty = "Nothing so far."
+            state.hint = self._progress
+        elif snapshot.unknown.words:
+            state.empty = "Nothing of what is known needs you."
+            state.hint = f"{snapshot.unknown.words}   r asks again"
+        elif tab != "all" and self.marked.here:
+            state.empty = "Nothing here needs you."
+            state.hint = "[ and ] choose what is shown"
+        elif is_quiet:
+            state.instead = self._day
+        is_empty = is_quiet and not self.marked.here and tab == "all"
+        self.set_class(is_empty, "-nothing")
+
+    def _day(self, width: int) -> list[Content]:
+        """What was done today and what sleeps, in place of an empty list."""
+        now = self.shell.session.state.now().astimezone()
+        done = self.feed.marks.done_since(nothing.beginning_of_day(now)) if self.feed.marks is not None else ()
+        return nothing.lines(done, self.marked.asleep, self.shell.workspace.counts, now, width)
+
+    def space_title(self, space_id: str) -> str:
+        """What a space is called, as far as that is known."""
+        space = self.shell.workspace.space(space_id) if space_id else None
+        return space.title if space is not None else ""
+
+    @property
+    def _progress(self) -> str:
+        snapshot = self.snapshot
+        asked = f"asked {snapshot.asked} of {snapshot.of}" if snapshot.of else "asking"
+        return f"{asked} · {snapshot.unknown.words}" if snapshot.unknown.words else asked
+
+    @on(Rows.Ticked, "#inbox")
+    @on(Lines.Filtered, "#inbox")
+    def _say_where(self) -> None:
+        if self.shell.workspace.organization is None:
+            self.status("Inbox")
+            return
+        snapshot = self.snapshot
+        tab = next((each.name for each in self.sections.sections if each.key == self.sections.current), "")
+        said = ["Inbox", tab, *self.narrowing.names, self.rows.extent.said, self.ORDERS[self.order]]
+        if self.ticked:
+            said.append(f"{len(self.ticked)} ticked")
+        facts = [f"asked {snapshot.asked} of {snapshot.of}" if snapshot.is_loading and snapshot.of else ""]
+        if snapshot.fetched_at is not None:
+            facts.append(f"as of {short_age(snapshot.fetched_at)} ago")
+        if snapshot.unknown.words and not snapshot.is_loading:
+            facts.insert(0, snapshot.unknown.words)
+        self.status(" · ".join(said), " · ".join(filter(None, facts)))
+        self.refresh_bindings()
+
+    # What the keys are about
+
+    @property
+    def KEYBAR(self) -> tuple[str, ...]:
+        """The ids the key bar begins with, in the list."""
+        return _KEYS_OF_THE_LIST if self.rows.has_focus else ()
+
+    @property
+    def request_at_hand(self) -> RequestAtHand | None:
+        """The change request under the cursor, and those that are ticked."""
+        requests = [each for row in self.ticked if (each := self.feed.change_request(row)) is not None]
+        about = self.feed.change_request(self.rows.item)
+        if about is None:
+            return None
+        space = SpaceRef(space_id=about.space) if about.space else None
+        return RequestAtHand(about, space, self, tuple(requests))
+
+    @property
+    def thread_target(self) -> ThreadTarget | None:
+        """The thread under the cursor, or those that are ticked."""
+        ticked = [
+            Thread(comment, row.about.at, self.space_title(row.space_id))
+            for row in self.ticked
+            if (comment := self.feed.comment(row)) is not None and isinstance(row.about, ThreadRef)
+        ]
+        if self.ticked:
+            untick = self.rows.ticks.untick
+            first = ticked[0] if ticked else None
+            return ThreadTarget(first.at, first.comment, first.comment, tuple(ticked), untick) if first else None
+        row = self.rows.item
+        comment = self.feed.comment(row)
+        if row is None or comment is None or not isinstance(row.about, ThreadRef):
+            return None
+        shown = self.row_preview.thread.thread_target
+        if shown is not None and shown.thread.id == comment.id:
+            return replace(shown, message=shown.thread)
+        return ThreadTarget(row.about.at, comment, comment)
+
+    @property
+    def things_at_hand(self) -> Sequence[Model]:
+        row = self.rows.item
+        if row is None:
+            return ()
+        space = self.shell.workspace.space(row.space_id) if row.space_id else None
+        return [each for each in (self.feed.change_request(row), self.feed.comment(row), space) if each is not None]
+
+    # What is beside it
+
+    @on(Lines.Highlighted, "#inbox")
+    def _other_row(self) -> None:
+        self.row_preview.show(self.rows.item)
+        if self._resting is not None:
+            self._resting.stop()
+        self._resting = self.set_timer(ASK_AFTER, self._rests)
+        self.refresh_bindings()
+
+    def _rests(self) -> None:
+        """The cursor rests on a row: ask for what is to be seen of it, and say in a moment that it was read."""
+        row = self.rows.item
+        if row is None:
+            return
+        request = self.feed.change_request(row)
+        if request is not None:
+            self.standings.look_at([request])
+        self.row_preview.read_on_show()
+        reading = acting.Reading(self.feed, self.shell)
+        self._resting = self.set_timer(reading.AFTER, lambda: reading.rested(row))
+
+    def _stands_otherwise(self, name: str) -> None:
+        if self.is_mounted:
+            self.row_preview.summary.status_changed(name)
+
+    # Going on from here
+
+    @on(Lines.Chosen, "#inbox")
+    @on(ThreadView.PlaceWanted)
+    def _open(self) -> None:
+        row = self.rows.item
+        if row is None:
+            return
+        opening.open_row(self.shell, self.feed, row)
+
+    def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
+        """Put the cursor on a thread as soon as it is in the list again."""
+        if comment is not None:
+            self._wanted = ThreadRef(at, comment.id)
+            self._go_to_wanted()
+        return comment is not None
+
+    def come_back_to(self, row: Row) -> None:
+        """Put the cursor on a row as soon as it is in the list again."""
+        self._wanted = row.key
+
+    def _go_to_wanted(self) -> None:
+        wanted = self._wanted
+        key = next((row.key for row in self.rows.items if wanted in (row.key, row.about)), None)
+        if key is not None:
+            self._wanted = None
+            self.rows.go_to(key)
+
+    def ask_again(self) -> None:
+        self.standings.ask_again()
+        super().ask_again()
+        self.row_preview.thread.ask_again()
+        if self.feed.answers is not None:
+            if self.feed.marks is not None:
+                self.feed.marks.reload()
+            self.shell.background(self.feed.answers.refresh())
+
+    def back_to_list(self) -> None:
+        """Go to the list; from there show all rows again."""
+        if self.rows.has_focus and self.narrowing.by:
+            self.narrowing.set()
+        self.rows.focus()

@@ -1,0 +1,51 @@
+"""Where enter leads from a row of the inbox."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from octavo.api.comments import Comment
+from octavo.api.places import ChangeRequestRef
+from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef, place_of_draft
+from octavo.tui.shell.routes import ToActivity, ToChangeRequest, ToPage
+
+if TYPE_CHECKING:
+    from octavo.tui.shell.inbox_feed import InboxFeed
+    from octavo.tui.shell.shell import Shell
+
+
+def open_row(app: Shell, feed: InboxFeed, row: Row) -> None:
+    """Go to what a row is about."""
+    match row.about:
+        case ChangeRequestRef() as at:
+            app.go(ToChangeRequest(at, feed.change_request(row)))
+        case ThreadRef() as ref:
+            _open_thread(app, ref, feed.comment(row))
+        case DraftRef(place=place):
+            _open_place(app, place)
+        case WriteRef():
+            app.go(ToActivity())
+
+
+def _open_thread(app: Shell, ref: ThreadRef, comment: Comment | None) -> None:
+    page = comment.target.page if comment is not None else None
+    if isinstance(ref.at, ChangeRequestRef):
+        app.go(ToChangeRequest(ref.at))
+    elif comment is not None and page is not None:
+        node = comment.target.node
+        app.go(ToPage(ref.at.space_id, page.id, node.id if node else ""))
+    else:
+        app.go(ToPage(ref.at.space_id))
+
+
+def _open_place(app: Shell, place: str) -> None:
+    kind, at, _ = place_of_draft(place)
+    if at is None:
+        app.explain("It is not known where this was written: X throws it away.")
+    elif isinstance(at, ChangeRequestRef):
+        app.go(ToChangeRequest(at))
+    else:
+        # `comment SPACE PAGE NODE`, `page SPACE - PAGE REVISION`
+        parts = place.split(" ")
+        page = parts[2:3] if kind == "comment" else parts[3:4] if kind == "page" else []
+        app.go(ToPage(at.space_id, page[0] if page and page[0] else None))

@@ -1,0 +1,46 @@
+"""How a row of the inbox is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from textual.content import Content
+
+from octavo.data.inbox import Row
+from octavo.tui.inbox.sections import SHORT, SIGNS
+from octavo.tui.widgets.row_list import Heading
+from octavo.tui.widgets.row_list import Row as Drawn
+from octavo.tui.widgets.wording import short_age
+
+
+class RowDrawing:
+    """Draws rows, by what is known of all of them."""
+
+    def __init__(self) -> None:
+        self.order = "reason"
+        self.headings: Mapping[str, Heading] = {}
+        """By reason or space, as the rows are ordered."""
+        self.unread: frozenset[str] = frozenset()
+        """The keys of those that were not read."""
+        self.until: Mapping[str, str] = {}
+        """Until when those sleep that are put off, by key."""
+
+    def groups(self, row: Row) -> Sequence[Heading]:
+        """What a row stands under."""
+        heading = self.headings.get(row.space_id if self.order == "space" else row.reason)
+        return [heading] if heading is not None else []
+
+    def draw(self, row: Row, width: int) -> Drawn:
+        """A row in a list of so many cells."""
+        why = row.words.partition(" · ")[0]
+        if len(why) > max(16, width * 2 // 5):
+            why = SHORT[row.reason]
+        age = self.until.get(row.key) or short_age(row.moment)
+        also = f"also {', '.join(SHORT[each] for each in row.also)}" if row.also else ""
+        return Drawn(
+            text=Content.styled(row.title, "bold") if row.key in self.unread else row.title,
+            right=Content.styled(f"{why} {age:>4}", "$octavo-muted"),
+            below=row.context,
+            below_right=also,
+            sign=Content.styled(*SIGNS[row.reason]),
+        )

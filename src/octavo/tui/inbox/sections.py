@@ -1,0 +1,145 @@
+"""What stands in which tab of the inbox, in what order and under which heading. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Literal
+
+from octavo.data.inbox import HEADINGS, REASONS, Reason, Row, ThreadRef, WriteRef
+from octavo.data.inbox_marks import MarkedRows
+from octavo.tui.widgets.row_list import Heading
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+GROUPS: Mapping[str, tuple[str, tuple[Reason, ...]]] = MappingProxyType(
+    {
+        "review": ("Review", ("review asked", "changed since review")),
+        "mine": ("Mine", ("approved", "changes asked", "outdated")),
+        "threads": ("Threads", ("new replies", "on my work", "mentioned")),
+        "unsent": ("Unsent", ("not sent", "left unsent")),
+    }
+)
+"""The tabs of reasons, and the reasons in each."""
+SHORT: Mapping[Reason, str] = MappingProxyType(
+    {
+        "not sent": "not sent",
+        "review asked": "review",
+        "changed since review": "changed since you",
+        "approved": "approved",
+        "changes asked": "changes asked",
+        "outdated": "outdated",
+        "new replies": "replies",
+        "on my work": "on yours",
+        "mentioned": "mention",
+        "left unsent": "unsent",
+    }
+)
+"""Each reason in a word or two."""
+SIGNS: Mapping[Reason, tuple[str, str]] = MappingProxyType(
+    {
+        "not sent": ("!", "$error"),
+        "review asked": ("◐", "$primary"),
+        "changed since review": ("◐", "$warning"),
+        "approved": ("✓", "$success"),
+        "changes asked": ("✗", "$error"),
+        "outdated": ("○", "$warning"),
+        "new replies": ("↳", "$octavo-note"),
+        "on my work": ("●", "$octavo-note"),
+        "mentioned": ("@", "$octavo-note"),
+        "left unsent": ("◌", "$octavo-muted"),
+    }
+)
+ORDERS: Mapping[str, str] = MappingProxyType({"reason": "by reason", "space": "by space", "newest": "newest first"})
+"""The ways to order the inbox, and what each is called."""
+
+
+@dataclass(frozen=True)
+class RowFilter:
+    """Which rows are to be shown. Of a `kind`, one at a time holds."""
+
+    kind: Literal["Reason", "Space", "What", "Read"]
+    name: str
+    value: str = ""
+    holds: Callable[[Row], bool] = field(default=lambda row: True, compare=False)
+
+
+def of_tab(tab: str, rows: MarkedRows) -> Sequence[Row]:
+    """The rows of a tab that is not one of saved filters, in their order."""
+    if tab == "snoozed":
+        return [row for row, _ in rows.asleep]
+    if tab == "done":
+        return rows.done
+    reasons = GROUPS[tab][1] if tab in GROUPS else REASONS
+    return [row for row in rows.here if tab not in GROUPS or row.reason in reasons]
+
+
+def ordered(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> list[Row]:
+    """Rows, which come the most urgent first, in one of `ORDERS`. `space` says what a space is called."""
+    if order == "space":
+        titles = {each: space(each) for each in {row.space_id for row in rows}}
+        return sorted(rows, key=lambda row: (not row.space_id, titles[row.space_id].casefold(), row.space_id))
+    if order == "newest":
+        return sorted(rows, key=lambda row: row.moment or _LONG_AGO, reverse=True)
+    return list(rows)
+
+
+def headings(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> dict[str, Heading]:
+    """What rows stand under, by their reason or space, with how many there are."""
+    if order == "newest":
+        return {}
+    if order == "space":
+        counted = Counter(row.space_id for row in rows)
+        names = {each: space(each).upper() or "NO SPACE" for each in counted}
+    else:
+        counted = Counter(row.reason for row in rows)
+        names = {each: heading.upper() for each, heading in HEADINGS.items()}
+    return {each: Heading(names[each], str(number)) for each, number in counted.items()}
+
+
+def is_thread(row: Row) -> bool:
+    """Whether a row is about a thread."""
+    return isinstance(row.about, ThreadRef)
+
+
+def offered(
+    rows: Sequence[Row], holding: Sequence[RowFilter], unread: frozenset[str], space: Callable[[str], str]
+) -> list[tuple[RowFilter, int]]:
+    """By what rows can be narrowed beside what holds, and how many would be left. What would leave none, or all, is not
+    offered."""
+    found = []
+    for each in _known(rows, unread, space):
+        among = narrowed(rows, [other for other in holding if other.kind != each.kind])
+        left = sum(map(each.holds, among))
+        if each not in holding and 0 < left < len(among):
+            found.append((each, left))
+    return found
+
+
+def narrowed(rows: Iterable[Row], by: Sequence[RowFilter]) -> list[Row]:
+    """The rows for which all of `by` holds."""
+    return [row for row in rows if all(each.holds(row) for each in by)]
+
+
+def by_reason(reason: Reason) -> RowFilter:
+    """Those that are there for a reason, also beside another."""
+    return RowFilter("Reason", HEADINGS[reason].lower(), reason, lambda row: reason in (row.reason, *row.also))
+
+
+def by_space(space_id: str, title: str) -> RowFilter:
+    """Those in a space."""
+    return RowFilter("Space", f"in {title}", space_id, lambda row: row.space_id == space_id)
+
+
+def _known(rows: Sequence[Row], unread: frozenset[str], space: Callable[[str], str]) -> list[RowFilter]:
+    found = [by_reason(reason) for reason in REASONS]
+    found += [
+        RowFilter("What", "change requests", "requests", lambda row: not isinstance(row.about, ThreadRef | WriteRef)),
+        RowFilter("What", "threads", "threads", is_thread),
+        RowFilter("Read", "not read yet", "unread", lambda row: row.key in unread),
+    ]
+    spaces = {row.space_id: space(row.space_id) for row in rows if row.space_id}
+    found += [by_space(each, title) for each, title in sorted(spaces.items(), key=lambda pair: pair[1].casefold())]
+    return found

@@ -1,0 +1,105 @@
+"""The inbox of the organization on show, for every view: what needs the person, and what was done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from octavo.api.places import ChangeRequestRef
+
+if TYPE_CHECKING:
+    from textual.signal import Signal
+
+    from octavo.api.change_requests import ChangeRequest
+    from octavo.api.comments import Comment
+    from octavo.api.organizations import Organization
+    from octavo.data.inbox import Row
+    from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot
+    from octavo.data.inbox_marks import InboxMarks, MarkedRows
+    from octavo.tui.shell.host import Host
+    from octavo.tui.shell.session import Session
+
+
+class InboxFeed:
+    """Follows the inbox from the moment somebody looks at it until the session ends. Before, nothing is asked for it."""
+
+    def __init__(self, app: Host) -> None:
+        self.changed: Signal[None] = app.signal("inbox")
+        """Other rows need the person, or something else is known of them."""
+        self.answers: InboxAnswers | None = None
+        """Where the rows come from. None: nobody looked yet, or there is no organization."""
+        self.marks: InboxMarks | None = None
+        self.snapshot: InboxSnapshot | None = None
+        """All that is known, also what was done or put off."""
+        self.rows: MarkedRows | None = None
+        """The same, by what was done with it."""
+        self._session: Session | None = None
+        self._organization: Organization | None = None
+        self._wanted = False
+        self._leave: Callable[[], None] | None = None
+
+    def enter(self, session: Session, organization: Organization) -> None:
+        """Follow the inbox of this organization, and of no other."""
+        self._let_go()
+        self._session, self._organization = session, organization
+        if self._wanted:
+            self.begin()
+
+    def begin(self) -> None:
+        """Follow it from now on: somebody looks."""
+        self._wanted = True
+        if self.answers is not None or self._session is None or self._organization is None:
+            return
+        from octavo.data.inbox_answers import InboxAnswers  # a first screen that shows a page does without
+        from octavo.data.inbox_marks import InboxMarks
+
+        session = self._session
+        self.marks = InboxMarks(session.state)
+        self.answers = InboxAnswers(session.live, session.drafts, self._organization)
+        self._leave = self.answers.watch(self._show)
+
+    def leave_organization(self) -> None:
+        """There is no organization any more that it could be of."""
+        self._let_go()
+        self._organization = None
+        self.changed.publish(None)
+
+    def end(self) -> None:
+        """The session ends."""
+        self._let_go()
+        self._session = self._organization = None
+        self._wanted = False
+
+    def look_again(self) -> None:
+        """Sort the rows anew: something was done with one, or what was put off may be due."""
+        if self.snapshot is not None and self.marks is not None:
+            self.rows = self.marks.sorted(self.snapshot.rows)
+            self.changed.publish(None)
+
+    @property
+    def count(self) -> int:
+        """How many things need the person, as far as that is known."""
+        return len(self.rows.here) if self.rows is not None else 0
+
+    def change_request(self, row: Row | None) -> ChangeRequest | None:
+        """The change request a row is about, as far as it is known."""
+        if self.answers is None or row is None or not isinstance(row.about, ChangeRequestRef):
+            return None
+        return self.answers.change_request(row.about)
+
+    def comment(self, row: Row | None) -> Comment | None:
+        """The first comment of the thread a row is about, as far as it is known."""
+        from octavo.data.inbox import ThreadRef  # as above
+
+        if self.answers is None or row is None or not isinstance(row.about, ThreadRef):
+            return None
+        return self.answers.comment(row.about)
+
+    def _show(self, snapshot: InboxSnapshot) -> None:
+        self.snapshot = snapshot
+        self.look_again()
+
+    def _let_go(self) -> None:
+        if self._leave is not None:
+            self._leave()
+        self._leave = self.answers = self.marks = self.snapshot = self.rows = None
