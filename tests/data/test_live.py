@@ -56,6 +56,25 @@ async def test_what_was_known_is_shown_at_the_next_start(
     assert screen.now.fetched_at == clock()
 
 
+async def test_an_answer_that_was_let_go_is_on_the_shelf_and_one_that_is_watched_stays(
+    live: Live, shelf: ResponseCache, gate: Gate, here: SpaceRef
+) -> None:
+    op = spaces.Get(at=here)
+    value = await live.fetch(op)
+    leave = live.watch(op, Screen())
+    await live.settled()
+    watched = live.peek(op).value
+    live.let_go(op)
+    assert live.peek(op).value is watched
+    leave()
+    live.let_go(op)
+    shelf.flush()
+    gate.asked.clear()
+    assert live.peek(op).value == value
+    assert live.peek(op).value is not watched
+    assert gate.asked == []
+
+
 async def test_an_error_that_is_kept_holds_nobody_who_asked(live: Live, gate: Gate, here: SpaceRef) -> None:
     gate.errors.append(NotSent("Can't reach the server."))
     with pytest.raises(NotSent) as raised:

@@ -495,6 +495,7 @@ class _Answers:
                 self._refused[part.url] = part.stamp
             raise
         self._refused.pop(part.url, None)
+        self._live.let_go(part.op)
         self.values[part.url] = await asyncio.to_thread(self._slimmed, part, items)
         self._note(part)
 

@@ -123,6 +123,12 @@ class Live:
         """Wait until no question for it is open. Asks nothing."""
         await self._answer(op).idle()
 
+    def let_go(self, op: Operation[Any]) -> None:
+        """Hold its answer in memory no longer, unless somebody watches it: it is on the shelf."""
+        key = encode(op).url
+        if (answer := self._answers.get(key)) is not None and answer.idle_now:
+            del self._answers[key]
+
     async def more(self, op: Listing[Any]) -> None:
         """Append the next page to the list on show. From then on a refresh reads as many pages again."""
         answer = self._answer(op)
