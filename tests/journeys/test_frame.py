@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.color import Color
+from textual.content import Content
 from textual.events import AppBlur, AppFocus
 from textual.widgets import Static
 
@@ -15,7 +18,7 @@ from octavo.api.places import SpaceRef
 from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.review import change_request
 from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.shell.frame import TopBar
+from octavo.tui.shell.frame import StatusBar, TopBar
 from tests.journeys.stage import Run, Stage
 
 
@@ -34,6 +37,34 @@ async def test_the_title_of_the_pane_that_has_the_keys_is_in_the_accent(stage: S
         await run.press("enter", "O")
         assert "OUTLINE" in lit(run)
         assert left not in lit(run)
+
+
+async def test_the_frame_of_a_view_that_is_not_on_show_is_reckoned_when_it_is_shown_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reckoned: list[TopBar | StatusBar] = []
+    for kind in (TopBar, StatusBar):
+
+        def line(bar: Any, line: Callable[[Any], Content] = kind._line) -> Content:
+            reckoned.append(bar)
+            return line(bar)
+
+        monkeypatch.setattr(kind, "_line", line)
+    async with stage.play(start="content") as run:
+        left = run.app.screen
+        await run.press("3")
+        known = run.app.workspace
+        assert known.organization is not None
+        reckoned.clear()
+        known.organization = known.organization.model_copy(update={"title": "Elsewhere"})
+        for _ in range(3):
+            known.frame_changed.publish(None)
+            await run.settle()
+        assert "Elsewhere" in run.lines[0]
+        assert {bar.screen for bar in reckoned} == {run.app.screen}
+        await run.press("2")
+        assert run.app.screen is left
+        assert "Elsewhere" in run.lines[0]
 
 
 @pytest.mark.parametrize(

@@ -142,11 +142,7 @@ class Counting(KeyBar):
 
 KEYS: Commands[Keys] = Commands(
     "keys",
-    (
-        Command(
-            "act", "a", "Act", "Act", run=lambda _, app: None, why_not=lambda _, app: "Not now." if app.is_dim else None
-        ),
-    ),
+    (Command("act", "a", "Act", "Act", run=lambda _, app: None, why_not=lambda _, app: app.why_dim()),),
     find=lambda app: app,
 )
 
@@ -156,6 +152,26 @@ class Keys(Scratch):
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (KEYS,)
     is_dim = False
+    asked = 0
+
+    def why_dim(self) -> str | None:
+        self.asked += 1
+        return "Not now." if self.is_dim else None
+
+
+async def test_keys_that_are_others_are_asked_for_once_and_drawn_as_they_were_said_to_be() -> None:
+    app = Keys(bar := Counting())
+    async with app.run_test(size=(40, 3)):
+        await at_rest(app)
+        asked, drawn = app.asked, bar.drawn
+        app.is_dim = True
+        app.screen.refresh_bindings()
+        await at_rest(app)
+        assert (app.asked - asked, bar.drawn - drawn) == (1, 1)
+        for app.is_dim in (False, True):
+            app.screen.refresh_bindings()
+        await at_rest(app)
+        assert bar.drawn - drawn == 1
 
 
 async def test_all_is_laid_out_only_when_something_takes_other_room_and_keys_are_drawn_when_they_are_others() -> None:

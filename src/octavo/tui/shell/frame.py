@@ -41,6 +41,7 @@ class TopBar(Widget):
         self._view = view
         self._spans: list[tuple[int, int, str]] = []
         self._shown = Content("")
+        self._is_late = False
 
     @property
     def shell(self) -> Shell:
@@ -56,11 +57,13 @@ class TopBar(Widget):
         self._changed()
 
     def _changed(self) -> None:
-        if not self._line().is_same(self._shown):
+        # What is not on show is reckoned when it is.
+        if not self._is_late and not (self.screen.is_current and self._line().is_same(self._shown)):
+            self._is_late = True
             self.refresh()
 
     def render(self) -> RenderResult:
-        self._shown = self._line()
+        self._shown, self._is_late = self._line(), False
         return self._shown
 
     def _line(self) -> Content:
@@ -114,6 +117,7 @@ class StatusBar(Widget):
     crumbs = reactive("")
     facts = reactive("")
     _shown = Content("")
+    _is_late = False
 
     @property
     def shell(self) -> Shell:
@@ -123,11 +127,13 @@ class StatusBar(Widget):
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._changed())
 
     def _changed(self) -> None:
-        if not self._line().is_same(self._shown):
+        # What is not on show is reckoned when it is.
+        if not self._is_late and not (self.screen.is_current and self._line().is_same(self._shown)):
+            self._is_late = True
             self.refresh()
 
     def render(self) -> RenderResult:
-        self._shown = self._line()
+        self._shown, self._is_late = self._line(), False
         return self._shown
 
     def _line(self) -> Content:

@@ -37,8 +37,10 @@ class KeyBar(Widget):
         super().__init__(name=name, id=id, classes=classes)
         self._places: list[tuple[int, int, ActiveCommand]] = []
         self._shown: list[ActiveCommand] = []
+        self._next: list[ActiveCommand] | None = None
+        """Those that are others than are shown, until they are."""
         self._is_told = False
-        """That keys may be others since they were shown."""
+        """That keys may be others since they were asked for."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._bindings_changed())
@@ -52,11 +54,16 @@ class KeyBar(Widget):
         # that is being made or taken down cannot be asked.
         if self._is_told and self.is_attached and not is_being_removed(self.screen):
             self._is_told = False
-            if not self._shown or not self.screen.is_current or key_bar(self.screen) != self._shown:
+            if not self._shown or not self.screen.is_current:
+                self._next = None
+                self.refresh()
+            elif (commands := key_bar(self.screen)) != (self._shown if self._next is None else self._next):
+                self._next = commands
                 self.refresh()
 
     def render(self) -> RenderResult:
-        commands = self._shown = key_bar(self.screen)
+        commands = self._shown = key_bar(self.screen) if self._next is None or self._is_told else self._next
+        self._next = None
         help_key = next((command for command in commands if command.id == _HELP), None)
         others = [command for command in commands if command.id != _HELP]
         ending = self._label([help_key]) if help_key else Content("")
