@@ -43,6 +43,7 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.style import Style as VisualStyle
+from textual.timer import Timer, TimerCallback
 from textual.visual import RenderOptions, Visual
 from textual.widget import Widget
 from textual.worker import Worker
@@ -440,6 +441,31 @@ def painted_rows(screen: Screen[Any]) -> list[Strip]:
 def is_being_removed(node: DOMNode) -> bool:
     """Whether it is to go, and what is in it first. It cannot be asked for its keys any more."""
     return node._pruning
+
+
+_set_timer = MessagePump.set_timer
+
+
+def _set_timer_while_there(
+    pump: MessagePump,
+    delay: float,
+    callback: TimerCallback | None = None,
+    *,
+    name: str | None = None,
+    pause: bool = False,
+) -> Timer:
+    """A timer that calls nothing once what it is for is being removed: one that ended while that was busy is called when
+    that no longer is, and what was in there is gone by then."""
+    if callback is None or not isinstance(pump, DOMNode):
+        return _set_timer(pump, delay, callback, name=name, pause=pause)
+
+    def call() -> object:
+        return None if is_being_removed(pump) else callback()
+
+    return _set_timer(pump, delay, call, name=name, pause=pause)
+
+
+MessagePump.set_timer = _set_timer_while_there  # type: ignore[method-assign, assignment]  # for every screen, dialog and widget
 
 
 def is_closing(node: MessagePump) -> bool:
