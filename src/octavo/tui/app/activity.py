@@ -14,22 +14,24 @@ from textual.widgets import Static
 from octavo.api import comments
 from octavo.api.activity import Activity
 from octavo.data.entry import Entry, waits_for
+from octavo.data.offline import KeptSpace
 from octavo.data.state import NotSaved
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words
+from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Column, Heading, Row, Rows
-from octavo.tui.widgets.wording import short_age
+from octavo.tui.widgets.wording import in_a_line, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-Line = tuple[str, Entry | KeptFile | Activity]
+Line = tuple[str, Entry | KeptFile | KeptSpace | Activity]
 STATES = {
     "gathered": "held for review",
     "held": "held for undo",
@@ -38,7 +40,7 @@ STATES = {
     "unknown": "looking for it",
     "failed": "failed",
 }
-_HEADINGS: dict[type, str] = {KeptFile: "TEXTS FROM YOUR EDITOR", Activity: "REQUESTS"}
+_HEADINGS: dict[type, str] = {KeptFile: "TEXTS FROM YOUR EDITOR", KeptSpace: "KEPT FOR OFFLINE", Activity: "REQUESTS"}
 _OF_WRITES = ("NEED YOU", "COULD NOT BE DONE: NOTHING IS LEFT TO DECIDE", "UNDER WAY: NOTHING TO DO")
 """What writes stand under, those a person must decide first."""
 _MOST_NAMED = 5
@@ -144,6 +146,7 @@ class ActivityScreen(Dialog[None]):
         entries = sorted(session.outbox.entries, key=lambda entry: _OF_WRITES.index(_heading(entry)))
         lines: list[Line] = [(entry.id, entry) for entry in entries]
         lines += [(file.path.name, file) for file in self._files]
+        lines += [(f"kept {kept.id}", kept) for kept in session.offline.all]
         asked = list(session.activity())
         lines += [(f"{len(asked) - at} {each.moment.timestamp()}", each) for at, each in enumerate(asked, 1)]
         self.rows.show(lines)
@@ -164,6 +167,17 @@ class ActivityScreen(Dialog[None]):
             )
         if isinstance(what, KeptFile):
             return Row(cells=(Content.styled("kept", "$warning"), what.about.title, "", short_age(what.saved_at)))
+        if isinstance(what, KeptSpace):
+            style = "$warning" if what.failed or what.state in ("waiting", "lost") else "$octavo-muted"
+            detail = (f"  {said_of(what)}", "$octavo-muted")
+            return Row(
+                cells=(
+                    Content.styled(mark_of(what), style),
+                    Content.assemble(what.title, detail),
+                    megabytes(what.bytes),
+                    short_age(what.read_at),
+                )
+            )
         status = str(what.status) if what.status else "given up" if what.given_up else "no answer"
         style = "$octavo-muted" if what.given_up else "$error" if what.error else "$success"
         return Row(
@@ -227,6 +241,9 @@ class ActivityScreen(Dialog[None]):
                 )
             case KeptFile():
                 said = what.sentence
+            case KeptSpace():
+                failed = "; ".join(f"{each.what}: {in_a_line(each.why)}" for each in what.failed[:_MOST_NAMED])
+                said = f"{what.title}: {said_of(what)}." + (f" {failed}." if failed else "")
             case Activity():
                 said = what.error
         if self.rows.ticks.keys:
@@ -277,7 +294,7 @@ class ActivityScreen(Dialog[None]):
         app.background(done())
 
 
-def _heading(what: Entry | KeptFile | Activity) -> str:
+def _heading(what: Entry | KeptFile | KeptSpace | Activity) -> str:
     if not isinstance(what, Entry):
         return _HEADINGS[type(what)]
     decide, told, under_way = _OF_WRITES

@@ -100,6 +100,12 @@ def _show_activity(app: Octavo, _: object) -> None:
     app.push_screen(ActivityScreen())
 
 
+def _show_kept(app: Octavo, _: object) -> None:
+    from octavo.tui.content.keeping_offline import show_kept
+
+    show_kept(app)
+
+
 def _go_up_or_quit(app: Octavo, _: object) -> None:
     from octavo.tui.app.quitting import quit_or_up
 
@@ -134,6 +140,8 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("theme", "f2", "Theme", "Choose the colours; what the cursor is on is tried on", run=lambda app, _: app.theme_picker.choose(), shown=False),
         Command("activity", "exclamation_mark", "Activity", "Requests, errors and writes that wait",
                 run=_show_activity, there=_has_session, key_display="!", shown=False),
+        Command("offline", "", "Offline: what is kept", "The spaces that are kept for offline: how far, how large, how old, and what could not be read",
+                run=_show_kept, there=_has_session),
         Command("go_back", "backspace,less_than_sign", "Back", "Back to where I was, over all views", run=lambda app, _: app.trail.travel(-1),
                 why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
         Command("forward", "greater_than_sign", "Forward", "Forward again", run=lambda app, _: app.trail.travel(1),

@@ -126,6 +126,7 @@ class ContentScreen(View, CopiesLater):
         self.shell.before_end.add(self.reading.history.keep)
         self.shell.workspace.organization_changed.subscribe(self, self.spaces.enter)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.look_at_kept())
         self.view.cursor_block.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
         self.reading.choose_nav("spaces")
         self.spaces.begin()

@@ -284,6 +284,25 @@ def _history(app: Shell, target: CursorTarget) -> None:
         app.push_screen(PageHistoryScreen(space, *page))
 
 
+def _keeping(app: Shell, target: CursorTarget) -> bool:
+    space = target.space
+    return space is not None and app.session.offline.of(space.id) is not None
+
+
+def _keep_offline(app: Shell, target: CursorTarget) -> None:
+    from octavo.tui.content.keeping_offline import keep
+
+    if (space := target.space) is not None:
+        keep(app, space)
+
+
+def _let_go(app: Shell, target: CursorTarget) -> None:
+    from octavo.tui.content.keeping_offline import let_go
+
+    if (space := target.space) is not None:
+        let_go(app, space.id)
+
+
 def _export(app: Shell, target: CursorTarget) -> None:
     from octavo.tui.shell.exporting import choose
 
@@ -296,6 +315,12 @@ SPACE: Commands[CursorTarget] = Commands(
     (
         Command("files", "F", "Files", "Files of this space, and where they are used", run=_files, why_not=_why_no_space, shown=False),
         Command("links", "L", "Links", "Links of this space, broken ones first", run=_links, why_not=_why_no_space, shown=False),
+        Command("keep_offline", "", "Keep offline", "Read all of this space now and keep it, so that it is here without the server",
+                run=_keep_offline, why_not=_why_no_space, there=lambda app, target: not _keeping(app, target)),
+        Command("keep_fresh", "", "Look at what is kept of it", "Look now whether what is kept of this space is still so",
+                run=_keep_offline, why_not=_why_no_space, there=_keeping),
+        Command("let_go", "", "Let go", "Keep this space for offline no longer, and free what that takes",
+                run=_let_go, why_not=_why_no_space, there=_keeping),
     ),
 )  # fmt: skip
 """The ways from a space to its other sides."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 from textual.app import ComposeResult
@@ -73,9 +74,11 @@ class Navigation(Vertical):
         if which == "spaces" and space is not None:
             self.spaces.reveal(space.id)
 
-    def show_spaces(self, collections: Sequence[Collection], spaces: Iterable[Space]) -> None:
-        """Show what lies in the organization."""
-        self.spaces.show(space_nodes(collections, spaces))
+    def show_spaces(
+        self, collections: Sequence[Collection], spaces: Iterable[Space], kept: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Show what lies in the organization, and how far keeping each space for offline got."""
+        self.spaces.show(space_nodes(collections, spaces, kept))
 
     def show_pages(self, tree: PageTree, open_threads: Mapping[str, int], unsent: Container[str] = ()) -> None:
         """Show a page tree, with how many threads are open on each page, and of which a text is not sent."""

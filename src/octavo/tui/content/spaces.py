@@ -9,6 +9,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
 from octavo.data.live import Snapshot
 from octavo.tui.content.space_reading import SpaceReading
+from octavo.tui.shell.kept_words import mark_of
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
 
@@ -22,6 +23,8 @@ class Spaces:
         self.wanted: ToPage | None = None
         """What is to be shown as soon as its space is known."""
         self._collections: tuple[Collection, ...] = ()
+        self._kept: dict[str, str] = {}
+        """How far keeping each space for offline got, as it is on show."""
 
     def begin(self) -> None:
         """List them, or say why there are none."""
@@ -54,7 +57,8 @@ class Spaces:
             if snapshot.error is not None:
                 reading.nav.spaces.state.fail("Spaces did not load", str(snapshot.error))
             return
-        reading.nav.show_spaces(self._collections, snapshot.value.items)
+        self._kept = self._words_of_kept
+        reading.nav.show_spaces(self._collections, snapshot.value.items, self._kept)
         reading.nav.spaces.state.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
             reading.nav.spaces.state.fail("Spaces could not be refreshed", str(snapshot.error))
@@ -67,6 +71,16 @@ class Spaces:
             if found or snapshot.value.items:
                 reading.show_space((found or snapshot.value.items[0]).id)
         self.take_wanted()
+
+    @property
+    def _words_of_kept(self) -> dict[str, str]:
+        shell = self._reading.shell
+        return {each.id: mark_of(each) for each in shell.session.offline.all} if shell.has_session else {}
+
+    def look_at_kept(self) -> None:
+        """Show how far keeping spaces for offline got, if that changed."""
+        if self._words_of_kept != self._kept:
+            self.show()
 
     def take_wanted(self) -> None:
         """Show what another view asked for, as soon as its space is known."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from textual.screen import Screen
 
 from octavo.api.operation import Model
+from octavo.api.spaces import Space
+from octavo.data.offline import KeptSpace
 from octavo.tui.shell.info_facts import ADDRESSES, facts_of
+from octavo.tui.shell.kept_words import said_of
 from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice, Chooser
@@ -23,7 +26,9 @@ def show_info(view: View) -> None:
             clipboard.copy(view.shell, value, "Copied.")
 
     there = not view.shell.session.is_here
-    view.shell.push_screen(InfoScreen(view.things_at_hand, view, addresses=there), chosen)
+    view.shell.push_screen(
+        InfoScreen(view.things_at_hand, view, view.shell.session.offline.of, addresses=there), chosen
+    )
 
 
 class InfoScreen(Chooser[str | None, str]):
@@ -32,15 +37,26 @@ class InfoScreen(Chooser[str | None, str]):
     PLACEHOLDER: ClassVar[str] = "Find a fact or a key"
     FOOT: ClassVar[str] = "enter copies it · esc close"
 
-    def __init__(self, things: Sequence[Model], below: Screen[Any], *, addresses: bool = True) -> None:
-        """`addresses`: whether a browser comes to what they are the addresses of."""
+    def __init__(
+        self,
+        things: Sequence[Model],
+        below: Screen[Any],
+        kept: Callable[[str], KeptSpace | None],
+        *,
+        addresses: bool = True,
+    ) -> None:
+        """`kept`: how far keeping a space for offline got. `addresses`: whether a browser comes to what they are the
+        addresses of."""
         super().__init__("Info", empty="Nothing is known here.")
+        self._kept = kept
         self._things, self._below, self._left_out = things, below, () if addresses else ADDRESSES
 
     def choices(self) -> Sequence[Choice[str]]:
         found: list[Choice[str]] = []
         for thing in self._things:
             kind, facts = facts_of(thing)
+            if isinstance(thing, Space) and (kept := self._kept(thing.id)) is not None:
+                facts.append(("offline", said_of(kept)))
             shown = [(name, value) for name, value in facts if name not in self._left_out]
             found += [Choice(value, name, detail=value, group=kind.upper()) for name, value in shown]
         for command in active_commands(self._below):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from octavo.api.collections import Collection
 from octavo.api.comments import Comment
@@ -17,9 +18,12 @@ DEEPEST = 40
 """Collections within one another."""
 
 
-def space_nodes(collections: Sequence[Collection], spaces: Iterable[Space]) -> list[Node]:
+def space_nodes(
+    collections: Sequence[Collection], spaces: Iterable[Space], kept: Mapping[str, str] = MappingProxyType({})
+) -> list[Node]:
     """Collections with what lies in them, then the spaces that lie in none. Each stands once, whatever the server says:
-    collections that lie in themselves, or in too many others, stand at the top."""
+    collections that lie in themselves, or in too many others, stand at the top. `kept` says how far keeping a space for
+    offline got, by its id."""
     parents = {each.id: each.parent for each in collections}
     folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
     held: defaultdict[str | None, list[Space]] = defaultdict(list)
@@ -37,6 +41,7 @@ def space_nodes(collections: Sequence[Collection], spaces: Iterable[Space]) -> l
                 each.title or "Untitled",
                 sign=emoji(each.emoji),
                 count=each.comments,
+                right=kept.get(each.id, ""),
                 dim=each.edit_mode == "locked",
             )
             for each in held[parent]

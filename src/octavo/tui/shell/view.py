@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -13,6 +15,7 @@ from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.widget import Widget
 
+from octavo.api.errors import Unreachable
 from octavo.api.operation import Listing, ListPage, Model, Operation
 from octavo.data.live import Live, Snapshot
 from octavo.tui.shell.frame import StatusBar, TopBar
@@ -21,6 +24,7 @@ from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
+from octavo.tui.widgets.wording import long_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -65,7 +69,7 @@ class Subscriptions:
         if self._octavo.ending or internals.is_closing(self._shower):
             return  # there is nothing left to show it in
         self._octavo.workspace.look_at_link()
-        show(snapshot)
+        show(with_age(snapshot))
 
     @property
     def _octavo(self) -> Shell:
@@ -104,6 +108,15 @@ class Subscriptions:
             self._slots.popitem()[1][1]()
         for task in self._reading:
             task.cancel()
+
+
+def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
+    """What is shown although the server was not reached says how old it is."""
+    if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
+        return snapshot
+    error = copy(snapshot.error)
+    error.args = (f"This is as it was {long_age(snapshot.fetched_at)}. {snapshot.error}",)
+    return replace(snapshot, error=error)
 
 
 def _nothing() -> None: ...

@@ -17,6 +17,7 @@ from octavo.data.live import Snapshot
 from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.inbox_feed import InboxFeed
+from octavo.tui.shell.kept_words import is_new, progress_of
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.session import Session
 from octavo.tui.widgets.wording import plural, short_age
@@ -69,6 +70,7 @@ class Workspace:
         self._session = session
         self._told = {entry.id for entry in session.outbox.entries if _is_news(entry)}
         self._leave["outbox"] = session.outbox.watch(self._writes_changed)
+        self._leave["offline"] = session.offline.watch(self._frame)
         session.outbox.on_done(self._write_done)
         session.live.left_out = self._tell_unreadable
         self._leave["me"] = session.live.watch(Me(), self._show_me)
@@ -247,6 +249,7 @@ class Workspace:
             f"{held} held" if held else "",
             f"{under_way} waiting" if under_way else "",
             f"{asking} need you: !" if asking else "",
+            *(f"keeping {each.title} {progress_of(each)}" for each in self._session.offline.all if is_new(each)),
         ]
         return " · ".join(each for each in said if each)
 
@@ -335,6 +338,8 @@ class Workspace:
             items = (each if each.organization else each.model_copy(update=within) for each in snapshot.value.items)
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
+        if self._session is not None and snapshot.value is not None and not snapshot.loading and snapshot.error is None:
+            self._session.offline.spaces_came(snapshot.value.items)
         if snapshot.goes_on(MOST_SPACES) and self.organization is not None:
             asyncio.get_running_loop().call_soon(self._read_on, spaces_of(self.organization.id))
         self.spaces_changed.publish(None)

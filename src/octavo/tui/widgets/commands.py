@@ -60,6 +60,10 @@ class Explains(Protocol):
 T = TypeVar("T")
 
 
+_NO_KEY = "palette."
+"""Before the id of a command without a key: no terminal sends such a key."""
+
+
 def _can_be_done(app: Any, about: Any) -> str | None:
     return None
 
@@ -79,6 +83,7 @@ class Command(Generic[T]):
     name: str
     """Its id is this behind the name of its group: `comments.resolve`."""
     keys: str
+    """Empty: it has none, and is done from the palette."""
     title: str
     """Its name in the key bar and the palette."""
     help: str
@@ -146,10 +151,10 @@ class Commands(Generic[T]):
         for each in self.commands:
             id = self.id_of(each)
             yield Binding(
-                each.keys,
+                each.keys or f"{_NO_KEY}{id}",
                 f"command({id!r})",
                 each.title,
-                show=each.shown,
+                show=each.shown and bool(each.keys),
                 key_display=each.key_display,
                 tooltip=each.help,
                 id=id,
@@ -246,8 +251,8 @@ class ActiveCommand:
 
     @property
     def key(self) -> str:
-        """The first of its keys."""
-        return self.keys[0]
+        """The first of its keys. Empty: it has none."""
+        return self.keys[0] if self.keys else ""
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
@@ -263,7 +268,7 @@ def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
             continue
         entry = found.setdefault((id(active.node), active.binding.id), (active, []))
         name = key_name(active.binding.key)
-        if name not in entry[1]:
+        if name not in entry[1] and not active.binding.key.startswith(_NO_KEY):
             entry[1].append(name)
     return list(found.values())
 
@@ -354,6 +359,8 @@ def by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
 
 def key_name(key: str) -> str:
     """A key of a binding as it is called on screen: `j`, `?`, `ctrl+p`, `esc`, `G`."""
+    if key.startswith(_NO_KEY):
+        return ":"
     *modifiers, last = key.split("+")
     if last in _KEY_NAMES:
         return "+".join([*modifiers, _KEY_NAMES[last]])
