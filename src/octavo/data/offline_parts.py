@@ -15,9 +15,10 @@ from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.comments import Comment
 from octavo.api.content import Changes, PageTree
 from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, OrganizationRef, RevisionRef, SpaceRef
+from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
+from octavo.data.organization_lists import change_requests_of
 from octavo.data.response_cache import immutable
 
 ALWAYS, FOR_EVER = "?", "for ever"
@@ -70,10 +71,9 @@ def of_space(space: Space) -> Iterator[OfflinePart]:
     yield part(content.ListFiles(at=at, limit=THREADS), revision, "the list of files")
     yield part(links.ListOfSpace(at=at, limit=THREADS), revision, "the links")
     if space.organization is not None:
-        of = OrganizationRef(organization_id=space.organization)
         for status in get_args(Status):
-            op_of_all = change_requests.ListOfOrganization(at=of, status=status, limit=LISTED)
-            yield part(op_of_all, ALWAYS, f"the {status} change requests of the organization")
+            of_all = change_requests_of(space.organization, status)
+            yield part(of_all, ALWAYS, f"the {status} change requests of the organization")
 
 
 def of_tree(at: SpaceRef, tree: PageTree, revision: str) -> Iterator[OfflinePart]:
