@@ -11,6 +11,7 @@ import pytest
 
 from octavo.api import users
 from octavo.api.errors import Lost, NotFound
+from octavo.api.urgency import IsWaitedFor, asked_for
 from tests.client.conftest import Connect, Time
 from tests.client.test_client import ME, POST
 
@@ -193,3 +194,53 @@ async def test_a_closed_client_has_waited_until_what_it_gave_up_gave_back_what_i
         await asyncio.sleep(0)
     await client.aclose()
     assert given_back == ["the connection"]
+
+
+async def ask_patiently(client: Any, op: Any, is_waited_for: IsWaitedFor = lambda: False) -> Any:
+    with asked_for(is_waited_for):
+        return await client(op)
+
+
+async def test_what_is_waited_for_goes_before_all_that_nobody_waits_for(connect: Connect) -> None:
+    gate = Gate()
+    client = connect("http://octavo.local", transport=gate)
+    tasks = [asyncio.create_task(ask_patiently(client, users.Get(user_id=f"n{n}"))) for n in range(40)]
+    await settle()
+    assert gate.inside == 4, "there is room for who waits"
+    tasks.append(asyncio.create_task(client(ME)))
+    await settle()
+    assert gate.asked[4:] == ["GET /v1/user"]
+    tasks += [asyncio.create_task(client(users.Get(user_id=f"w{n}"))) for n in range(3)]
+    await settle()
+    assert gate.inside == 6
+    gate.open.set()
+    await asyncio.gather(*tasks)
+    assert gate.asked[5:8] == [f"GET /v1/users/w{n}" for n in range(3)]
+    assert gate.most == 6
+
+
+async def test_what_waits_in_the_line_goes_ahead_as_soon_as_somebody_waits_for_it(connect: Connect) -> None:
+    gate = Gate()
+    client = connect("http://octavo.local", transport=gate)
+    tasks = [asyncio.create_task(ask_patiently(client, users.Get(user_id=f"n{n}"))) for n in range(40)]
+    await settle()
+    tasks.append(asyncio.create_task(client(users.Get(user_id="n39"))))
+    await settle()
+    assert gate.asked[4:] == ["GET /v1/users/n39"]
+    gate.open.set()
+    await asyncio.gather(*tasks)
+    assert len(gate.asked) == 40
+
+
+async def test_who_is_given_up_in_the_line_leaves_no_gap_in_it(connect: Connect) -> None:
+    gate = Gate()
+    client = connect("http://octavo.local", transport=gate)
+    tasks = [asyncio.create_task(ask_patiently(client, users.Get(user_id=f"n{n}"))) for n in range(12)]
+    await settle()
+    for each in (*tasks[:2], *tasks[5:8]):
+        each.cancel()
+    await settle()
+    assert gate.inside == 4
+    gate.open.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert gate.asked == [f"GET /v1/users/n{n}" for n in (0, 1, 2, 3, 4, 8, 9, 10, 11)]

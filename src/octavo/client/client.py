@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,7 @@ from octavo import __version__, redaction
 from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, Invalid
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
+from octavo.api.urgency import IsWaitedFor, urgency
 from octavo.api.wire import Request, encode, route_of
 from octavo.client import answers
 from octavo.client.body import PAGE_CAP
@@ -39,6 +41,7 @@ from octavo.client.origin import origin_of
 from octavo.client.paging import walk
 from octavo.client.policy import READS, Budget, Limits, Unsendable, limits
 from octavo.client.threads import aside
+from octavo.client.turns import Turns
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -46,6 +49,8 @@ Item = TypeVar("Item")
 AT_ONCE = 6
 LOW = 5
 """As few requests as are left for what a person waits for."""
+BEHIND = 4
+"""Of those, the requests nobody waits for: what a person asks for meanwhile finds room at once."""
 DEADLINE = 30.0
 REMEMBERED = 200
 AGENT = f"octavo/{__version__}"
@@ -89,16 +94,16 @@ class Client:
         self._carrier: Carrier | None = None
         self._closed = False
         self._building = asyncio.Lock()
-        self._slots = asyncio.Semaphore(AT_ONCE)
-        self._flights = RequestsInFlight()
+        self._turns = Turns(AT_ONCE, BEHIND)
+        self._flights = RequestsInFlight(self._turns.look)
         if key is not None:
             redaction.remember(key.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
-        """The answer to `op`. Identical reads under way share one answer."""
+        """The answer to `op`, in its turn (`api/urgency.py`). Identical reads under way share one answer."""
         if SPECS[type(op)].method in READS:
-            return await self._flights.join((type(op), _request(op).url), lambda: self._answer(op))
-        return await self._answer(op)
+            return await self._flights.join((type(op), _request(op).url), urgency(), partial(self._answer, op))
+        return await self._answer(op, urgency())
 
     async def raw(self, op: Operation[Any]) -> Any:
         """The answer as JSON has it, with what we know nothing of. None when there is nothing in it."""
@@ -106,7 +111,7 @@ class Client:
         async def read(body: bytes | None) -> Any:
             return await answers.parsed(body or b"", self._around.host)
 
-        return await self._send(op, PAGE_CAP, read)
+        return await self._send(op, PAGE_CAP, read, urgency())
 
     async def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
         """The pages of a list, without items that came before, as they are needed. Raises PaginationError as well."""
@@ -150,19 +155,21 @@ class Client:
                 await self._carrier.aclose()
                 self._carrier = None
 
-    async def _answer(self, op: Operation[T]) -> T:
+    async def _answer(self, op: Operation[T], is_waited_for: IsWaitedFor) -> T:
         spec = SPECS[type(op)]
 
         async def read(body: bytes | None) -> T:
             answer: T = await answers.read_as(spec, body, self._around.host)
             return answer
 
-        return await self._send(op, answers.cap(spec), read)
+        return await self._send(op, answers.cap(spec), read, is_waited_for)
 
-    async def _send(self, op: Operation[Any], cap: int, read: Callable[[bytes | None], Awaitable[T]]) -> T:
+    async def _send(
+        self, op: Operation[Any], cap: int, read: Callable[[bytes | None], Awaitable[T]], is_waited_for: IsWaitedFor
+    ) -> T:
         """What `read` makes of the body, which is None when the status says there is none."""
         sent = outgoing(op, self._agent)
-        async with self._slots:
+        async with self._turns.turn(is_waited_for):
             exchange = Exchange(sent, route_of(op), self._deadline, self._around, cap=cap)
             self._under_way.add(exchange)
             try:

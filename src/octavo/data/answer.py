@@ -62,6 +62,8 @@ class Answer:
     error: ApiError | None = None
     loading: bool = False
     fetched_at: datetime | None = None
+    as_of: datetime | None = None
+    """The last time at which it was known to be as it is, because it was read or because nothing speaks of a change."""
     pages: int = 0
     wanted: int = 1
     """How many pages a refresh reads."""
@@ -75,10 +77,14 @@ class Answer:
     asked_behind: int = 0
     """The question of `freshening`."""
     extending: bool = False
+    behind: bool = False
+    """Whether nobody waits for the question that is open."""
     told_loading: bool = False
     shown: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Callable[[Snapshot[Any]], None]] = field(default_factory=list)
+    patient: list[Callable[[Snapshot[Any]], None]] = field(default_factory=list)
+    """Those of `watchers` that do not wait for it before anything else."""
     _resting: list[asyncio.Future[None]] = field(default_factory=list)
 
     @property
@@ -91,6 +97,11 @@ class Answer:
         """Whether it may be forgotten."""
         return not (self.watchers or self.loading or self.edits)
 
+    @property
+    def waits(self) -> bool:
+        """Whether anybody who watches it waits for it."""
+        return any(each not in self.patient for each in self.watchers)
+
     def lists(self, item_id: str) -> bool:
         """Whether it is a list with something called `item_id`."""
         return isinstance(self.value, ListPage) and any(
@@ -99,14 +110,14 @@ class Answer:
 
     def keep(self, value: Any, fetched_at: datetime) -> None:
         """Take over what was kept on the shelf."""
-        self.value, self.fetched_at, self.pages = value, fetched_at, 1
+        self.value, self.fetched_at, self.as_of, self.pages = value, fetched_at, fetched_at, 1
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
             # It was kept whole, however many questions that took: as many are asked again, or it would be cut short meanwhile.
             self.pages = self.wanted = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, pages: int, now: datetime, mark: int) -> None:
         """Take over what the server answered to a question asked when `mark` writes were confirmed."""
-        self.value, self.pages, self.fetched_at, self.mark = value, pages, now, mark
+        self.value, self.pages, self.fetched_at, self.as_of, self.mark = value, pages, now, now, mark
         self.wanted = max(1, pages) if not self.extending else self.wanted
         self.edits = [edit for edit in self.edits if not edit.confirmed or edit.confirmed > mark]
 

@@ -28,6 +28,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimite
 from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
+from octavo.api.urgency import asked_for
 from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Drafts
@@ -481,12 +482,13 @@ class _Answers:
     async def read(self, part: Part) -> None:
         """Ask for it. Raises ApiError."""
         try:
-            page: ListPage[Any] = await self._live.fetch(part.op)
+            page: ListPage[Any] = await self._live.fetch(part.op, patiently=True)
             items = list(page.items)
             for _ in range(MOST_FOLLOWED):
                 if page.next is None or not page.next.page or len(items) >= MOST_LISTED:
                     break
-                page = await self._live.send(part.op.model_copy(update={"page": page.next.page}))
+                with asked_for(lambda: False):
+                    page = await self._live.send(part.op.model_copy(update={"page": page.next.page}))
                 items += page.items
                 if page.next is None:  # all of it is kept, and not its first page alone
                     self._live.shelf.put(part.op, page.model_copy(update={"items": tuple(items)}))

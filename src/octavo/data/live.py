@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError, Forbidden, NotFound, NotSent, Outcome, PaginationError
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
+from octavo.api.urgency import asked_for
 from octavo.api.wire import encode, location
 from octavo.data.answer import Answer, Edit, Snapshot
 from octavo.data.entry import Entry, OriginalComment
@@ -82,14 +83,21 @@ class Live:
         outbox.on_done(self._done)
         outbox.watch(self._refold)
 
-    def watch(self, op: Operation[T], watcher: Callable[[Snapshot[T]], None]) -> Callable[[], None]:
+    def watch(
+        self, op: Operation[T], watcher: Callable[[Snapshot[T]], None], *, patiently: bool = False
+    ) -> Callable[[], None]:
         """Call `watcher` at once with what is known, and again on each change. Returns the way out.
 
         A refresh starts behind, unless the answer is known and can never change. It ends when the last watcher leaves.
+        `patiently`: it is one of many, and what a person waits for is asked before it.
         """
         self.outbox.start()
         answer = self._answer(op)
         answer.watchers.append(watcher)
+        if patiently:
+            answer.patient.append(watcher)
+        else:
+            answer.behind = False
         if not answer.loading and not answer.final:
             self._freshen(answer)
             answer.loading = True
@@ -100,18 +108,46 @@ class Live:
         """What is known now. Asks nobody."""
         return self._snapshot(self._answer(op))
 
+    @property
+    def watched(self) -> tuple[Operation[Any], ...]:
+        """All that somebody watches and that may change."""
+        return tuple(
+            each.op for each in self._answers.values() if each.watchers and not each.final and not _is_pending(each.op)
+        )
+
+    def as_of(self, op: Operation[Any]) -> datetime | None:
+        """The last time at which the answer to `op` was known to be as it is. None: there is none, or it never changes."""
+        answer = self._answers.get(encode(op).url)
+        return answer.as_of if answer is not None and answer.value is not None and not answer.final else None
+
+    def is_still_so(self, op: Operation[Any]) -> None:
+        """The server told elsewhere that the answer to `op` is as it was."""
+        self._answer(op).as_of = self.now()
+
+    async def look_again(self, op: Operation[Any]) -> bool:
+        """Ask again for what is watched, while nobody waits for it: nothing is shown but what came differently. Whether
+        it did. Raises ApiError, which is shown only where it says something of the thing itself."""
+        answer = self._answer(op)
+        if answer.loading or answer.final or not answer.watchers:
+            return False
+        before = answer.value
+        await self._ask(answer, behind=True, quietly=True)
+        return bool(answer.value != before)
+
     async def refresh(self, op: Operation[Any]) -> None:
         """Ask again. The old answer stays on show until the new one is here; an error is shown beside it."""
-        answer = self._answer(op)
+        await self._refresh(self._answer(op), behind=False)
+
+    async def _refresh(self, answer: Answer, *, behind: bool) -> None:
         if not answer.final:
             try:
-                await self._ask(answer)
+                await self._ask(answer, behind=behind)
             except ApiError:
                 return  # it is in the snapshot
 
-    async def fetch(self, op: Operation[T]) -> T:
-        """A fresh answer, kept and shown as well. Raises ApiError."""
-        value: T = await self._ask(self._answer(op))
+    async def fetch(self, op: Operation[T], *, patiently: bool = False) -> T:
+        """A fresh answer, kept and shown as well. `patiently`: what others wait for goes before. Raises ApiError."""
+        value: T = await self._ask(self._answer(op), behind=patiently)
         return value
 
     async def known(self, op: Operation[T]) -> T:
@@ -129,7 +165,7 @@ class Live:
         if (answer := self._answers.get(key)) is not None and answer.idle_now:
             del self._answers[key]
 
-    async def more(self, op: Listing[Any]) -> None:
+    async def more(self, op: Listing[Any], *, patiently: bool = False) -> None:
         """Append the next page to the list on show. From then on a refresh reads as many pages again."""
         answer = self._answer(op)
         if answer.value is None:
@@ -142,7 +178,7 @@ class Live:
             answer.wanted = answer.pages + 1
             await answer.idle()
             if answer.pages < answer.wanted and answer.value.next is not None:
-                await self._ask(answer, extend=True)
+                await self._ask(answer, extend=True, behind=patiently)
         except ApiError:
             answer.wanted = max(1, answer.pages)
         finally:
@@ -215,7 +251,7 @@ class Live:
             while True:
                 answer.stale = False
                 answer.asked_behind = answer.asked + 1
-                await self.refresh(answer.op)
+                await self._refresh(answer, behind=not answer.waits)
                 if not answer.stale:
                     return
         finally:
@@ -225,6 +261,8 @@ class Live:
     def _leave(self, answer: Answer, watcher: Callable[[Snapshot[Any]], None]) -> None:
         if watcher in answer.watchers:
             answer.watchers.remove(watcher)
+        if watcher in answer.patient:
+            answer.patient.remove(watcher)
         if answer.freshening is not None and not answer.watchers:
             # Who leaves often comes back in the same moment.
             answer.freshening.get_loop().call_soon(self._abandon, answer)
@@ -241,13 +279,15 @@ class Live:
             answer.loading = False
             answer.rest()
 
-    async def _ask(self, answer: Answer, *, extend: bool = False) -> Any:
+    async def _ask(self, answer: Answer, *, behind: bool, extend: bool = False, quietly: bool = False) -> Any:
+        """`behind`: nobody waits for it. `quietly`: it is shown only where it is another answer."""
         answer.asked += 1
         ticket, mark = answer.asked, self._confirmations
-        if not answer.loading or not answer.told_loading:
+        answer.behind = behind and (answer.behind or not answer.loading)
+        if not quietly and not (answer.loading and answer.told_loading):
             answer.loading = True
             self._show(answer)
-        error = answer.error
+        error, before = answer.error, answer.value
         try:
             first, value, pages = await (self._next(answer) if extend else self._read(answer))
             error = None
@@ -274,20 +314,28 @@ class Live:
             return value
         finally:
             if ticket == answer.asked:
+                if quietly and error is not None and not isinstance(error, NotFound | Forbidden):
+                    error = answer.error  # what is on show is as good as it was
+                is_shown = quietly and not answer.loading and error == answer.error and answer.value == before
                 answer.loading, answer.error = False, error
                 answer.rest()
-                self._show(answer)
+                if not is_shown:
+                    self._show(answer)
 
     async def _read(self, answer: Answer) -> tuple[Any, Any, int]:
         """The first page, all pages wanted as one, and how many they are."""
         if _is_pending(answer.op):
             return None, ListPage(items=()) if isinstance(answer.op, Listing) else None, 1
-        first = value = await self.send(answer.op)
+        first = value = await self._send(answer, answer.op)
         pages = 1
         if isinstance(answer.op, Listing):
             first = value = _once(first)
             value, pages = await self._further(answer, value, pages)
         return first, value, pages
+
+    async def _send(self, answer: Answer, op: Operation[T]) -> T:
+        with asked_for(lambda: not answer.behind):
+            return await self.send(op)
 
     async def _next(self, answer: Answer) -> tuple[Any, Any, int]:
         """All of it, if the list ends with that, all pages as one, and how many they are."""
@@ -307,7 +355,7 @@ class Live:
                 raise PaginationError(f"The list {how}, so the rest of it cannot be loaded. Refresh it.")
             cursors.add(cursor)
             before = len(value.items)
-            value = _joined(value, await self.send(answer.op.model_copy(update={"page": cursor})))
+            value = _joined(value, await self._send(answer, answer.op.model_copy(update={"page": cursor})))
             if len(value.items) == before:
                 empty += 1
             else:

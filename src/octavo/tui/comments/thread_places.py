@@ -108,7 +108,7 @@ class AllThreads:
             self._found.pop(key, None)
         for key, place in self.asked.items():
             op = comments.List(at=place.at, status="all", format="markdown", limit=200)
-            self._view.subscriptions.follow_whole(key, op, partial(self._show_place, place))
+            self._view.subscriptions.follow_whole(key, op, partial(self._show_place, place), patiently=True)
         self._show_soon()
 
     def ask_more(self) -> None:

@@ -49,8 +49,16 @@ class Subscriptions:
         self._slots: dict[str, tuple[Operation[Any], Callable[[], None]]] = {}
         self._reading: set[asyncio.Task[None]] = set()
 
-    def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None:
-        """Show the answer to `op` now and whenever it changes."""
+    def follow(
+        self,
+        slot: str,
+        op: Operation[T] | None,
+        show: Callable[[Snapshot[T]], None] | None = None,
+        *,
+        patiently: bool = False,
+    ) -> None:
+        """Show the answer to `op` now and whenever it changes. `patiently`: it is one of many that are asked, and what
+        the person waits for goes before."""
         if slot in self._slots:
             if self._slots[slot][0] == op:
                 return
@@ -59,7 +67,7 @@ class Subscriptions:
             return
         # `watch` shows what is known before it returns, and showing may follow something else in this slot.
         self._slots[slot] = (op, _nothing)
-        leave = self._octavo.session.live.watch(op, partial(self._shown, show))
+        leave = self._octavo.session.live.watch(op, partial(self._shown, show), patiently=patiently)
         if self._slots.get(slot) == (op, _nothing):
             self._slots[slot] = (op, leave)
         else:
@@ -76,7 +84,13 @@ class Subscriptions:
         return cast("Shell", self._shower.app)
 
     def follow_whole(
-        self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None], most: int = ITEMS_READ
+        self,
+        slot: str,
+        op: Listing[Item],
+        show: Callable[[Snapshot[ListPage[Item]]], None],
+        most: int = ITEMS_READ,
+        *,
+        patiently: bool = False,
     ) -> None:
         """Follow a list and read on until it is whole, `most` of it is here, or so many pages, or that fails: what counts
         must not be cut short."""
@@ -84,13 +98,13 @@ class Subscriptions:
         def shown(snapshot: Snapshot[ListPage[Item]]) -> None:
             show(snapshot)
             if snapshot.goes_on(most):
-                asyncio.get_running_loop().call_soon(self._read_on, slot, op)
+                asyncio.get_running_loop().call_soon(self._read_on, slot, op, patiently)
 
-        self.follow(slot, op, shown)
+        self.follow(slot, op, shown, patiently=patiently)
 
-    def _read_on(self, slot: str, op: Listing[Any]) -> None:
+    def _read_on(self, slot: str, op: Listing[Any], patiently: bool) -> None:
         if self.op(slot) == op:
-            task = asyncio.get_running_loop().create_task(self._octavo.session.live.more(op))
+            task = asyncio.get_running_loop().create_task(self._octavo.session.live.more(op, patiently=patiently))
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
 
