@@ -33,6 +33,7 @@ from octavo.tui.shell.session import Session, SignedIn
 
 if TYPE_CHECKING:
     from octavo.client.client import Client
+    from octavo.client.policy import Limits
 
 T = TypeVar("T")
 
@@ -99,6 +100,10 @@ class LateClient:
     @property
     def low(self) -> float:
         return self._client.low if self._client else 0.0
+
+    @property
+    def limits(self) -> Limits | None:
+        return self._client.limits if self._client else None
 
     @property
     def waited(self) -> float:
@@ -289,6 +294,7 @@ def _session(
         label=label,
         activity=lambda: reversed(client.activity),
         waited=lambda: client.waited,
+        limits=lambda: client.limits,
         download=client.download,
         close=close,
         index=index,

@@ -115,10 +115,18 @@ class Live:
             each.op for each in self._answers.values() if each.watchers and not each.final and not _is_pending(each.op)
         )
 
+    def waits_for(self, op: Operation[Any]) -> bool:
+        """Whether somebody watches it who does not do so patiently."""
+        return self._answer(op).waits
+
     def as_of(self, op: Operation[Any]) -> datetime | None:
         """The last time at which the answer to `op` was known to be as it is. None: there is none, or it never changes."""
         answer = self._answers.get(encode(op).url)
         return answer.as_of if answer is not None and answer.value is not None and not answer.final else None
+
+    def read_at(self, op: Operation[Any]) -> datetime | None:
+        """When the answer to `op` was read. None: it never was."""
+        return self._answer(op).fetched_at
 
     def is_still_so(self, op: Operation[Any]) -> None:
         """The server told elsewhere that the answer to `op` is as it was."""

@@ -17,6 +17,7 @@ from octavo.settings import Settings
 from octavo.tui.app import routes
 from octavo.tui.app.background_tasks import BackgroundTasks
 from octavo.tui.app.first_screen import HeldBack
+from octavo.tui.app.keeping_fresh import KeepingFresh
 from octavo.tui.app.preloading import AFTER, warm_up
 from octavo.tui.app.teardown import Teardown
 from octavo.tui.app.type_ahead import TypeAhead
@@ -198,6 +199,7 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
             self.animation_level = "none"
         self.notices = NoticeBoard()
         self.writes = WriteQueue(self)
+        self.keeping_fresh = KeepingFresh(self, self)
         self._session = session
         self._quitting = False
         self.picture = picture
@@ -237,6 +239,7 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         await self.switch_mode(view)
 
     async def _end_session(self) -> None:
+        self.keeping_fresh.end()
         self.workspace.leave()
         self.trail.clear()
         if self._session is not None:
@@ -271,7 +274,14 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
     async def on_event(self, event: Event) -> None:
         if isinstance(event, InputEvent):
             self.teardown.garbage.key_pressed()
+            self.keeping_fresh.key_pressed()
         await super().on_event(event)
+
+    def on_app_blur(self) -> None:
+        self.keeping_fresh.hide()
+
+    def on_app_focus(self) -> None:
+        self.keeping_fresh.show()
 
     def on_load(self) -> None:
         # What is known is asked for before the first screen is made, which then shows it in the first picture.
@@ -301,6 +311,7 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
     def _open(self, session: Session) -> None:
         session.open()
         self.workspace.count_comments()
+        self.keeping_fresh.begin(session)
         from octavo.tui.app.session_start import tell
 
         self.background(tell(self, session))

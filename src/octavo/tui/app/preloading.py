@@ -10,6 +10,7 @@ from octavo.tui.app.garbage_collection import Garbage
 AFTER = 0.6
 """Seconds after the first screen. Sooner it would take time from the first keys."""
 _MODULES = (
+    "octavo.data.freshness",
     "octavo.documents.parse",
     "octavo.documents.diff",
     "octavo.tui.content.content",

@@ -83,8 +83,8 @@ class TopBar(Widget):
             if view == self._view:
                 label = label.stylize("bold $foreground on $panel")
             left = self._add(left, label, view)
-        for right in (self._right(wide), self._right(False)):
-            # How the connection stands is worth more than where it leads.
+        for right in (self._right(wide), self._right(False), self._right(False, short=True)):
+            # How old what is shown is is worth more than where it comes from.
             if (gap := width - left.cell_length - right.cell_length) > 0:
                 return left + Content(" " * gap) + right
         return left.truncate(width, ellipsis=True)
@@ -93,9 +93,9 @@ class TopBar(Widget):
         self._spans.append((line.cell_length, line.cell_length + piece.cell_length, view))
         return line + piece
 
-    def _right(self, wide: bool) -> Content:
-        link, style = self.shell.workspace.link
-        pieces: list[Piece | Content] = [(link, style), " "]
+    def _right(self, wide: bool, short: bool = False) -> Content:
+        link, in_short, style = self.shell.workspace.link
+        pieces: list[Piece | Content] = [(in_short if short else link, style), " "]
         if wide and self.shell.has_session:
             label = self.shell.session.label
             pieces += [" ", (label, "bold $warning" if self.shell.session.kind == "demo" else "$octavo-muted"), " "]
@@ -108,7 +108,7 @@ class TopBar(Widget):
 
 
 class StatusBar(Widget):
-    """Where we are on the left, what is known about it on the right, writes under way last."""
+    """Where we are on the left; on the right what is known about it, what others did meanwhile, writes under way last."""
 
     DEFAULT_CSS = """
     StatusBar { height: 2; dock: bottom; background: $background; color: $octavo-muted; border-top: solid $octavo-line; margin-bottom: 1; }
@@ -138,12 +138,10 @@ class StatusBar(Widget):
 
     def _line(self) -> Content:
         width = self.content_size.width
-        facts = self.facts
-        waiting = self.shell.workspace.waiting
-        right = Content.assemble(
-            facts, "  " if facts and waiting else "", (waiting, "$warning"), " " if facts or waiting else ""
-        )
         left = Content(f" {self.crumbs}")
+        right = self._right(self.facts)
+        if self.shell.workspace.news.words and left.cell_length + right.cell_length + 2 > width:
+            right = self._right("")  # what is known can be seen again any time
         # However much there is to say, where we are is still to be seen.
         right = right.truncate(max(width - left.cell_length - 2, width * 2 // 3), ellipsis=True)
         left = left.truncate(max(width - right.cell_length - 2, 0), ellipsis=True)
@@ -151,6 +149,12 @@ class StatusBar(Widget):
         if gap < 0:
             return right.truncate(width, ellipsis=True)
         return left + Content(" " * gap) + right
+
+    def _right(self, facts: str) -> Content:
+        workspace = self.shell.workspace
+        said = [(facts, ""), (workspace.news.words, "$primary"), (workspace.waiting, "$warning")]
+        pieces = [Content.assemble(each) for each in said if each[0]]
+        return Content("  ").join(pieces) + Content(" ") if pieces else Content("")
 
 
 def _cut(text: str, length: int) -> str:

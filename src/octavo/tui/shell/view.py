@@ -47,6 +47,8 @@ class Subscriptions:
     def __init__(self, shower: Widget) -> None:
         self._shower = shower
         self._slots: dict[str, tuple[Operation[Any], Callable[[], None]]] = {}
+        self._patient: set[str] = set()
+        """The slots of what is one of many."""
         self._reading: set[asyncio.Task[None]] = set()
 
     def follow(
@@ -65,6 +67,8 @@ class Subscriptions:
             self._slots.pop(slot)[1]()
         if op is None or show is None:
             return
+        (self._patient.add if patiently else self._patient.discard)(slot)
+        self._octavo.workspace.following.add(self)
         # `watch` shows what is known before it returns, and showing may follow something else in this slot.
         self._slots[slot] = (op, _nothing)
         leave = self._octavo.session.live.watch(op, partial(self._shown, show), patiently=patiently)
@@ -115,6 +119,20 @@ class Subscriptions:
     def ops(self) -> tuple[Operation[Any], ...]:
         """All that is followed."""
         return tuple(op for op, _ in self._slots.values())
+
+    def awaited(self) -> tuple[Operation[Any], ...]:
+        """What of it is not one of many."""
+        return tuple(op for slot, (op, _) in self._slots.items() if slot not in self._patient)
+
+    @property
+    def is_on_show(self) -> bool:
+        """Whether it is on the screen one looks at, or below a dialog on that."""
+        shower = self._shower
+        if not shower.is_attached or internals.is_closing(shower):
+            return False
+        stack = self._octavo.screen_stack
+        bottom = max((at for at, each in enumerate(stack) if not each.is_modal), default=0)
+        return shower.screen in stack[bottom:]
 
     def stop(self) -> None:
         """Follow nothing any more."""

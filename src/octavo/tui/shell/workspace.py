@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakSet
 
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
@@ -19,10 +20,14 @@ from octavo.tui.shell.host import Host
 from octavo.tui.shell.inbox_feed import InboxFeed
 from octavo.tui.shell.kept_words import is_new, progress_of
 from octavo.tui.shell.navigation_history import NavigationHistory
+from octavo.tui.shell.news_line import NewsLine
 from octavo.tui.shell.session import Session
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.wording import long_age, plural, short_age
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from textual.signal import Signal
 
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
@@ -34,6 +39,20 @@ HELD = "held for your review"
 _VERDICTS = "open words of reviews"
 LONG = 5.0
 """Seconds without an answer after which the frame says that one is waited for."""
+
+
+class Following(Protocol):
+    """Part of a screen that shows answers."""
+
+    @property
+    def is_on_show(self) -> bool:
+        """Whether it is on the screen one looks at."""
+
+    def ops(self) -> tuple[Operation[Any], ...]:
+        """All that it follows."""
+
+    def awaited(self) -> tuple[Operation[Any], ...]:
+        """What of it is not one of many."""
 
 
 class Workspace:
@@ -51,6 +70,12 @@ class Workspace:
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
         self.inbox = InboxFeed(app)
+        self.news = NewsLine(self._frame)
+        """What others did meanwhile."""
+        self.following: WeakSet[Following] = WeakSet()
+        """All that shows answers, as long as it is there."""
+        self._began: datetime | None = None
+        """Since when the session is followed."""
         self._app, self._trail = app, trail
         self._told: set[str] = set()
         """What was said of writes that are not done."""
@@ -68,6 +93,7 @@ class Workspace:
     def follow(self, session: Session) -> None:
         """Follow what `session` knows."""
         self._session = session
+        self._began = wording.clock()
         self._told = {entry.id for entry in session.outbox.entries if _is_news(entry)}
         self._leave["outbox"] = session.outbox.watch(self._writes_changed)
         self._leave["offline"] = session.offline.watch(self._frame)
@@ -85,6 +111,7 @@ class Workspace:
         self.organizations, self.spaces = Snapshot(), Snapshot()
         self._said_in.clear()
         self._verdicts.clear()
+        self.news.forget()
 
     def choose(self, organization: Organization) -> None:
         """Show the spaces, change requests and comments of `organization` from now on."""
@@ -192,24 +219,49 @@ class Workspace:
         }
 
     @property
-    def link(self) -> tuple[str, str]:
+    def on_show(self) -> tuple[Operation[Any], ...]:
+        """What is followed on the screen one looks at."""
+        return tuple(op for each in tuple(self.following) if each.is_on_show for op in each.ops())
+
+    @property
+    def data_as_of(self) -> datetime | None:
+        """When the oldest of what is on show was last known to be as it is. None: nothing is on show yet that may change."""
+        if self._session is None:
+            return None
+        awaited = {op for each in tuple(self.following) if each.is_on_show for op in each.awaited()} or set(self.ops)
+        known = (self._session.live.as_of(op) for op in awaited)
+        return min((each for each in known if each is not None), default=None)
+
+    @property
+    def link(self) -> tuple[str, str, str]:
+        """How old what is on show is and why, in words; the same in short; and its style."""
+        state, style = self._link
+        if self._session is None or style == "$octavo-muted" or state.startswith("○ waiting"):
+            return state, state, style
+        as_of = self.data_as_of
+        if style == "$warning":
+            short = f"{state} {short_age(as_of)}".rstrip()
+            return f"{state} · data of {long_age(as_of)}" if as_of is not None else short, short, style
+        if as_of is not None and self._began is not None and as_of < self._began:
+            return f"● saved {short_age(as_of)}", f"● saved {short_age(as_of)}", "$octavo-muted"
+        age = short_age(as_of or next((each.moment for each in self._session.activity()), None))
+        return f"{state} {age}", f"{state} {age}", style
+
+    @property
+    def _link(self) -> tuple[str, str]:
         """The state of the connection in words, and its style."""
         if self._session is None:
             return "not signed in", "$octavo-muted"
         if (waited := self._session.waited()) >= LONG:
             return f"○ waiting {waited:.0f}s", "$warning"
-        asked = (each for each in self._session.activity() if not each.given_up)
-        if (last := next(asked, None)) is None:
+        if (last := next((each for each in self._session.activity() if not each.given_up), None)) is None:
             return "● saved", "$octavo-muted"
-        if not (wrong := _wrong(last.status) or ("failing" if self.organizations.error is not None else "")):
-            return f"● live {short_age(last.moment)}", "$success"
-        before = (last, *asked)
-        last_good = next((each.moment for each in before if not _wrong(each.status)), before[-1].moment)
-        return f"○ {wrong} {short_age(last_good)}", "$warning"
+        wrong = _wrong(last.status) or ("failing" if self.organizations.error is not None else "")
+        return (f"○ {wrong}", "$warning") if wrong else ("● live", "$success")
 
     def look_at_link(self) -> None:
         """Something was asked, or time passed: say it when the connection is in another state since."""
-        if self._session is not None and (state := self.link[1]) != self._link_state:
+        if self._session is not None and (state := self._link[1]) != self._link_state:
             self._link_state = state
             self._frame()
 

@@ -1,0 +1,80 @@
+"""Looks what others did while the app is open, and says in the frame what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.timer import Timer
+
+    from octavo.api.operation import Operation
+    from octavo.data.freshness import Freshness
+    from octavo.tui.shell.session import Session
+    from octavo.tui.shell.shell import Shell
+
+EVERY = 5.0
+"""Seconds between two times it is seen whether a look is due."""
+
+
+class KeepingFresh:
+    """The looks of one session after the other."""
+
+    def __init__(self, app: Shell, terminal: App[int]) -> None:
+        """`app` is shown in `terminal`, which says whether anybody looks at it."""
+        self.freshness: Freshness | None = None
+        """When to look, and what to ask. None: it was not yet seen whether a look is due."""
+        self._session: Session | None = None
+        self._app, self._terminal = app, terminal
+        self._timer: Timer | None = None
+
+    def begin(self, session: Session) -> None:
+        """Look from now on. The first screen is painted."""
+        self._session = session
+        if self._timer is None and not self._terminal.is_headless:
+            self._timer = self._terminal.set_interval(EVERY, self.look_if_due)
+
+    def end(self) -> None:
+        """The session ends."""
+        self._session = self.freshness = None
+
+    def key_pressed(self) -> None:
+        """Somebody is there, and has seen what was said to be new."""
+        if self.freshness is not None:
+            self.freshness.key_pressed()
+            self._app.workspace.news.seen()
+
+    def hide(self) -> None:
+        """The terminal says that nobody looks at it."""
+        if self.freshness is not None:
+            self.freshness.hide()
+
+    def show(self) -> None:
+        """Somebody looks at it again."""
+        if self.freshness is not None:
+            self.freshness.show()
+            self.look_if_due()
+
+    def look_if_due(self) -> None:
+        """Look, where it is time for it."""
+        if self._session is None or self._app.ending:
+            return
+        if self.freshness is None:
+            from octavo.data.freshness import Freshness  # nothing is due before the first screen is long there
+
+            session = self._session
+            self.freshness = Freshness(session.live, on_show=self._on_show, limits=session.limits)
+            if not self._terminal.app_focus:
+                self.freshness.hide()
+        if self.freshness.is_due:
+            self._app.background(self._look(self.freshness))
+
+    async def _look(self, freshness: Freshness) -> None:
+        news = await freshness.look()
+        if freshness is self.freshness and not self._app.ending:
+            self._app.workspace.news.add(news)
+            self._app.workspace.look_at_link()
+
+    def _on_show(self) -> Sequence[Operation[Any]]:
+        return self._app.workspace.on_show

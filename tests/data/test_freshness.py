@@ -1,0 +1,241 @@
+"""When it is looked what others did, and what is asked then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, comments, content, spaces, users
+from octavo.api.bodies import Markdown
+from octavo.api.errors import NotSent
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.freshness import Freshness
+from octavo.data.live import Live
+from octavo.data.news import News
+from tests.data.screen import Screen
+from tests.data.sends import Gate
+from tests.server.asking import ACME, Ask, Clock, space_with
+
+
+@dataclass
+class Told:
+    """A rate limit as the server told it."""
+
+    limit: int | None
+    remaining: int | None
+    reset: datetime | None = None
+
+
+class Looker:
+    """Follows what a test names, and counts what a look asks."""
+
+    def __init__(self, live: Live, gate: Gate, clock: Clock) -> None:
+        self.live, self.gate, self.clock = live, gate, clock
+        self.on_show: Sequence[Operation[Any]] = ()
+        self.limits: Told | None = None
+        self.screens: dict[Operation[Any], Screen] = {}
+        self.freshness = Freshness(live, on_show=lambda: self.on_show, limits=lambda: self.limits)
+
+    async def follow(self, *ops: Operation[Any], patiently: bool = False) -> None:
+        for op in ops:
+            self.screens[op] = Screen()
+            self.live.watch(op, self.screens[op], patiently=patiently)
+        await self.live.settled()
+
+    async def look(self) -> tuple[News, list[Operation[Any]]]:
+        """What is new, and what was asked."""
+        self.gate.asked.clear()
+        self.clock.forward(seconds=30)
+        assert self.freshness.is_due
+        news = await self.freshness.look()
+        return news, list(self.gate.asked)
+
+
+SPACES = spaces.List(at=ACME, limit=1000)
+OPEN = change_requests.ListOfOrganization(at=ACME, status="open", limit=100)
+
+
+def threads(at: SpaceRef | ChangeRequestRef) -> comments.List:
+    return comments.List(at=at, format="markdown")
+
+
+def says(text: str) -> Markdown:
+    return Markdown(markdown=text)
+
+
+@pytest.fixture
+async def looker(live: Live, gate: Gate, clock: Clock) -> Looker:
+    looker = Looker(live, gate, clock)
+    await looker.follow(SPACES, OPEN)
+    return looker
+
+
+async def test_only_what_moved_is_asked_again(looker: Looker, ask: Ask, here: SpaceRef) -> None:
+    places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(12)]]
+    await looker.follow(*(threads(each) for each in places), patiently=True)
+    await looker.look()
+    await ask(comments.Create(at=places[7], body=says("New")), "ada")
+    news, asked = await looker.look()
+    assert asked[:2] in ([SPACES, OPEN], [OPEN, SPACES])
+    assert asked[2] == threads(places[7]), "what moved first, then two in turn that nothing speaks for"
+    assert len(asked) == 5
+    assert news == News(threads=1)
+    assert looker.screens[threads(places[7])].texts == ["New"]
+
+
+async def test_what_nothing_speaks_for_is_asked_in_turn_and_none_for_ever_not(
+    looker: Looker, ask: Ask, here: SpaceRef
+) -> None:
+    places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(5)]]
+    await looker.follow(*(threads(each) for each in places), patiently=True)
+    await looker.look()  # the spaces are new to the lists
+    seen = [op for _ in range(3) for op in (await looker.look())[1] if isinstance(op, comments.List)]
+    assert sorted(op.at.space_id for op in seen) == sorted(each.space_id for each in places)
+
+
+async def test_what_is_on_show_is_asked_at_each_look_but_a_page_only_when_its_revision_moved(
+    looker: Looker, ask: Ask, here: SpaceRef, clock: Clock
+) -> None:
+    page = content.GetPage(at=here, page_id="intro", format="markdown")
+    said = await ask(comments.Create(at=here, body=says("Why?")), "ada")
+    replies = comments.ListReplies(at=here, comment_id=said.id, format="markdown")
+    await looker.follow(page, replies)
+    looker.on_show = [page, replies]
+    await looker.look()
+    asked = (await looker.look())[1]
+    assert replies in asked
+    assert page not in asked
+    assert looker.live.as_of(page) == clock(), "the lists said that it is as it was"
+
+
+async def test_nothing_is_shown_of_a_look_that_brings_nothing_new(looker: Looker, here: SpaceRef) -> None:
+    await looker.follow(threads(here))
+    looker.on_show = [threads(here)]
+    await looker.look()  # the space is new to the lists
+    shown = {op: len(screen.seen) for op, screen in looker.screens.items()}
+    for _ in range(3):
+        assert (await looker.look())[0] == News()
+    assert {op: len(screen.seen) for op, screen in looker.screens.items()} == shown
+
+
+async def test_what_others_did_is_told_once_and_what_one_did_oneself_is_not(
+    looker: Looker, ask: Ask, here: SpaceRef
+) -> None:
+    said = await ask(comments.Create(at=here, body=says("Why?")), "ada")
+    both = (threads(here), comments.List(at=here, format="markdown", status="open"))
+    replies = comments.ListReplies(at=here, comment_id=said.id, format="markdown")
+    await looker.follow(*both, replies)
+    looker.on_show = [*both, replies]
+    looker.live.outbox.me = await ask(users.Me(), "mia")
+    await looker.look()
+    await ask(comments.CreateReply(at=here, comment_id=said.id, body=says("Because.")), "ada")
+    await ask(comments.CreateReply(at=here, comment_id=said.id, body=says("So.")), "tom")
+    await ask(comments.Create(at=here, body=says("Another")), "tom")
+    await ask(comments.Create(at=here, body=says("Mine")), "mia")
+    assert (await looker.look())[0] == News(threads=1, replies=2)
+    assert (await looker.look())[0] == News()
+
+
+async def test_a_merge_is_told_as_one_and_what_was_archived_is_not(looker: Looker, ask: Ask, here: SpaceRef) -> None:
+    made = []
+    for subject in ("Merged", "Archived"):
+        one = await ask(change_requests.Create(at=here, subject=subject), "ada")
+        await ask(change_requests.Update(at=one.ref(here), status="open"), "ada")
+        made.append(one.ref(here))
+    assert (await looker.look())[0] == News(change_requests=2)
+    await ask(change_requests.Merge(at=made[0]), "ada")
+    await ask(change_requests.Update(at=made[1], status="archived"), "ada")
+    assert (await looker.look())[0] == News(merges=1)
+
+
+async def test_it_looks_more_seldom_the_longer_nobody_types(looker: Looker, clock: Clock) -> None:
+    begin = clock()
+
+    async def looks(until: timedelta) -> int:
+        count = 0
+        while clock() - begin < until:
+            clock.forward(seconds=5)
+            if looker.freshness.is_due:
+                await looker.freshness.look()
+                count += 1
+        return count
+
+    assert await looks(timedelta(minutes=2)) == 4, "each half a minute"
+    assert await looks(timedelta(minutes=30)) == 14, "each two minutes"
+    assert await looks(timedelta(minutes=90)) == 6, "each ten minutes"
+    looker.freshness.key_pressed()
+    assert looker.freshness.between == timedelta(seconds=30)
+
+
+async def test_nothing_is_asked_while_nobody_looks_and_at_once_when_somebody_does_again(
+    looker: Looker, clock: Clock
+) -> None:
+    looker.freshness.hide()
+    clock.forward(hours=3)
+    assert not looker.freshness.is_due
+    looker.freshness.show()
+    assert looker.freshness.is_due
+
+
+async def test_offline_one_request_is_tried_at_growing_intervals(looker: Looker, gate: Gate, clock: Clock) -> None:
+    looker.freshness.key_pressed()
+    gate.asked.clear()
+    waits = []
+    for _ in range(6):
+        looker.freshness.key_pressed()
+        began = clock()
+        while not looker.freshness.is_due:
+            clock.forward(seconds=5)
+            looker.freshness.key_pressed()
+        waits.append((clock() - began).total_seconds())
+        gate.errors.append(NotSent("Can't reach the server."))
+        await looker.freshness.look()
+    assert waits == [30, 60, 120, 240, 480, 600]
+    assert len(gate.asked) == 6
+    assert looker.screens[SPACES].now.error is None, "what is on show is as good as it was"
+    clock.forward(minutes=10)
+    await looker.freshness.look()
+    looker.freshness.key_pressed()
+    assert looker.freshness.between == timedelta(seconds=30)
+
+
+async def test_it_waits_where_the_server_takes_few_more_requests(looker: Looker, clock: Clock) -> None:
+    clock.forward(seconds=60)
+    looker.limits = Told(1000, 250, clock() + timedelta(minutes=5))
+    assert not looker.freshness.is_due
+    looker.limits = Told(1000, 251, clock() + timedelta(minutes=5))
+    assert looker.freshness.is_due
+    looker.limits = Told(1000, 0, clock() - timedelta(seconds=1))
+    assert looker.freshness.is_due, "they are given anew by now"
+
+
+async def test_a_look_ends_where_it_has_used_its_share(looker: Looker, gate: Gate, ask: Ask, here: SpaceRef) -> None:
+    places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(9)]]
+    await looker.follow(*(threads(each) for each in places), patiently=True)
+    await looker.look()
+    for each in places:
+        await ask(comments.Create(at=each, body=says("New")), "ada")
+    begun = len(gate.asked)
+
+    class Dwindling(Told):
+        @property
+        def remaining(self) -> int:  # type: ignore[override]  # it is another one each time
+            return 30 - (len(gate.asked) - begun)
+
+        @remaining.setter
+        def remaining(self, value: int) -> None: ...
+
+    gate.asked.clear()
+    begun = 0
+    looker.clock.forward(seconds=30)
+    looker.limits = Dwindling(100, 30, looker.clock() + timedelta(minutes=5))
+    await looker.freshness.look()
+    assert len(gate.asked) == 5
+    looker.limits = None
+    moved = [op for op in (await looker.look())[1] if isinstance(op, comments.List)]
+    assert len(moved) >= 7, "the rest at the next look"
