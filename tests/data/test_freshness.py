@@ -224,7 +224,7 @@ async def test_a_look_ends_where_it_has_used_its_share(looker: Looker, gate: Gat
 
     class Dwindling(Told):
         @property
-        def remaining(self) -> int:  # type: ignore[override]  # it is another one each time
+        def remaining(self) -> int:
             return 30 - (len(gate.asked) - begun)
 
         @remaining.setter

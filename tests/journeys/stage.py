@@ -20,6 +20,7 @@ from octavo.api.activity import Activity
 from octavo.api.operation import Operation
 from octavo.cli import sessions
 from octavo.client.client import Client
+from octavo.client.in_process import Application
 from octavo.data.drafts import Drafts
 from octavo.data.index import Index
 from octavo.data.live import Live
@@ -327,12 +328,14 @@ class Stage:
         over: Callable[[Platform], AbstractAsyncContextManager[str]] | None = None,
         deadline: float = 30.0,
         in_order: bool = False,
+        behind: Callable[[Application], Application] = lambda platform: platform,
         **chosen: Any,
     ) -> AsyncIterator[Run]:
         """Open the app as `person`, at rest on its first screen. `change` may touch the platform before that.
 
         `shut`: no request gets through until the gate is opened. `over` serves the platform on a port and says at
         which origin; otherwise it is asked in this process. `deadline`: seconds an answer may take.
+        `behind`: what stands between the client and the platform.
         `in_order`: what was asked in one moment of the clock is told by its name, not as the answers came.
         """
         settings = self.settings(**chosen)
@@ -341,7 +344,7 @@ class Stage:
                 change(platform)
             platform.world.store.add_key(f"key-of-{person}", person)
             async with over(platform) if over is not None else nullcontext("") as origin:
-                session, gate = self._session(settings, person, origin, platform, deadline, in_order)
+                session, gate = self._session(settings, person, origin, behind(platform), deadline, in_order)
                 if shut:
                     gate.shut()
                 async with self.show(settings, session, platform, gate, size=size, start=start) as run:
@@ -374,7 +377,7 @@ class Stage:
                 await app.action_quit()  # as people do: what works with the session ends before it
 
     def _session(
-        self, settings: Settings, person: str, origin: str, platform: Platform, deadline: float, in_order: bool
+        self, settings: Settings, person: str, origin: str, platform: Application, deadline: float, in_order: bool
     ) -> tuple[Session, Gate]:
         """What the composition root builds for the demo, or for a server at `origin`, with our clock and a gate."""
         client = Client(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from octavo.api import change_requests, comments
+from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
-from tests.journeys.stage import Run, Stage
+from octavo.client.in_process import Application
+from tests.journeys.stage import LONGEST, Run, Stage
 from tests.server.asking import Ask
 
 YUKI = "yuki-tanabe"
@@ -36,28 +37,62 @@ async def look(run: Run, **by: float) -> None:
     await run.settle()
 
 
+async def there(holds: Callable[[], bool], what: str) -> None:
+    """Wait for something while requests are under way, so that the app does not come to rest."""
+    async with asyncio.timeout(LONGEST):
+        while not holds():  # noqa: ASYNC110  # nobody tells of it
+            await asyncio.sleep(0.01)
+    assert holds(), what
+
+
 def rows(run: Run) -> Any:
     return run.app.screen.rows  # type: ignore[attr-defined]  # it is a list
 
 
+class Busy:
+    """A platform that answers one request after the other, when it is told to begin."""
+
+    def __init__(self, platform: Application) -> None:
+        self._platform = platform
+        self._turn = asyncio.Lock()
+        self.begins = asyncio.Event()
+        self.came: list[str] = []
+        """The paths of requests, as they came."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.came.append(scope["path"])
+        await self.begins.wait()
+        async with self._turn:
+            await self._platform(scope, receive, send)
+
+
 async def test_the_replies_of_a_thread_come_before_all_the_lists_that_load(stage: Stage) -> None:
+    busy: list[Busy] = []
+
+    def behind(platform: Application) -> Application:
+        busy.append(Busy(platform))
+        return busy[0]
+
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
-    async with stage.play(start="comments", shut=True) as run:
+    async with stage.play(start="comments", shut=True, behind=behind) as run:
         await run.see("Open 72")
-        waiting = run.gate.waiting
-        assert waiting > 12, f"{waiting}"
-        await run.press("j", "j", "j")
-        opened = rows(run).item.comment.id
+        assert run.gate.waiting > 12, "all lists are asked"
         run.gate.open()
+        await there(lambda: len(busy[0].came) == 6, "as many requests as are sent at once")
+        opened = rows(run).items[3].comment.id
+        await run.pilot.press("j", "j", "j")
+        await there(
+            lambda: any(each.comment_id == opened for each in run.gate.sent(comments.ListReplies)),
+            "ask for its replies",
+        )
+        before = len(busy[0].came)
+        busy[0].begins.set()
         await run.settle()
-        routes = [each.route for each in reversed(list(run.app.session.activity()))]
-        lists = [each for each in routes if each.endswith("/comments")]
-        assert len(lists) > 12
-        assert [each.comment_id for each in run.gate.sent(comments.ListReplies)] == [opened], (opened, rows(run).item.comment.id)
-        first = next(at for at, each in enumerate(routes) if each.endswith("/replies"))
-        before = sum(each.endswith("/comments") for each in routes[:first])
-        assert before <= 8, f"{before} lists went before the replies one waits for: {routes}"
+        assert rows(run).item.comment.id == opened, "what comes leaves the cursor where it was put"
+        asked = next(at for at, each in enumerate(busy[0].came) if each.endswith(f"{opened}/replies"))
+        assert asked - before <= 3, f"before the replies went {busy[0].came[before:asked]}"
+        assert sum(each.endswith("/comments") for each in busy[0].came[asked:]) > 6, "lists were waiting all the while"
 
 
 async def test_what_another_person_says_comes_by_itself_and_the_cursor_stays(stage: Stage) -> None:

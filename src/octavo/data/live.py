@@ -96,8 +96,7 @@ class Live:
         answer.watchers.append(watcher)
         if patiently:
             answer.patient.append(watcher)
-        else:
-            answer.behind = False
+        answer.behind = patiently and (answer.behind or not answer.loading)
         if not answer.loading and not answer.final:
             self._freshen(answer)
             answer.loading = True

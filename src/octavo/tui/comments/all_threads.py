@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -105,6 +105,8 @@ class CommentsScreen(ListView[Thread]):
         self.in_section = 0
         """How many threads are of the section on show."""
         self._complete = False
+        self._begun_at: Hashable = None
+        """The row the cursor was put on while places were still arriving: there until somebody moves it."""
         self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
         self._places: dict[str, Heading] = {}
         self.words = ThreadWords(self)
@@ -151,7 +153,7 @@ class CommentsScreen(ListView[Thread]):
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
-        self._complete, self.narrowing.by = False, ()
+        self._complete, self.narrowing.by, self._begun_at = False, (), self.rows.key
         self.rows.state.wait_for("threads")
         self.threads.enter(organization)
 
@@ -184,10 +186,13 @@ class CommentsScreen(ListView[Thread]):
         shown = filters.narrowed(of_section, self.narrowing.by)
         self._places = {place: Heading(place, said) for place, said in filters.place_summaries(shown).items()}
         self._say_what_is_empty()
+        moved = self.rows.key != self._begun_at
         self.rows.show(shown, beyond=f"{self._asked_of_all} asked" if self.threads.places_left else "")
         if not self._complete:
-            # Places arrive one by one: until all are here the cursor waits at the top.
-            self.rows.go_to_first()
+            # Places arrive one by one: until all are here the cursor waits at the top, unless somebody took it away.
+            if not moved:
+                self.rows.go_to_first()
+                self._begun_at = self.rows.key
             self._complete = not self.threads.is_loading
         report_missing_parts(self.rows, "threads", self.threads.answers)
         self._say_where()
