@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from octavo.api import comments
@@ -251,3 +253,22 @@ async def test_one_of_many_that_had_gone_out_is_undone_too_and_said(stage: Stage
         await run.sent()
         await run.see("Open 72")
         assert [op.resolved for op in run.gate.sent(comments.Update)] == [True, False]
+
+
+async def test_many_resolved_at_once_cost_a_write_each_and_a_handful_of_reads(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        await run.press("v", *("j" for _ in range(49)), "v", "d")
+        await run.see("Open 22")
+        run.gate.passed.clear()
+        await run.sent()
+        await run.see("Open 22")
+        writes = run.gate.sent(comments.Update)
+        reads = Counter(type(op).__qualname__ for op in run.gate.passed if not isinstance(op, comments.Update))
+        assert len(writes) == 50
+        places = Counter(op.at for op in writes)
+        assert len(places) == 7
+        singly = sum(number for number in places.values() if number <= 3)
+        assert reads["Get"] <= singly, "where there are many, one list tells how they all are"
+        # A list before and one after of each place, the spaces, and the change requests that are open or drafts.
+        assert sum(reads.values()) - reads["Get"] <= 2 * len(places) + 3, reads

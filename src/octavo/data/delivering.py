@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from octavo.api.users import User
     from octavo.data.comment_write import CommentWrite
     from octavo.data.readback import AlreadyDone
+    from octavo.data.reading_ahead import ReadingAhead
 
 FIRST_LOOK = timedelta(seconds=1)
 """After this it is looked for what was lost, though it may still arrive: what is found need not wait."""
@@ -48,6 +49,7 @@ class Delivery:
         self._pending = pending
         self._connection = connection
         self._asked_me = False
+        self._ahead: ReadingAhead | None = None
         self._timeout = timeout
         self._settle = settle
 
@@ -73,7 +75,7 @@ class Delivery:
                 await self._confirm(entry, found.remote)
                 return
             before = entry.baseline if entry.rounds else ()
-            ready = await prepare(self._send, op, entry.basis, await self._caller(), before)
+            ready = await prepare(await self._before(entry), op, entry.basis, await self._caller(), before)
         except ApiError as error:
             await self._not_done(entry, error, travelled=False)
             return
@@ -90,6 +92,14 @@ class Delivery:
         start = partial(steps.started, op=op, now=self._pending.now(), baseline=baseline, since=since)
         if under_way := await self._pending.step(entry.id, start):
             await self._travel(under_way, op)
+
+    async def _before(self, entry: Entry) -> Send:
+        """What to ask with how that is which `entry` changes. Raises ApiError."""
+        if self._ahead is None:
+            from octavo.data.reading_ahead import ReadingAhead  # brings the comments with it
+
+            self._ahead = ReadingAhead(self._send, self._pending)
+        return await self._ahead.before(entry)
 
     async def _travel(self, entry: Entry, op: Operation[Any]) -> None:
         try:

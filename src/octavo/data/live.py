@@ -78,6 +78,8 @@ class Live:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._confirmed: list[tuple[int, Entry]] = []
         self._confirmations = 0
+        self._written: list[Operation[Any]] = []
+        """Writes of the outbox that were done, and around which nothing was asked again yet."""
         self._closed = False
         outbox.known = self._basis
         outbox.on_done(self._done)
@@ -424,6 +426,7 @@ class Live:
 
     def _refold(self) -> None:
         """The outbox changed."""
+        self._look_around_written()
         for answer in tuple(self._answers.values()):
             if answer.watchers:
                 before = answer.shown
@@ -434,7 +437,14 @@ class Live:
     def _done(self, entry: Entry) -> None:
         self._confirmations += 1
         self._confirmed = [*self._confirmed[1 - CONFIRMED :], (self._confirmations, entry)]
-        self.touched(entry.op)
+        self._written.append(entry.op)
+
+    def _look_around_written(self) -> None:
+        """Ask again around all that was written: once for what goes out one after the other."""
+        if self._written and (len(self._written) >= CONFIRMED // 2 or not self.outbox.is_going_out):
+            written, self._written = self._written, []
+            for op in written:
+                self.touched(op)
 
     def _basis(self, op: CommentWrite) -> OriginalComment:
         from octavo.data.overlay import basis_of  # brings the comments with it

@@ -84,6 +84,11 @@ class Outbox:
         return self._pending.by_name.get(message_id)
 
     @property
+    def is_going_out(self) -> bool:
+        """Whether something is being sent, or will be without anything to wait for."""
+        return any(self._is_moving(entry) for entry in self.entries)
+
+    @property
     def me(self) -> User | None:
         """Whose writes they are, once it is known."""
         return self._driver.delivery.me
@@ -216,7 +221,7 @@ class Outbox:
         leave = self.watch(changed.set)
         try:
             async with asyncio.timeout(within):
-                while any(self._is_moving(entry) for entry in self.entries):
+                while self.is_going_out:
                     changed.clear()
                     await changed.wait()
         except TimeoutError:
