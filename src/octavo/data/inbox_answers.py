@@ -104,8 +104,9 @@ class _Sent:
     """The addresses that were not read since. None: nothing was asked since."""
 
 
-Turn = Literal["first", "whole", "moved"]
-"""A turn begins with lists that are asked already, asks them itself, or goes by what they say."""
+Turn = Literal["first", "whole", "again", "moved"]
+"""A turn begins with lists that are asked already, asks them itself, or goes by what they say: `again` also reads the few
+that may have moved all the same."""
 
 
 class InboxAnswers:
@@ -157,6 +158,12 @@ class InboxAnswers:
             await asyncio.wait([self._take("whole")])
             await self._making.up_to_date()
 
+    async def look_again(self) -> None:
+        """Take a turn after somebody else asked the lists again, or wait for the one under way."""
+        if self._watchers:
+            await asyncio.wait([self._take("again")])
+            await self._making.up_to_date()
+
     def recompute(self) -> None:
         """Make the rows anew in a moment: a draft was written or thrown away."""
         if self._watchers:
@@ -179,7 +186,7 @@ class InboxAnswers:
     def now(self) -> InboxSnapshot:
         """What was last made known. Asks nobody."""
         inbox = self._making.inbox
-        lists = [self._lists[name].fetched_at for name in _LISTS if name in self._lists]
+        lists = [self._live.as_of(self._listings[name]) for name in _LISTS if name in self._lists]
         fetched = [each for each in lists if each is not None]
         return InboxSnapshot(
             rows=inbox.rows,
@@ -250,7 +257,7 @@ class InboxAnswers:
         if turn == "first":
             await self._plan()  # what is kept is on show before anything comes
             self.recompute()
-        if turn != "moved":
+        if turn in ("first", "whole"):
             lists = (self._read_list(name, again=turn == "whole") for name in _LISTS)
             await asyncio.gather(self._read_teams(), *lists)
         await self._plan()
