@@ -26,7 +26,7 @@ COMMENT: dict[str, Any] = {
 
 
 def test_unknown_fields_and_values_are_survived() -> None:
-    comment = Comment.model_validate({**COMMENT, "status": "parked", "repliers": [{"x": 1}], "new": {}})
+    comment = Comment.model_validate({**COMMENT, "status": "parked", "likers": [{"x": 1}], "new": {}})
     assert comment.status == "parked"
 
 

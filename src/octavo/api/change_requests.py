@@ -8,7 +8,7 @@ from octavo.api.bodies import plain
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import ChangeRequestRef, InChangeRequest, InSpace, OrganizationRef, SpaceRef
 from octavo.api.text import Id, Known, Moment, Number, RawJson, SafeJson, SafeLine
-from octavo.api.users import User
+from octavo.api.users import Contributor, User
 
 
 class ChangeRequest(Model):
@@ -66,15 +66,6 @@ class MergeResult(Model):
 
     revision: Id | None = None
     result: Annotated[SafeLine, Known("merge", "update", "conflicts")]
-
-
-class Contributor(Model):
-    """Someone who worked on a change request."""
-
-    user: User
-    count: Number = 0
-    action_type: SafeLine | None = None
-    updated_at: Moment | None = None
 
 
 Status = Literal["draft", "open", "archived", "merged"]

@@ -9,7 +9,7 @@ from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.organizations import Member
 from octavo.api.places import Discussion
 from octavo.api.text import Id, Known, Moment, Number, SafeLine, SafeText
-from octavo.api.users import Author, User
+from octavo.api.users import Author, Contributor, User
 
 
 class UserReaction(Model):
@@ -92,6 +92,8 @@ class Comment(Message):
 
     object: Literal["comment"] = "comment"
     replies: Number = 0
+    repliers: tuple[Contributor, ...] | None = None
+    """Who replied, and when last. None: the server does not say, as older ones do not (4.2)."""
     target: Target = Field(default_factory=Target)
     status: Annotated[SafeLine, Known("open", "resolved")] = "open"
     resolved_at: Moment | None = None

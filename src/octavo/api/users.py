@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from octavo.api.operation import Model, Operation, Urls
 from octavo.api.safety import line
-from octavo.api.text import Id, SafeLine
+from octavo.api.text import Id, Moment, Number, SafeLine
 
 
 class User(Model):
@@ -31,6 +31,15 @@ def _unknown(value: Any) -> Any:
 
 Author = Annotated[User, BeforeValidator(_unknown), Field(default=None, validate_default=True)]
 """Who wrote something; `Unknown` where the server does not say, so that what they wrote can still be read."""
+
+
+class Contributor(Model):
+    """Someone who worked on a change request, or replied to a comment."""
+
+    user: User
+    count: Number = 0
+    action_type: SafeLine | None = None
+    updated_at: Moment | None = None
 
 
 class Me(Operation[User], get="/user"):

@@ -75,13 +75,18 @@ def of_spaces(spaces: Iterable[Space]) -> Iterator[Part]:
 
 
 def of_threads(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Part]:
-    """What is asked of the threads of a place: the replies of those that have any. Whether the person is in a thread of
-    others, or named there, is said nowhere else."""
+    """What is asked of the threads of a place: the replies of those that have any. Whether the person is named in them is
+    said nowhere else, and that they replied to a thread of others by newer servers only."""
     naming = mention_of(me)
     for comment in threads:
         if comment.is_open_thread and comment.replies > 0:
-            sure = on_mine or comment.posted_by.id == me or naming in comment.body.text
-            yield _part("replies", at, str(comment.replies), NEAR if sure else OTHERS, comment.id)
+            by = comment.repliers or ()
+            sure = (
+                on_mine or naming in comment.body.text or me in (comment.posted_by.id, *(each.user.id for each in by))
+            )
+            last = max((each.updated_at for each in by if each.updated_at is not None), default=None)
+            stamp = f"{comment.replies} {last.isoformat()}" if last is not None else str(comment.replies)
+            yield _part("replies", at, stamp, NEAR if sure else OTHERS, comment.id)
 
 
 def address(kind: Kind, at: Discussion) -> str:

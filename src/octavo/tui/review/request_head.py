@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from octavo.api import change_requests, reviews
-from octavo.api.change_requests import Contributor
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
 from octavo.api.reviews import RequestedReviewer
+from octavo.api.users import Contributor
 from octavo.data.entry import Entry
 from octavo.data.live import Snapshot
 from octavo.tui.comments.diff_threads import DiffThreads

@@ -9,9 +9,10 @@ from typing import Literal
 
 from textual.content import Content
 
-from octavo.api.change_requests import ChangeRequest, Contributor
+from octavo.api.change_requests import ChangeRequest
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import line as line_of
+from octavo.api.users import Contributor
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.widgets.wording import plural, short_age
 
