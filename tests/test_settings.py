@@ -48,6 +48,7 @@ def test_the_file_says_what_a_person_chose(tmp_path: Path) -> None:
         motion = false
         undo_seconds = 0
         editor = "code --wait 'a b'"
+        quick_replies = ["Fixed.", " Will do. ", "Fixed."]
         ca_file = "{tmp_path / "ca.pem"}"
         [inbox."Of the API"]
         reasons = ["review asked", "mentioned"]
@@ -63,6 +64,7 @@ def test_the_file_says_what_a_person_chose(tmp_path: Path) -> None:
     assert found.problems == ()
     assert (found.theme, found.ascii, found.motion, found.undo_seconds) == ("octavo-light", True, False, 0.0)
     assert found.editor == ("code", "--wait", "a b")
+    assert found.quick_replies == ("Fixed.", "Will do."), "each once"
     assert found.ca_file == tmp_path / "ca.pem"
     assert found.keys == {"comment.resolve": "d,ctrl+d"}
     of_the_api = InboxFilter("Of the API", ("review asked", "mentioned"), "API", "two words")
@@ -141,6 +143,11 @@ def test_nothing_moves_for_those_who_ask_for_access(tmp_path: Path) -> None:
         ('ascii = "perhaps"', "ascii"),
         ("motion = []", "motion"),
         ('right_to_left = "yes"', "right_to_left"),
+        ('quick_replies = "Fixed."', "quick_replies"),
+        ('quick_replies = ["Fixed.", 7]', "quick_replies"),
+        ('quick_replies = [" "]', "quick_replies"),
+        (f'quick_replies = ["{"x" * 1001}"]', "quick_replies"),
+        (f"quick_replies = {['x'] * 51}", "quick_replies"),
         ("undo_seconds = 31", "undo_seconds"),
         ("undo_seconds = -1", "undo_seconds"),
         ("undo_seconds = nan", "undo_seconds"),

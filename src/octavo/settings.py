@@ -10,6 +10,7 @@ program from starting.
     right_to_left = "auto"
     undo_seconds = 5
     editor = "nano"
+    quick_replies = ["Fixed, thank you.", "Will do."]
     ca_file = "/etc/ssl/own.pem"
 
     [inbox."Docs of the API"]
@@ -65,6 +66,7 @@ _AS_IT_COMES = (
 _THEME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _BINDING = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
 _LONGEST_TEXT = 1000
+_MOST_REPLIES = 50
 _LONGEST_NAME, _MOST_FILTERS = 40, 20
 
 
@@ -102,6 +104,8 @@ class Settings:
     """How long a comment is held before it is sent, 0 to 30."""
     editor: tuple[str, ...] = ()
     """The command of the external editor and its arguments. Nothing when none is chosen."""
+    quick_replies: tuple[str, ...] = ()
+    """Short texts that may be put into a comment."""
     ca_file: Path | None = None
     """Certificates to trust beside those of the system."""
     light_ground: bool = False
@@ -129,6 +133,7 @@ def read(environ: Mapping[str, str]) -> Settings:
         turns_words=values.turns_words(),
         undo_seconds=values.undo_seconds(),
         editor=values.editor(),
+        quick_replies=values.quick_replies(),
         ca_file=values.ca_file(),
         light_ground=_is_light(environ),
         inbox_filters=values.inbox_filters(),
@@ -201,6 +206,17 @@ class _Values:
         except ValueError:
             command = ()
         return command or self._refuse(where, "is not a command that can be started", ())
+
+    def quick_replies(self) -> tuple[str, ...]:
+        value = self._kept.get("quick_replies")
+        where = f"quick_replies in {self._path}"
+        if value is None:
+            return ()
+        if not isinstance(value, list) or len(value) > _MOST_REPLIES:
+            return self._refuse(where, f"is not a list of {_MOST_REPLIES} texts at most", ())
+        if all(isinstance(each, str) and len(each.strip()) > 0 and len(each) <= _LONGEST_TEXT for each in value):
+            return tuple(dict.fromkeys(each.strip() for each in value))
+        return self._refuse(where, f"has a text that is empty or longer than {_LONGEST_TEXT} characters", ())
 
     def ca_file(self) -> Path | None:
         value, where = self._find("ca_file")

@@ -356,3 +356,52 @@ async def test_a_thread_on_words_that_were_edited_since_is_at_what_they_became(s
         await run.see("▌  │  The water stood 3.412 m above chart datum. good      ● 1")
         await run.press("enter")
         await run.see("What this is about was changed since. It said:", "┊ The water was 3.412 m above the datum.")
+
+
+async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(stage: Stage) -> None:
+    async with stage.play() as run:
+        await on_quickstart(run)
+        await begin(run, "Is it five?")
+        await open_thread(run)
+        await run.press("+")
+        await run.see("Type a name, or paste an emoji", "👍 agreed")
+        await run.press(*"hedgeh")
+        await run.see("🦔 hedgehog")
+        await run.press("enter")
+        await run.hear("Reacted with 🦔")
+        await run.sent()
+        await run.see("🦔 1")
+        (sent,) = run.gate.sent(comments.Update)
+        assert sent.added_reactions == ("1f994",)
+        await run.press("+")
+        first = next(line for line in run.lines if "▌ 🦔" in line)
+        assert "yours: takes it back" in first, "the one used last is the first"
+        await run.press("escape", "+")
+        await run.type("🎉\x1b[31m")
+        await run.press("escape", "+")
+        await run.type("🦥")
+        await run.see("🦥 sloth")
+        await run.press("enter")
+        await run.sent()
+        await run.see("🦥 1")
+    async with stage.play() as run:
+        await run.see("› Quickstart", "THREADS  3 open")
+        await run.press("enter", "t", "enter", "+")
+        await run.see("React")
+        signs = [line.split("▌")[-1] for line in run.lines if "sloth" in line or "hedgehog" in line or "agreed" in line]
+        assert ["sloth" in signs[0], "hedgehog" in signs[1], "agreed" in signs[2]] == [True] * 3, signs
+
+
+async def test_emoji_and_quick_replies_are_written_into_a_comment(stage: Stage) -> None:
+    async with stage.play(quick_replies=("Fixed, thank you.", "\x1b[31m[@click=app.quit]x[/]")) as run:
+        await on_quickstart(run)
+        await run.press("c", *"Done :tad")
+        await run.see("Which emoji?", "🎉 tada")
+        await run.press("enter")
+        await run.press("ctrl+l")
+        await run.see("Quick replies", "Fixed, thank you.", "[@click=app.quit]x[/]")
+        await run.press("enter", "ctrl+s")
+        await run.hear("Comment written")
+        await run.sent()
+        (sent,) = run.gate.sent(comments.Create)
+        assert sent.body.markdown == "Done 🎉 Fixed, thank you."

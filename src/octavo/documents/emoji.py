@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from unicodedata import category, east_asian_width
 from unicodedata import name as unicode_name
 
 from octavo.api.safety import line
 
+MOST_FOUND = 40
+"""Emoji that are offered for a few letters: who means another types more."""
 _CODES = re.compile(r"[0-9a-fA-F]{4,6}(?:[-_ ][0-9a-fA-F]{2,6})*")
 _BETWEEN_WORDS = re.compile(r"[^a-z0-9]+")
 _OTHERS = (
@@ -38,6 +41,7 @@ _FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
 _COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
 _PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}
 _BETWEEN = {"heart": "2764-fe0f", "kiss": "2764-fe0f-200d-1f48b"}
+_NAME = re.compile(r"[a-z0-9_+]{1,60}")
 _TONE = re.compile("skin_tone_([2-6])")
 _IN_COLOUR, _KEY = "\ufe0f", "\u20e3"
 
@@ -65,6 +69,64 @@ def character(name: str) -> str | None:
     if found[-1] == _KEY:
         return f"{found[0]}{_IN_COLOUR}{_KEY}"
     return found + _IN_COLOUR if len(found) == 1 and _is_drawn_as_text(found) else found
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An emoji by one of its names."""
+
+    name: str
+    sign: str
+
+    @property
+    def code(self) -> str:
+        """What the interface calls it: its code points."""
+        return code_of(self.sign)
+
+
+def code_of(sign: str) -> str:
+    """What the interface calls an emoji: `1f44d` for `👍`."""
+    joined = len(sign) > 2
+    return "-".join(f"{ord(each):04x}" for each in sign if joined or each != _IN_COLOUR)
+
+
+def found(words: str, most: int = MOST_FOUND) -> list[Named]:
+    """The emoji one may mean with a few letters of a name, or with the emoji itself: each once, those called so first, then
+    those whose names begin so, those with a word that begins so, and the rest. Takes 100 ms the first time: not for the
+    loop."""
+    words = words.strip().strip(":").lower()
+    if (known := _known_signs().get(_plain(words))) is not None:
+        return [known]
+    wanted = "_".join(words.replace("-", "_").split())
+    if not _NAME.fullmatch(wanted):
+        return []
+    ranked = []
+    for name in _codes():
+        at = f"_{name}".find(wanted)
+        if at >= 0:
+            rank = 0 if name == wanted else 1 if name.startswith(wanted) else 2 if f"_{wanted}" in f"_{name}" else 3
+            ranked.append((rank, "tone" in name, len(name), name))
+    signs: dict[str, Named] = {}
+    for *_, name in sorted(ranked):
+        if len(signs) == most:
+            break
+        if (sign := character(name)) is not None:
+            signs.setdefault(_plain(sign), Named(name, sign))
+    return list(signs.values())
+
+
+@cache
+def _known_signs() -> dict[str, Named]:
+    """All of them by their signs, without what says that one is a picture."""
+    known: dict[str, Named] = {}
+    for name in _codes():
+        if (sign := character(name)) is not None:
+            known.setdefault(_plain(sign), Named(name, sign))
+    return known
+
+
+def _plain(sign: str) -> str:
+    return sign.replace(_IN_COLOUR, "")
 
 
 def _code(name: str) -> str | None:

@@ -13,8 +13,7 @@ from textual.widgets import Static
 from octavo.api.users import User
 from octavo.data.state import NotSaved
 from octavo.tui.comments.composer import Composer
-from octavo.tui.comments.mentions import Mentions
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.comments.offers import Offers
 from octavo.tui.widgets.draft_clock import DraftClock
 from octavo.tui.widgets.safe_text import safe_lines
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
@@ -52,6 +51,7 @@ class Writing(Scratch):
         quoted: str = "",
         title: str = "Reply",
         people: Crew | None = None,
+        replies: tuple[str, ...] = (),
     ) -> Composer:
         composer = Composer(
             title,
@@ -64,6 +64,7 @@ class Writing(Scratch):
             editing_folder=Path("unused"),
             limit=limit,
             people=people,
+            replies=replies,
         )
         await self.push_screen(composer, self.answers.append)
         return composer
@@ -100,6 +101,53 @@ async def test_at_the_start_of_a_word_somebody_is_named() -> None:
         assert composer.text.endswith("(@ @nobody else"), "what is nobody's name is written as it was typed"
 
 
+async def test_an_emoji_is_offered_by_the_letters_of_its_name() -> None:
+    app = Writing()
+    async with app.run_test(size=(70, 24)) as pilot:
+        composer = await app.write()
+        await pilot.press(*"Done :tad")
+        await until(pilot, lambda: "🎉 tada" in shown(app))
+        await pilot.press("enter")
+        assert composer.writing.text == "Done 🎉 "
+        await pilot.press(*":hear")
+        await until(pilot, lambda: "heart" in shown(app))
+        await pilot.press("tab")
+        assert composer.writing.text == "Done 🎉 ❤️ "
+        await pilot.press(*":+1:")
+        assert composer.writing.text == "Done 🎉 ❤️ 👍 ", "a whole name is taken as it ends"
+        assert app.screen is composer
+
+
+async def test_offers_of_emoji_that_are_closed_keep_the_words() -> None:
+    app = Writing()
+    async with app.run_test(size=(70, 24)) as pilot:
+        composer = await app.write()
+        await pilot.press(*":tad")
+        await until(pilot, lambda: "🎉 tada" in shown(app))
+        await pilot.press("escape", *"pole :qx")
+        await until(pilot, lambda: app.screen is composer)
+        await pilot.press(*"q ok")
+        assert composer.text == ":tadpole :qxq ok", "what no emoji is called by is written as it was typed"
+        composer.writing.load_text("")
+        await pilot.press(*"`:tad", *"` at 10:30 ")
+        app.screen.post_message(Paste(":tada"))
+        await pilot.pause()
+        assert app.screen is composer, "neither in code, nor within a word, nor for what is pasted"
+        assert composer.text == "`:tad` at 10:30 :tada"
+
+
+async def test_a_quick_reply_is_put_in_where_one_writes() -> None:
+    app = Writing()
+    async with app.run_test(size=(70, 24)) as pilot:
+        composer = await app.write("Yes. ", replies=("Fixed, thank you.", *HOSTILE))
+        await pilot.press("ctrl+l")
+        assert harmless(lines(app))
+        await pilot.press("enter")
+        assert composer.text == "Yes. Fixed, thank you."
+        await pilot.press("ctrl+l", "escape")
+        assert composer.text == "Yes. Fixed, thank you."
+
+
 async def test_who_is_offered_first_stays_first_when_more_people_are_known() -> None:
     app, crew = Writing(), Crew()
     crew.people.append(User(id="al", display_name="Al Wu"))
@@ -108,12 +156,13 @@ async def test_who_is_offered_first_stays_first_when_more_people_are_known() -> 
         await app.write(people=crew)
         await pilot.press("@", "w")
         mentions = app.screen
-        assert isinstance(mentions, Mentions)
+        assert isinstance(mentions, Offers)
         names = [found.choice.title for found in mentions.rows.items]
         assert names == ["Tom Ward", "Al Wu"], (
             "nobody is found by one letter of an address, nor because of a short name"
         )
-        mentions.show_choices([Choice(user, user.name) for user in (User(id="w", display_name="Walt"), *crew.people)])
+        crew.people.insert(0, User(id="w", display_name="Walt"))
+        mentions.show_choices([])
         assert mentions.rows.item is not None
         assert mentions.rows.item.choice.title == "Walt", "the cursor stays on top until it is moved"
 
@@ -243,7 +292,7 @@ async def test_nobody_is_found_by_the_domain_that_all_addresses_share() -> None:
     async with app.run_test(size=(70, 24)) as pilot:
         await app.write(people=crew)
         await pilot.press("@", *"harb")
-        assert isinstance(app.screen, Mentions)
+        assert isinstance(app.screen, Offers)
         assert list(app.screen.rows.items) == []
         await pilot.press(*["backspace"] * 4, *"adax")
         assert [found.choice.title for found in app.screen.rows.items] == ["Ada"]

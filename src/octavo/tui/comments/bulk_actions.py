@@ -134,7 +134,9 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
         app.writes.queue(*writes, said=f"{done}{several.others}")
         then()
 
-    thread_actions.pick_reaction(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)
+    from octavo.tui.comments import reactions  # with the names of emoji
+
+    reactions.pick(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)
 
 
 def copy(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path, PurePath
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +16,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
+from octavo.api.safety import text as safe_text
 from octavo.data.state import NotSaved
 from octavo.tui.comments.people import MentionText, mention, named
 from octavo.tui.shell.dialog_draft import why_not_saved
@@ -30,7 +31,8 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.users import User
-    from octavo.tui.comments.mentions import MentionCandidates
+    from octavo.documents.emoji import Named
+    from octavo.tui.comments.offers import MentionCandidates
 
 _QUOTED_LINES = 3
 AGAIN = 2.0
@@ -52,6 +54,8 @@ COMPOSER: Commands[Composer] = Commands(
                 there=lambda _, composer: composer.can_preview, priority=True),
         Command("mention", "at", "Name somebody", "At the start of a word: choose a person to name", run=lambda _, composer: composer.name_somebody(),
                 there=lambda _, composer: composer.can_name_somebody, key_display="@", priority=True),
+        Command("reply", "ctrl+l", "Quick reply", "Put in one of the quick replies of the settings", run=lambda _, composer: composer.reply_quickly(),
+                there=lambda _, composer: bool(composer.replies), priority=True, shown=False),
         Command("close", "escape", "Keep draft", "Close; the draft is kept", run=lambda _, composer: composer.leave(), priority=True),
     ),
     find=lambda view: view,
@@ -93,6 +97,7 @@ class Composer(Dialog[str | None]):
         people: MentionCandidates | None = None,
         can_hold: bool = False,
         suggestion: str = "",
+        replies: Sequence[str] = (),
     ) -> None:
         """`title` says what it answers, `quoted` is an excerpt of that. `draft` is what the text begins with.
 
@@ -100,7 +105,7 @@ class Composer(Dialog[str | None]):
         may be; without it there is no editor. `about` says what is in it. `limit` is the most characters that can be
         sent. `trouble` says why nothing can be saved, when nothing can: then nothing can be sent. `people` can be named
         with `@`. `can_hold`: it may be held for a review instead of sent; then `is_held` says which. `suggestion` is
-        what a suggested wording begins with.
+        what a suggested wording begins with. `replies` are short texts that may be put in.
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
@@ -111,6 +116,10 @@ class Composer(Dialog[str | None]):
         self._folder, self._about = editing_folder, about
         self.can_hold: bool = can_hold
         self.suggestion: str = suggestion
+        self.replies: Sequence[str] = [safe_text(each) for each in replies]
+        self._length = len(self._named.shown(draft))
+        self._declined: tuple[int, int] | None = None
+        """Where a `:` stands for which no emoji was wanted."""
         self.is_held = False
         """Whether the answer is held for the review, not sent."""
         self._under_way: str | None = None
@@ -262,6 +271,34 @@ class Composer(Dialog[str | None]):
         if self.text != self._saved:
             self._say("")
             self._timer = self.set_timer(self._clock.typed(monotonic()), self.keep)
+        is_letter, self._length = len(self.writing.text) == self._length + 1, len(self.writing.text)
+        self._offer_emoji(is_letter)
+
+    def _offer_emoji(self, is_letter: bool) -> None:
+        """Offer emoji where the name of one is begun by a letter that was typed, not pasted."""
+        writing = self.writing
+        if not writing.selection.is_empty or writing.read_only or self.app.screen is not self:
+            return
+        row, column = writing.cursor_location
+        if ":" not in writing.document.get_line(row)[:column]:
+            return
+        from octavo.tui.comments.offers import EmojiNames, Offers, emoji_begun  # with the names of emoji
+
+        begun = emoji_begun(writing.get_text_range((0, 0), (row, column)))
+        begins = (row, column - len(begun))
+        if not begun:
+            self._declined = None
+        elif is_letter and begins != self._declined:
+
+            def chosen(answer: Named | str | None) -> None:
+                here = writing.cursor_location
+                if isinstance(answer, str):
+                    self._declined = begins
+                    writing.replace(f":{answer}", begins, here)
+                elif answer is not None:
+                    writing.replace(f"{answer.sign} ", begins, here)
+
+            self.app.push_screen(Offers(EmojiNames(begun[1:])), chosen)
 
     def on_app_blur(self, event: AppBlur) -> None:
         self.keep()
@@ -298,6 +335,18 @@ class Composer(Dialog[str | None]):
         # To the end of the first line in the fence: there one begins to change it.
         writing.move_cursor((row + bool(column) + 1, 0))
         writing.focus()
+
+    def reply_quickly(self) -> None:
+        """Ask which of the short texts to put in."""
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
+
+        def chosen(text: str | None) -> None:
+            if text is not None and not self.writing.read_only:
+                self.writing.insert(text)
+
+        choices = [Choice(each, " ".join(each.split())) for each in self.replies]
+        self.app.push_screen(Picker("Quick replies", choices), chosen)
 
     def hold(self) -> None:
         """Send it, with the review."""
@@ -352,7 +401,7 @@ class Composer(Dialog[str | None]):
 
     def name_somebody(self) -> None:
         """Write the `@`, and where it begins a word ask whom it is to name."""
-        from octavo.tui.comments.mentions import Mentions
+        from octavo.tui.comments.offers import Offers, People
 
         writing = self.writing
         if self._people is None or writing.read_only:
@@ -370,7 +419,7 @@ class Composer(Dialog[str | None]):
                 here = writing.cursor_location
                 writing.replace(f"{self._named.add(mention(who), writing.text)} ", (here[0], here[1] - 1), here)
 
-        self.app.push_screen(Mentions(self._people), chosen)
+        self.app.push_screen(Offers(People(self._people)), chosen)
 
     async def show_preview(self) -> None:
         """Show the text as it will look, or write on."""

@@ -73,6 +73,7 @@ def edit_held(app: Shell, entry: Entry) -> None:
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",
         people=People(app, entry.at),
+        replies=app.settings.quick_replies,
     )
     app.push_screen(composer, written)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
-
-from rich.cells import cell_len
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
@@ -27,16 +25,6 @@ if TYPE_CHECKING:
 
 _NAME = 28
 """Characters of a thread that are enough to know it by."""
-REACTIONS = (
-    ("1f44d", "agreed"),
-    ("2764", "thank you"),
-    ("1f389", "hooray"),
-    ("1f440", "looking"),
-    ("1f604", "made me smile"),
-    ("1f914", "not sure"),
-    ("2705", "done"),
-    ("1f680", "ship it"),
-)
 
 
 def _may(
@@ -134,30 +122,12 @@ def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | 
     if not _may(app, at, "react", comment, to):
         return
 
+    from octavo.tui.comments import reactions  # with the names of emoji
+
     def chosen(code: str) -> None:
         react(app, at, comment, to, code)
 
-    pick_reaction(app, "React", my_reactions(app, to), [each.emoji for each in to.reactions], chosen)
-
-
-def pick_reaction(
-    app: Shell, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]
-) -> None:
-    """Ask which emoji: the usual ones, and those that are `there`. `mine` are taken back."""
-    from octavo.tui.widgets.chooser import Choice
-    from octavo.tui.widgets.picker import Picker
-
-    names = dict(REACTIONS) | {each: "" for each in there if each not in dict(REACTIONS)}
-    choices = [
-        Choice(code, f"{_in_column(emoji(code))}{name or code}", right="yours: takes it back" if code in mine else "")
-        for code, name in names.items()
-    ]
-    app.push_screen(Picker(title, choices), lambda code: chosen(code) if code is not None else None)
-
-
-def _in_column(sign: str) -> str:
-    """An emoji with what lies between it and its name: some are one cell wide, most two."""
-    return sign + " " * max(1, 3 - cell_len(sign))
+    reactions.pick(app, "React", my_reactions(app, to), [each.emoji for each in to.reactions], chosen)
 
 
 def my_reactions(app: Shell, to: Comment | Reply) -> set[str]:
@@ -299,6 +269,7 @@ def compose(
         people=People(app, at),
         can_hold=hold is not None,
         suggestion=fenced(source) if source else "",
+        replies=app.settings.quick_replies,
     )
     app.push_screen(composer, closed)
 

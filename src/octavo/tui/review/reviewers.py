@@ -9,7 +9,6 @@ from textual.content import Content
 
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.fuzzy_match import Match
 from octavo.tui.widgets.row_list import Row
 
 REVIEWERS: Commands[ReviewersScreen] = Commands(
@@ -42,11 +41,9 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         tick = "[x] " if found.choice.value in self._wanted else "[ ] "
         return Row(Content.assemble((tick, "$octavo-muted"), row.text), right=row.right, dim=row.dim)
 
-    @staticmethod
-    def _match(query: str, choice: Choice[str]) -> Match | None:
-        found = Chooser._match(query, choice)
+    def answers(self, query: str) -> list[Found[str]]:
         # Those who cannot be asked come last.
-        return Match(found.score - 1000, found.places) if found is not None and choice.off else found
+        return sorted(super().answers(query), key=lambda found: bool(found.choice.off))
 
     def take(self, choice: Choice[str]) -> None:
         self._wanted ^= {choice.value}

@@ -174,34 +174,26 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return [Heading(found.choice.group)] if found.choice.group and found.match is None else []
 
     def _find(self, query: str) -> None:
-        found: list[Found[T]] = []
         if query.strip():
-            for number, choice in enumerate(self._choices):
-                if (matched := self._match(query, choice)) is not None:
-                    found.append(Found(number, choice, matched))
-            found.sort(key=lambda each: -each.match.score if each.match else 0.0)
+            found = self.answers(query)
             self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”."
         else:
             found = [Found(number, choice) for number, choice in enumerate(self._choices)]
             self.rows.state.empty = self._empty
         self.rows.show(found)
         self.rows.go_to_first()
-        count = f"{len(found)} of {len(self._choices)}" if query.strip() else str(len(found))
+        of_all = f" of {len(self._choices)}" if query.strip() and len(found) <= len(self._choices) else ""
+        count = f"{len(found)}{of_all}"
         self.query_one(".chooser--count", Static).update(Content(count))
 
-    @staticmethod
-    def _match(query: str, choice: Choice[T]) -> Match | None:
-        if query.strip() in choice.right.split():
-            return Match(_KEY)  # whoever types a key wants to know what it does
-        if (in_title := match(query, safe(choice.title).plain)) is not None:
-            return Match(in_title.score + 100, in_title.places)
-        if len(query.strip()) < _LEAST_ELSEWHERE:
-            return None
-        about = f"{choice.title} {choice.detail} {choice.right} {choice.group}"
-        # The domain of an address is that of everybody's: it is looked through only by who types it.
-        elsewhere = match(query, about if "@" in query else _DOMAIN.sub("", about))
-        # Letters strewn over a whole sentence say nothing: only words count there.
-        return Match(elsewhere.score) if elsewhere is not None and elsewhere.score >= 50 else None
+    def answers(self, query: str) -> list[Found[T]]:
+        """The choices that answer what is typed, the best first."""
+        found = [
+            Found(number, choice, matched)
+            for number, choice in enumerate(self._choices)
+            if (matched := answering(query, choice)) is not None
+        ]
+        return sorted(found, key=lambda each: -each.match.score if each.match else 0.0)
 
     @on(Input.Changed)
     def _typed(self, message: Input.Changed) -> None:
@@ -239,3 +231,18 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def close_empty(self) -> None:
         """Choose nothing."""
         self.dismiss(None)
+
+
+def answering(query: str, choice: Choice[Any]) -> Match | None:
+    """How well a choice answers what is typed. None: not at all."""
+    if query.strip() in choice.right.split():
+        return Match(_KEY)  # whoever types a key wants to know what it does
+    if (in_title := match(query, safe(choice.title).plain)) is not None:
+        return Match(in_title.score + 100, in_title.places)
+    if len(query.strip()) < _LEAST_ELSEWHERE:
+        return None
+    about = f"{choice.title} {choice.detail} {choice.right} {choice.group}"
+    # The domain of an address is that of everybody's: it is looked through only by who types it.
+    elsewhere = match(query, about if "@" in query else _DOMAIN.sub("", about))
+    # Letters strewn over a whole sentence say nothing: only words count there.
+    return Match(elsewhere.score) if elsewhere is not None and elsewhere.score >= 50 else None

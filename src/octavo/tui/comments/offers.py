@@ -1,0 +1,206 @@
+"""What is offered while one writes, where a sign begins a word: people at `@`, emoji at `:`.
+
+Nothing typed is lost: closed without a choice, what was typed stays as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from rich.cells import cell_len
+
+from octavo.api.users import User
+from octavo.documents import emoji
+from octavo.documents.emoji import Named
+from octavo.tui.widgets.chooser import Choice, Chooser, Found, answering
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.filter_input import FilterInput
+from octavo.tui.widgets.fuzzy_match import Match
+
+T = TypeVar("T")
+
+_EMOJI = re.compile(r"(?:^|(?<=[\s(“\"*_]))(:[a-z0-9_+-]{2,})$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_TICKS = re.compile(r"`+")
+
+OFFERS: Commands[Offers[Any]] = Commands(
+    "chooser",
+    (Command("take", "tab", "Take", "Take the one at the cursor", run=lambda _, offers: offers.choose(), shown=False, priority=True),),
+    find=lambda offers: offers,
+)  # fmt: skip
+
+
+def emoji_begun(before: str) -> str:
+    """The `:` and the letters of a name that `before`, what stands before the cursor, ends with; empty where no name
+    begins there, as in code."""
+    found = _EMOJI.search(before)
+    return found[1] if found is not None and not ends_in_code(before[: found.start()]) else ""
+
+
+def ends_in_code(before: str) -> bool:
+    """Whether what is written after `before` is code: in a fence, between backticks, or indented as code is."""
+    fence = ""
+    lines = before.split("\n")
+    paragraph = 0
+    for number, line in enumerate(lines[:-1]):
+        mark = _FENCE.match(line)
+        if mark is not None and (not fence or (mark[1].startswith(fence) and not line[mark.end() :].strip())):
+            fence, paragraph = "" if fence else mark[1], number + 1
+        elif not line.strip():
+            paragraph = number + 1
+    if fence:
+        return True
+    here = lines[paragraph:]
+    if here[0].startswith(("    ", "\t")):
+        return True
+    ticks = [len(each) for each in _TICKS.findall("\n".join(here))]
+    while ticks:
+        length = ticks.pop(0)
+        if length not in ticks:
+            return True  # nothing closes it yet: what is written now may
+        del ticks[: ticks.index(length) + 1]
+    return False
+
+
+class Offered(Protocol[T]):
+    """What is offered for what is typed."""
+
+    title: str
+    begun: str
+    """What is typed of it already."""
+    empty: str
+    """What is said while there is nothing."""
+
+    async def ask(self) -> None:
+        """Find out what there is now."""
+
+    def choices(self, query: str) -> list[tuple[Choice[T], Match | None]]:
+        """What answers what is typed, the best first."""
+
+    def whole(self, typed: str) -> T | str | None:
+        """What is taken without a choice once this is typed; of nobody, the words themselves. None: more may come."""
+
+
+class Offers(Chooser["T | str", T]):
+    """Answers what was chosen, or what was typed when it was closed without a choice."""
+
+    PLACEHOLDER: ClassVar[str] = "Type a name"
+    FOOT: ClassVar[str] = "enter or tab takes it · esc writes on"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (OFFERS,)
+
+    def __init__(self, offered: Offered[T]) -> None:
+        super().__init__(offered.title, [each for each, _ in offered.choices("")], empty=offered.empty)
+        self._offered = offered
+
+    def begin(self) -> None:
+        line = self.query_one(FilterInput)
+        line.value = self._offered.begun
+        line.cursor_position = len(line.value)
+        self.run_worker(self._ask())
+
+    async def _ask(self) -> None:
+        await self._offered.ask()
+        self._empty = self.rows.state.empty = self._offered.empty
+        self.show_choices([each for each, _ in self._offered.choices("")])
+
+    def answers(self, query: str) -> list[Found[T]]:
+        return [Found(number, *each) for number, each in enumerate(self._offered.choices(query))]
+
+    def _find(self, query: str) -> None:
+        super()._find(query)
+        if query and self.is_current and (answer := self._offered.whole(query)) is not None:
+            self.dismiss(answer)
+
+    def take(self, choice: Choice[T]) -> None:
+        self.dismiss(choice.value)
+
+    def choose(self) -> None:
+        if self.rows.item is None:
+            self.close_empty()
+        else:
+            super().choose()
+
+    def close_empty(self) -> None:
+        self.dismiss(self.query_one(FilterInput).value)
+
+
+class MentionCandidates(Protocol):
+    """Who can be named."""
+
+    @property
+    def trouble(self) -> str:
+        """Why not all of them are known. Empty when they are."""
+
+    def known(self) -> Sequence[User]:
+        """Those known now."""
+
+    async def ask(self) -> None:
+        """Find out who there is now."""
+
+
+class People:
+    """Somebody to name."""
+
+    title, begun = "Who?", ""
+    empty = "Nobody is known here yet."
+
+    def __init__(self, people: MentionCandidates) -> None:
+        self._people = people
+
+    async def ask(self) -> None:
+        """Find out who there is now."""
+        await self._people.ask()
+        if self._people.trouble:
+            self.empty = f"Who there is, is not known: {self._people.trouble}"
+
+    def choices(self, query: str) -> list[tuple[Choice[User], Match | None]]:
+        """Of names that answer alike, those stay first who are first: a short name is no reason to come before."""
+        people = [Choice(user, user.name, right=user.email or "") for user in self._people.known()]
+        if not query.strip():
+            return [(each, None) for each in people]
+        found = [(each, matched) for each in people if (matched := answering(query, each)) is not None]
+        return [(each, matched) for each, matched in sorted(found, key=lambda each: -round(each[1].score))]
+
+    def whole(self, typed: str) -> User | str | None:
+        """A word that is nobody's name was meant as it is: one writes on."""
+        return typed if typed.endswith(" ") and not self.choices(typed) else None
+
+
+class EmojiNames:
+    """Emoji by their names. These are read once, in a thread: that takes longer than a key may."""
+
+    title, empty = "Which emoji?", "Reading their names."
+
+    def __init__(self, begun: str = "") -> None:
+        self.begun = begun
+        self._are_read = False
+
+    async def ask(self) -> None:
+        """Read the names."""
+        await asyncio.to_thread(emoji.found, "tada")
+        self._are_read = True
+
+    def named(self, words: str) -> list[Named]:
+        """Those that answer these words, the best first."""
+        return emoji.found(words) if self._are_read else []
+
+    def choices(self, query: str) -> list[tuple[Choice[Named], Match | None]]:
+        """Each with its name."""
+        return [(Choice(each, in_columns(each.sign, each.name)), None) for each in self.named(query)]
+
+    def whole(self, typed: str) -> Named | str | None:
+        """An emoji whose whole name is typed, with its second `:`. What none is called by was meant as it is."""
+        name = typed.removesuffix(":")
+        if not self._are_read:
+            return None
+        if name != typed and (sign := emoji.character(name)) is not None:
+            return Named(name, sign)
+        return typed if typed.endswith((" ", ":")) or not self.named(typed) else None
+
+
+def in_columns(sign: str, name: str) -> str:
+    """An emoji and its name: some are one cell wide, most two."""
+    return f"{sign}{' ' * max(1, 3 - cell_len(sign))}{name}"

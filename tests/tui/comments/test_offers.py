@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.documents.emoji import code_of, emoji, found
+from octavo.tui.comments.offers import emoji_begun, ends_in_code
+
+
+@pytest.mark.parametrize(
+    ("before", "begun"),
+    [
+        (":tad", ":tad"),
+        ("Done :ta", ":ta"),
+        ("(:+1", ":+1"),
+        ("one\n\n:he", ":he"),
+        ("`code` and :he", ":he"),
+        ("``a ` b`` :he", ":he"),
+        ("```\ncode\n```\n:he", ":he"),
+        ("~~~\n```\n~~~\n:he", ":he"),
+        ("a\n    :he", ":he"),
+        (":t", ""),
+        (":", ""),
+        ("10:30", ""),
+        ("note:yes", ""),
+        ("see http://a.example:80", ""),
+        (":tada: ", ""),
+        (":tada:", ""),
+        ("`:he", ""),
+        ("`a :he", ""),
+        ("``a ` :he", ""),
+        ("a `b\nc :he", ""),
+        ("```\n:he", ""),
+        ("```py\na = b[\n:he", ""),
+        ("````\n```\n:he", ""),
+        ("a\n\n    :he", ""),
+        ("a\n\n\t:he", ""),
+    ],
+)
+def test_an_emoji_is_begun_at_the_start_of_a_word_that_is_no_code(before: str, begun: str) -> None:
+    assert emoji_begun(before) == begun
+
+
+@given(st.text(alphabet="a `~\n\t:", max_size=40))
+def test_whatever_stands_before_is_code_or_not(before: str) -> None:
+    in_fence = f"{before}\n\n`````\nx"
+    assert ends_in_code(in_fence) or "~~~" in before or "```" in before
+    assert isinstance(ends_in_code(before), bool)
+
+
+def test_emoji_are_found_by_the_letters_of_a_name_those_called_so_first() -> None:
+    assert found("tad")[0].sign == "🎉"
+    assert [each.name for each in found("heart")][:2] == ["heart", "hearts"]
+    signs = [each.sign for each in found("thumbs")]
+    assert len(signs) == len(set(signs)), "each once"
+    assert found("+1")[0].sign == "👍"
+    assert len(found("a")) == 40
+
+
+@pytest.mark.parametrize("sign", ["🎉", "❤", "❤️", "👍🏽", "🏳️\u200d🌈", "1️⃣"])
+def test_an_emoji_is_found_by_itself_and_the_interface_knows_it_by_its_code(sign: str) -> None:
+    (one,) = found(sign)
+    assert emoji(one.code).replace("\ufe0f", "") == sign.replace("\ufe0f", "")
+    assert code_of(sign) == one.code or sign in "❤️"
+
+
+@pytest.mark.parametrize(
+    "words", ["", " ", "x🎉", "<b>", "[@click=app.quit]x[/]", "\x1b[31m", "ta da da", "é", "🎉🎉", "a" * 200]
+)
+def test_what_is_no_name_finds_nothing(words: str) -> None:
+    assert found(words) == []
