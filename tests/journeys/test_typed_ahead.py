@@ -47,6 +47,19 @@ async def test_what_is_pasted_after_the_key_that_asks_for_it_is_written(stage: S
         assert written(run) == ["tide"]
 
 
+@pytest.mark.parametrize("opens", ["s", "colon"])
+async def test_letters_typed_before_the_organization_is_known_are_written_and_searched_for_then(
+    stage: Stage, opens: str
+) -> None:
+    async with stage.play(shut=True) as run:
+        await at_once(run, opens, *"battery")
+        await run.until(lambda: written(run) == ["battery"], "write all letters")
+        run.gate.open()
+        if opens == "s":
+            await run.see("Safety › Battery")
+            assert written(run) == ["battery"]
+
+
 @pytest.mark.parametrize("key", ["n", "e", "t"])
 @pytest.mark.parametrize("turns", [0, 2, 4])
 async def test_a_key_for_a_screen_that_has_no_parts_yet_is_done_once_it_has_them(

@@ -82,7 +82,7 @@ def _refresh_all(app: Octavo, _: object) -> None:
 
 
 def _search(app: Octavo, _: object) -> None:
-    app.workspace.with_organization(lambda _: app.go(ToSearch()))
+    app.go(ToSearch())
 
 
 def _choose_organization(app: Octavo, _: object) -> None:

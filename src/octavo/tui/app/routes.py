@@ -59,8 +59,7 @@ def go(shell: Shell, route: Route) -> None:
         case ToChangeRequest():
             _to_change_request(shell, route)
         case ToSearch(words=words):
-            if shell.workspace.organization is not None:
-                shell.push_screen(screen(SEARCH, shell.workspace.organization, words))
+            shell.push_screen(screen(SEARCH, words))
         case ToThread():
             shell.background(_to_thread(shell, route))
         case ToActivity():

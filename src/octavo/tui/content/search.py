@@ -21,6 +21,7 @@ from octavo.api import search
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.errors import ApiError, Unreachable
 from octavo.api.operation import ListPage
+from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.index import Extent
@@ -130,11 +131,13 @@ class SearchScreen(Dialog[None]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
-    def __init__(self, organization: Organization, words: str = "") -> None:
+    def __init__(self, words: str = "") -> None:
         """`words`: what is searched until something else is typed."""
         super().__init__()
         self._words = words
-        self._organization = organization
+        self._organization: Organization | None = None
+        """None: it is not known yet. What is typed meanwhile is looked for in what was read here, and asked for then."""
+        self._organizations: Snapshot[ListPage[Organization]] = Snapshot()
         self._subscriptions = Subscriptions(self)
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
         self._of_space: Snapshot[ListPage[search.PageHit]] = Snapshot()
@@ -183,9 +186,25 @@ class SearchScreen(Dialog[None]):
         return self.query_one("#query", LineInput).value.strip()[:LONGEST]
 
     def on_mount(self) -> None:
+        self.query_one("#query", LineInput).focus()
+        self._say_scope()
+        if self._words:
+            self._look_here()
+        self._subscriptions.follow("organizations", ListOrganizations(), self._organizations_read)
+        self.shell.workspace.with_organization(self._search_in)
+
+    def _organizations_read(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
+        self._organizations = snapshot
+        if self._organization is None:
+            self._show()
+
+    def _search_in(self, organization: Organization) -> None:
+        if self._is_closing():
+            return
+        self._organization = organization
         statuses: tuple[Status, ...] = (*UNDECIDED, "merged")
         for status in statuses:
-            op = change_requests_of(self._organization.id, status)
+            op = change_requests_of(organization.id, status)
 
             def show(snapshot: Snapshot[ListPage[ChangeRequest]], status: str = status) -> None:
                 self._changes[status] = snapshot
@@ -193,10 +212,7 @@ class SearchScreen(Dialog[None]):
                     self._show()
 
             self._subscriptions.follow(status, op, show)
-        self.query_one("#query", LineInput).focus()
-        self._say_scope()
-        if self._words:
-            self._look_here()
+        if self.words:
             self._ask()
 
     def on_unmount(self) -> None:
@@ -257,7 +273,7 @@ class SearchScreen(Dialog[None]):
             self._pages = Snapshot()
             op = search.InSpace(at=self._only_space, query=words, limit=30)
             self._subscriptions.follow("pages of a space", op, self._found_in_space)
-        else:
+        elif self._organization is not None:
             self._subscriptions.follow("pages of a space", None)
             self._of_space = Snapshot()
             at = OrganizationRef(organization_id=self._organization.id)
@@ -291,12 +307,17 @@ class SearchScreen(Dialog[None]):
         }
         # Change requests and spaces are looked for here, among those that are known.
         of: list[Snapshot[Any]] = [self._pages, self._of_space, self.shell.workspace.spaces, *self._changes.values()]
+        if self._organization is None:
+            of.append(self._organizations)
         error = next((each.error for each in of if each.error is not None), None)
         unsearched = self._pages.error or self._of_space.error
+        nowhere = self._organization is None and not self._organizations.loading
+        if nowhere:
+            unsearched = unsearched or self._organizations.error
         loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
         unread = any(each.value is not None and each.value.next is not None for each in of)
         among = " of what is loaded here, and there is more on the server" if unread else ""
-        among = " of what was read here" if unsearched is not None else among
+        among = " of what was read here" if unsearched is not None or nowhere else among
         self.rows.state.empty = (
             "Searching…" if loading or self._looking else f"Nothing{among} holds “{self.words[:60]}”."
         )
