@@ -410,3 +410,28 @@ async def test_a_list_that_cannot_be_followed_on_says_so_beside_what_came(shelf:
     await live.more(op)
     assert [each.id for each in screen.now.value.items] == ["docs"]
     assert str(screen.now.error).startswith("How the list goes on cannot be read")
+
+
+async def test_a_list_that_was_read_whole_is_whole_at_the_next_start_and_stays_so_while_it_is_read_again(
+    live: Live, shelf: ResponseCache, gate: Gate, outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
+) -> None:
+    for number in range(3):
+        await ask(new(here, f"No. {number}"))
+    op = threads(here, limit=2)
+    await live.refresh(op)
+    await live.more(op)
+    shelf.flush()
+    later = Live(gate, shelf, outbox, now=clock)
+    screen = Screen()
+    later.watch(op, screen)
+    await later.settled()
+    assert {len(each.value.items) for each in screen.seen} == {3}
+    await later.close()
+
+
+async def test_what_was_never_read_and_cannot_be_asked_for_says_so(live: Live, gate: Gate, here: SpaceRef) -> None:
+    gate.errors.append(NotSent("Can't reach the server."))
+    await live.refresh(spaces.Get(at=here))
+    assert str(live.peek(spaces.Get(at=here)).error) == (
+        "It was not read before, so it is not here while you are offline. Can't reach the server."
+    )

@@ -300,7 +300,8 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
         look, more = self._look, self._replies.value.next if self._replies.value else None
         if self._replies.error is not None:
-            pieces = [Piece("✗ ", look.error), Piece(f"Replies did not load: {self._replies.error}", look.muted)]
+            what = "did not load" if self._replies.value is None else "could not be refreshed"
+            pieces = [Piece("✗ ", look.error), Piece(f"Replies {what}: {self._replies.error}", look.muted)]
             keys = [Piece("r", look.accent), Piece(" retry   ", look.muted), Piece("!", look.accent)]
             lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, Piece(" log", look.muted)]]
             return [Line(line) for line in lines]

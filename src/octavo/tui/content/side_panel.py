@@ -148,9 +148,8 @@ class SidePanel(Vertical):
         self.threads.can_focus = bool(threads)
         self.threads.show(threads)
 
-    def fail_threads(self, sentence: str) -> None:
-        """Say that the threads did not load, or are not fresh."""
-        known = bool(self.threads.keys)
+    def fail_threads(self, sentence: str, *, known: bool) -> None:
+        """Say that the threads did not load, or, where they are known, that they are not fresh."""
         self.threads.state.fail("Threads could not be refreshed" if known else "Threads did not load", sentence)
 
     def _draw_heading(self, heading: Heading) -> Row:

@@ -67,7 +67,7 @@ class SpaceThreads:
             known = threads if self._are_known else None
             aside.show(view.document, known, page, whole=whole, since=self._hanging.since)
         if self._trouble:
-            aside.fail_threads(self._trouble)
+            aside.fail_threads(self._trouble, known=self._are_known)
 
     # What is said of the page on show
 

@@ -1,0 +1,109 @@
+"""A space is kept, the server goes away, and comes back: the airplane."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import comments
+from octavo.tui.widgets.commands import active_commands
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_searching import nowhere
+
+HARBOUR = "harbour-api"
+
+
+async def choose(run: Run, id: str) -> None:
+    """Do what the palette does with a command that has no key."""
+    command = next(each for each in active_commands(run.app.screen) if each.id == id)
+    assert command.enabled, command.reason
+    await command.run()
+    await run.settle()
+
+
+async def keep(run: Run) -> None:
+    await choose(run, "space.keep_offline")
+    await run.until(
+        lambda: (kept := run.app.session.offline.of(HARBOUR)) is not None and kept.state == "kept", "keep it"
+    )
+
+
+async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        await keep(run)
+        kept = run.app.session.offline.of(HARBOUR)
+        assert kept is not None
+        assert (kept.failed, kept.read) == ((), kept.of)
+        await run.press("escape", "escape")
+        await run.see("SPACES", "kept")
+        await run.press("i")
+        await run.see("offline", "kept, ", "0 seconds ago")
+        await run.press("escape", "!")
+        await run.see("KEPT FOR OFFLINE", "Harbour API")
+        await run.press("escape")
+        await choose(run, "app.offline")
+        await run.see("Offline: what is kept", "Harbour API")
+        await run.press("escape")
+        await choose(run, "space.let_go")
+        await run.hear("Harbour API is not kept for offline any more")
+        assert run.app.session.offline.all == ()
+
+
+async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_goes_out_once(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        await keep(run)
+        await run.press("4")
+        await run.see("Open ")
+        await run.press("3")
+        await run.see("#")
+
+    async with stage.play(over=nowhere, start="content") as run:
+        await run.see("○ offline", "Harbour API › Welcome", "This is as it was")
+        run.app.screen.set_focus(run.app.screen.query_one("#page"))
+        for _ in range(6):
+            await run.press("J")
+            await run.until(lambda: "did not load" not in run.text and "loading" not in run.text, "open the next page")
+            assert "not read before" not in run.text
+        await run.press("s", *"leilani helps")
+        await run.see("in a reply", "Offline: searched only what was read here")
+        await run.press("escape", "4")
+        await run.see("HARBOUR API")
+        for words in ("First from the plane.", "Second from the plane."):
+            await run.press("c")
+            await run.see("Reply to")
+            await run.type(words)
+            await run.press("ctrl+s")
+            await run.see(words, "sending")
+        await run.later(seconds=run.app.settings.undo_seconds + 1)
+        await run.see("2 waiting")
+
+    async with stage.play(start="comments") as run:
+        await run.later(minutes=5)
+        await run.until(lambda: not run.app.session.outbox.entries, "send what waited")
+        sent = run.gate.sent(comments.CreateReply)
+        written = ["First from the plane.", "Second from the plane."]
+        assert [each.body.markdown for each in sent] == written, "once, and in order"
+        op = comments.ListReplies(at=sent[0].at, comment_id=sent[0].comment_id, format="markdown", limit=1000)
+        said = [each.body.text for each in (await run.ask(op, MARA)).items]
+        assert [each for each in said if "from the plane" in each] == written
+
+
+async def test_what_was_never_read_says_so(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+    async with stage.play(over=nowhere) as run:
+        await run.see("Harbour API › Welcome")
+        run.app.screen.set_focus(run.app.screen.query_one("#page"))
+        await run.press("J")
+        await run.see("did not load", "It was not read before")
+
+
+async def test_a_large_space_says_its_size_and_asks(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("octavo.data.offline.MANY_PAGES", 30)
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        await choose(run, "space.keep_offline")
+        await run.see("Keep Harbour API for offline?", "pages, about")
+        await run.press("n")
+        assert run.app.session.offline.all == ()
