@@ -272,3 +272,34 @@ async def test_many_resolved_at_once_cost_a_write_each_and_a_handful_of_reads(st
         assert reads["Get"] <= singly, "where there are many, one list tells how they all are"
         # A list before and one after of each place, the spaces, and the change requests that are open or drafts.
         assert sum(reads.values()) - reads["Get"] <= 2 * len(places) + 3, reads
+
+
+async def test_those_of_many_that_are_refused_stay_ticked_and_say_why_and_one_undo_takes_the_others_back(
+    stage: Stage,
+) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        order = [each.comment.id for each in run.app.screen.rows.items]  # type: ignore[attr-defined]  # it is the list of threads
+        await run.press("v", *("j" for _ in range(49)), "v")
+        await run.see("50 ticked")
+        run.platform.refuse_next(comments.Update, 403, "This space is locked for the audit.", times=5)
+        await run.press("d")
+        await run.see("Open 22")
+        run.gate.passed.clear()
+        await run.later(seconds=6)
+        await run.see("Open 27", "5 ticked")
+        assert len(run.gate.sent(comments.Update)) == 50
+        rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
+        ticked = [each.comment.id for each in rows.ticks.items]
+        assert len(ticked) == 5
+        assert set(ticked) <= set(order[:50])
+        on_show = [line for line in run.lines if line.startswith(" ✓")]
+        assert on_show
+        assert all("refused: This space is locked" in line for line in on_show), on_show
+        await run.press("u")
+        await run.hear("Undone: resolve the thread, 45 of 50")
+        await run.later(seconds=6)
+        await run.see("Open 72")
+        undone = [op.comment_id for op in run.gate.sent(comments.Update) if op.resolved is False]
+        assert len(undone) == 45
+        assert not set(undone) & set(ticked)

@@ -105,6 +105,10 @@ class CommentsScreen(ListView[Thread]):
         self.in_section = 0
         """How many threads are of the section on show."""
         self._complete = False
+        self._in_bulk: set[str] = set()
+        """Threads to which something was done with others, and of which nothing was refused."""
+        self._refused: Mapping[str, str] = {}
+        """Why what was done to a thread last was refused, by its id."""
         self._begun_at: Hashable = None
         """The row the cursor was put on while places were still arriving: there until somebody moves it."""
         self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
@@ -129,7 +133,17 @@ class CommentsScreen(ListView[Thread]):
     def thread_target(self) -> ThreadTarget | None:
         """What the keys of threads are about: the one beside the list, or those that are ticked in it."""
         one = self.thread.thread_target
-        return replace(one, ticked=tuple(self.ticked), untick=self.rows.ticks.untick) if one is not None else None
+        return replace(one, ticked=tuple(self.ticked), untick=self._done_with_ticked) if one is not None else None
+
+    def _done_with_ticked(self) -> None:
+        """Something was done to all that are ticked: what is refused of it is ticked again."""
+        self._in_bulk |= {each.comment.id for each in self.ticked}
+        self.rows.ticks.untick()
+
+    def _tick_refused(self, refused: Mapping[str, str]) -> None:
+        again = self._in_bulk & refused.keys()
+        self._in_bulk -= again
+        self.rows.ticks.add(each.key for each in self.rows.items if each.comment.id in again)
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
@@ -186,6 +200,7 @@ class CommentsScreen(ListView[Thread]):
         shown = filters.narrowed(of_section, self.narrowing.by)
         self._places = {place: Heading(place, said) for place, said in filters.place_summaries(shown).items()}
         self._say_what_is_empty()
+        self._refused = self.shell.workspace.refused
         moved = self.rows.key != self._begun_at
         self.rows.show(shown, beyond=f"{self._asked_of_all} asked" if self.threads.places_left else "")
         if not self._complete:
@@ -194,6 +209,7 @@ class CommentsScreen(ListView[Thread]):
                 self.rows.go_to_first()
                 self._begun_at = self.rows.key
             self._complete = not self.threads.is_loading
+        self._tick_refused(self._refused)
         report_missing_parts(self.rows, "threads", self.threads.answers)
         self._say_where()
         self._draw_thread()
@@ -242,6 +258,8 @@ class CommentsScreen(ListView[Thread]):
         comment = thread.comment
         elsewhere = self.words.found_in(thread, self.rows.words)
         words = Content.styled(elsewhere, "italic") if elsewhere else Content(words_of(comment.body.text))
+        if comment.is_open and (why := self._refused.get(comment.id)):
+            words = Content.assemble((f"refused: {why}", "$warning"), "  ", words)
         if self.order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
         age = self.shell.workspace.on_its_way(comment.id) or short_age(comment.posted_at)

@@ -278,6 +278,15 @@ class Workspace:
     def _entry(self, message_id: str) -> Entry | None:
         return self._session.outbox.named(message_id) if self._session is not None else None
 
+    @property
+    def refused(self) -> dict[str, str]:
+        """Why the server did not do what was asked of a thread last, by the id of its first message."""
+        if self._session is None:
+            return {}
+        last = {entry.facts.thread: entry for entry in self._session.outbox.entries if entry.facts.thread}
+        couldnt = {thread: entry for thread, entry in last.items() if entry.state == "failed"}
+        return {thread: entry.reason.removeprefix(f"Couldn't {entry.doing}: ") for thread, entry in couldnt.items()}
+
     def on_its_way(self, message_id: str) -> str:
         """`sending`, `not sent` when the server refused it, `in doubt` when nobody can tell, or `held` for a review.
         Empty for what the server has."""

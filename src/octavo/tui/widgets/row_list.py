@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -185,6 +185,10 @@ class Ticks(Generic[T]):
             self._set(self.keys | self._tickable(rows.items[first : last + 1]))
         elif rows.item is not None:
             self._set(self.keys | self._tickable([rows.item]))
+
+    def add(self, keys: Iterable[Hashable]) -> None:
+        """Tick these too."""
+        self._set(self.keys | frozenset(keys))
 
     def untick(self) -> None:
         """Tick nothing any more."""
