@@ -26,6 +26,7 @@ def places(names: list[str]) -> list[Part]:
     [
         ({}, 5, "abcdu"),
         ({}, 3, "abu"),
+        ({"a": 2}, 1, "a"),
         ({"c": 2}, 5, "abcu"),
         ({"a": 3}, 5, "abu"),
         ({"a": 9}, 5, "au"),

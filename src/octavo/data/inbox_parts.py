@@ -27,7 +27,7 @@ from octavo.data.inbox import is_mine, ref_of, undecided
 from octavo.data.organization_lists import MOST
 
 Kind = Literal["reviews", "requested", "threads", "replies"]
-PAGES_AGAIN, PAGES_AT_FIRST, OTHERS_AGAIN, REQUESTS_AGAIN = 5, 3, 1, 1
+PAGES_AGAIN, PAGES_AT_FIRST, OTHERS_AGAIN, REQUESTS_AGAIN = 5, 1, 1, 1
 """How much is read again on a turn that nothing speaks for: pages of threads, and how many on the first turn, where all
 else is asked as well; of these, places where no thread concerns the person; and change requests, with their reviews and
 those who are asked."""
@@ -103,7 +103,8 @@ def again(
     most: int,
 ) -> list[Part]:
     """The few of `resting`, parts that nothing speaks for, that are read again all the same: threads of `most` pages, when
-    `pages` says by address of how many an answer was. One place of either kind is among them however long it is.
+    `pages` says by address of how many an answer was. One place of either kind is among them however long it is,
+    where there is room for two.
 
     `alive` says when last something happened in places where a thread concerns the person. Where that was lately they are
     read often, elsewhere seldom, and each at some time.
@@ -120,7 +121,7 @@ def again(
     far = sorted((each for each in places if each.at not in alive), key=lambda each: waits[each.url], reverse=True)
     requests.sort(key=lambda each: waits[each.url], reverse=True)
     few = set(list(dict.fromkeys(each.at for each in requests))[:REQUESTS_AGAIN])
-    chosen = [*near[:1], *far[:OTHERS_AGAIN]]
+    chosen = [*near[:1], *far[:OTHERS_AGAIN]][:most]
     room = most - sum(pages.get(each.url, 1) for each in chosen)
     for place in (*near[1:], *far[OTHERS_AGAIN:]):
         if room <= 0:
