@@ -8,6 +8,7 @@ from octavo.tui.app.activity import ActivityScreen
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.comments.all_threads import CommentsScreen
 from octavo.tui.comments.composer import Composer
+from octavo.tui.comments.offers import Offers
 from octavo.tui.comments.thread_sheet import ThreadSheet
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content import ContentScreen
@@ -60,6 +61,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     ReviewersScreen,
     SearchScreen,
     Composer,
+    Offers,
     Confirm,
     HeldScreen,
     ActivityScreen,
