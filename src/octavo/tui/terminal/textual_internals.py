@@ -186,7 +186,7 @@ class Ground(Visual):
 
     def _tinted(self, row: Strip, below: Style) -> Strip:
         segments = (
-            Segment(text, _tinted(style or Style.null(), self._tint, below))
+            Segment(text, _tinted(style.clear_meta_and_links() if style else Style.null(), self._tint, below))
             for text, style, control in row
             if not control
         )
@@ -201,12 +201,12 @@ class Ground(Visual):
 
 @lru_cache(1024)
 def _tinted(style: Style, tint: Color, below: Style) -> Style:
-    """A style of what is below a dialog: its colours with `tint` over them, and no links."""
+    """A style of what is below a dialog: its colours with `tint` over them. What it links to and where it stands is
+    to be taken off before: no two would be the same."""
 
     def over(color: RichColor | None) -> RichColor | None:
         return (Color.from_rich_color(color) + tint).rich_color if color is not None else None
 
-    style = style.clear_meta_and_links()
     return below + style + Style.from_color(over(style.color), over(style.bgcolor))
 
 
