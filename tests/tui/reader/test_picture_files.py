@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import struct
+import tracemalloc
 import zlib
 from importlib.util import find_spec
 
@@ -138,3 +140,15 @@ Words with <img src="b.png" alt="second" data-size="line"> in them, and ![again]
     ]
     assert found[2].on(dark=True) == "c-dark.png"
     assert found[0].on(dark=True) == "a.png"
+
+
+def test_of_a_picture_of_many_colours_little_stays() -> None:
+    many = b"".join(number.to_bytes(3, "big") for number in range(20_000))
+    tracemalloc.start()
+    try:
+        half_blocks(ScaledPicture(100, 200, many))
+        gc.collect()
+        stays, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert stays < 3_000_000
