@@ -69,21 +69,26 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
         await run.see("in a reply", "Offline: searched only what was read here")
         await run.press("escape", "4")
         await run.see("HARBOUR API")
-        for words in ("First from the plane.", "Second from the plane."):
+        for words in ("First from the plane.", "Second from the plane.", "Third from the plane."):
             await run.press("c")
             await run.see("Reply to")
             await run.type(words)
             await run.press("ctrl+s")
             await run.see(words, "sending")
+        await run.press("j", "d")
+        await run.see("4 waiting")
+        await run.press("d")
+        await run.see("5 waiting")
         await run.later(seconds=run.app.settings.undo_seconds + 1)
-        await run.see("2 waiting")
+        await run.see("5 waiting", "○ offline")
 
     async with stage.play(start="comments") as run:
         await run.later(minutes=5)
         await run.until(lambda: not run.app.session.outbox.entries, "send what waited")
         sent = run.gate.sent(comments.CreateReply)
-        written = ["First from the plane.", "Second from the plane."]
+        written = ["First from the plane.", "Second from the plane.", "Third from the plane."]
         assert [each.body.markdown for each in sent] == written, "once, and in order"
+        assert [each.resolved for each in run.gate.sent(comments.Update)] == [True, True]
         op = comments.ListReplies(at=sent[0].at, comment_id=sent[0].comment_id, format="markdown", limit=1000)
         said = [each.body.text for each in (await run.ask(op, MARA)).items]
         assert [each for each in said if "from the plane" in each] == written
