@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from octavo.data.state import State
 from tests.benchmarks.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent
@@ -22,6 +23,8 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the demo was opened once, long enough for its picture."""
     folder = tmp_path_factory.mktemp("known")
     with demo(folder) as first:
+        first.wait_for("Inbox", "live")
+        first.write(b"2")
         first.wait_for(PAGE, OTHER, "live")
         while not pictures(folder):
             first.read(0.1)
@@ -33,6 +36,9 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(known: Path, tmp_path: Path) -> Path:
     """A copy of it, to be changed."""
     shutil.copytree(known, tmp_path / "home")
+    state = State(tmp_path / "home" / "state", f"demo {tmp_path / 'home' / 'data' / 'demo'}")
+    state.remember("view", "content")  # it is kept for the library in a folder, which is another one now
+    state.close()
     return tmp_path / "home"
 
 
@@ -69,6 +75,18 @@ def test_the_next_start_shows_it(home: Path) -> None:
         assert (written.count(b"\x1b[?1049h"), written.count(LEFT)) == (1, 1)
 
 
+def test_the_next_start_shows_the_inbox_that_was_left(tmp_path: Path) -> None:
+    with demo(tmp_path) as app:
+        app.wait_for("YOUR REVIEW IS ASKED", "17 of 17", "live")
+        quit_from(app)
+    assert pictures(tmp_path)
+    with demo(tmp_path) as app:
+        app.wait_for("17 of 17")
+        assert not any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
+        app.wait_for("● live")
+        quit_from(app)
+
+
 def test_what_is_typed_under_it_reaches_the_app(home: Path) -> None:
     with demo(home) as app:
         assert shown_first(app)
@@ -87,7 +105,8 @@ def test_it_is_not_shown_on_another_kind_of_terminal(home: Path) -> None:
 
 def test_it_is_not_shown_when_all_starts_anew(home: Path) -> None:
     with demo(home, "--reset") as app:
-        assert not shown_first(app)
+        app.wait_for("YOUR REVIEW IS ASKED")
+        assert any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
 
 
 def test_only_text_and_styles_of_our_own_are_shown(home: Path) -> None:

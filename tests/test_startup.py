@@ -55,6 +55,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     environ = {f"OCTAVO_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     environ |= {"HOME": str(folder), "PYTHONPATH": str(ROOT)}
     with demo(environ) as first:
+        first.wait_for("Inbox", "live")
+        first.write(b"2")
         first.wait_for(PAGE, TREE, "live")
         while not picture(environ):
             first.read(0.1)

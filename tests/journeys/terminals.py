@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from octavo.data.state import State
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import Stage
 
@@ -22,8 +23,18 @@ CONTROLS = (
 def terminal(stage: Stage, *command: str, size: tuple[int, int] = (120, 36), controls: bool = False) -> Terminal:
     """Run a module of Python, such as `octavo demo`, in the folders of `stage`. `controls`: as a shell does, with signals
     from the keys of the terminal."""
+    _was_reading(stage)
     folders = {f"OCTAVO_{name.upper()}_DIR": str(stage.folder / name) for name in ("config", "data", "state", "cache")}
     return Terminal((*(CONTROLS if controls else ()), *MODULE, *command), folders, columns=size[0], rows=size[1])
+
+
+def _was_reading(stage: Stage) -> None:
+    """Let the demo begin with the page that is read, as it does for who left it there."""
+    folder = stage.folder / "state"
+    if not folder.exists():
+        state = State(folder, f"demo {stage.folder / 'data' / 'demo'}")
+        state.remember("view", "content")
+        state.close()
 
 
 def written(running: Terminal) -> bytes:

@@ -91,7 +91,7 @@ async def test_first_run_try_the_demo(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         await run.see("Sign in", "Paste a personal access key for api.example.com", "Try the demo", "Open a folder")
         await run.press("ctrl+d")
-        await run.see("Saltmarsh Instruments", "Harbour API › Welcome", "DEMO")
+        await run.see("Saltmarsh Instruments", "YOUR REVIEW IS ASKED", "DEMO")
 
 
 async def test_first_run_paste_a_key(stage: Stage) -> None:

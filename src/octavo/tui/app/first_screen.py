@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from textual.app import App, ReturnType
 from textual.dom import DOMNode
+
+if TYPE_CHECKING:
+    from octavo.tui.shell.session import Session
+
+_VIEW = "view"
+
+
+def first_view(session: Session) -> str:
+    """The view a person begins in: the inbox. Who was reading when they left reads on; in a folder nothing else waits."""
+    reads = session.kind == "folder" or session.state.recall(_VIEW) == "content"
+    return "content" if reads else "inbox"
+
+
+def remember_view(session: Session, mode: str) -> None:
+    """The person went to a view."""
+    session.state.remember(_VIEW, mode)
 
 
 class HeldBack(App[ReturnType]):

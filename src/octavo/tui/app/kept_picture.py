@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rich.segment import Segment
+from textual.screen import Screen
 from textual.strip import Strip
 
 from octavo.first_picture import FirstPicture
+from octavo.tui.app.first_screen import first_view
 from octavo.tui.render.reading_position import ReadingPositions
 from octavo.tui.terminal.textual_internals import painted_rows
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from octavo.tui.content.content import ContentScreen
     from octavo.tui.shell.shell import Shell
+    from octavo.tui.shell.view import View
 
 REST = 1.0
 """Seconds a page is on show before its picture is taken: who leafs through pages is not held up."""
@@ -25,35 +27,46 @@ SAVED = "● saved"
 _LINK = re.compile("[●○] (live|offline)")
 
 
+@runtime_checkable
+class Pictured(Protocol):
+    """A view that a start may begin with."""
+
+    @property
+    def is_as_at_start(self) -> bool:
+        """Whether it shows nothing that a start would not show."""
+
+    def keep_place(self) -> None:
+        """Remember where the person is in it, as the end does."""
+
+
 class KeptPicture:
-    """Takes the picture of a page that was just opened, and throws it away when the next start will show another."""
+    """Takes the picture of what a start shows, and throws it away when the next will show something else."""
 
     def __init__(self, app: Shell, picture: FirstPicture) -> None:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
-        self._screen: ContentScreen | None = None
         self._shows = self._next()
 
-    def page_shown(self, screen: ContentScreen) -> None:
-        """A page is on show in `screen`, which is what a start shows."""
+    def page_shown(self, screen: View) -> None:
+        """A page, or the inbox, is on show in `screen`, which is what a start shows."""
         if self._timer is not None:
             self._timer.stop()
-        self._screen = screen
         self._timer = screen.set_timer(REST, self._take)
 
     def end(self) -> None:
         """The next start will show what is remembered now."""
-        if self._screen is not None:
-            self._screen.reading.history.keep()
+        screen = self._app.screen
+        if isinstance(screen, Pictured):
+            screen.keep_place()
         if self._shows != self._next() and not self._take():
             self._picture.forget()
 
     def _take(self) -> bool:
-        """Take a picture of the page, if nothing covers it. Whether that could be done."""
-        screen = self._screen
-        if screen is None or screen is not self._app.screen or not screen.is_page_on_show:
+        """Take a picture of it, if nothing covers it. Whether that could be done."""
+        screen = self._app.screen
+        if not isinstance(screen, Pictured) or not screen.is_as_at_start:
             return False
-        screen.reading.history.keep()
+        screen.keep_place()
         self._picture.keep(rows_of(screen))
         self._shows = self._next()
         return True
@@ -62,7 +75,11 @@ class KeptPicture:
         """What decides what a start shows."""
         if not self._app.has_session:
             return ()
-        state = self._app.session.state
+        session = self._app.session
+        state = session.state
+        if first_view(session) == "inbox":
+            inbox = self._app.workspace.inbox.rows
+            return ("inbox", state.recall("organization"), inbox.here if inbox is not None else (), self._app.theme)
         return (
             state.recall("organization"),
             (space := state.recall("space")),
@@ -72,7 +89,7 @@ class KeptPicture:
         )
 
 
-def rows_of(screen: ContentScreen) -> list[str]:
+def rows_of(screen: Screen[Any]) -> list[str]:
     """What `screen` shows now, a row of the terminal each; but in a picture it is saved, not live."""
     first, *rest = painted_rows(screen)
     return [_plain(strip).render(screen.app.console) for strip in (_saved(first), *rest)]

@@ -16,7 +16,7 @@ from octavo.api.errors import ApiError
 from octavo.settings import Settings
 from octavo.tui.app import routes
 from octavo.tui.app.background_tasks import BackgroundTasks
-from octavo.tui.app.first_screen import HeldBack
+from octavo.tui.app.first_screen import HeldBack, first_view, remember_view
 from octavo.tui.app.keeping_fresh import KeepingFresh
 from octavo.tui.app.preloading import AFTER, warm_up
 from octavo.tui.app.teardown import Teardown
@@ -178,11 +178,12 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         sign_in_methods: SignInMethods,
         session: Session | None,
         *,
-        start: str = "content",
+        start: str = "",
         picture: FirstPicture | None = None,
     ) -> None:
-        """`picture` is what the terminal may show already, and what the next start of this session shows."""
-        self.DEFAULT_MODE = start if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
+        """`start` is the view to begin in. Empty: the one a person of this session begins in. `picture` is what the terminal
+        may show already, and what the next start of this session shows."""
+        self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__()
         self.teardown = Teardown(self)
         self.settings = settings
@@ -229,14 +230,14 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
     def has_session(self) -> bool:
         return self._session is not None
 
-    async def start(self, session: Session, view: str = "content") -> None:
+    async def start(self, session: Session, view: str = "") -> None:
         """Leave what was, and show `session`."""
         self._keep_picture()
         await self._end_session()
         self._session = session
         self._open(session)
         self.workspace.follow(session)
-        await self.switch_mode(view)
+        await self.switch_mode(view or first_view(session))
 
     async def _end_session(self) -> None:
         self.keeping_fresh.end()
@@ -432,6 +433,11 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         return name
 
     # Endings
+
+    def switch_mode(self, mode: str) -> Any:
+        if self._session is not None:
+            remember_view(self._session, mode)
+        return super().switch_mode(mode)
 
     def push_screen(self, screen: Any, *more: Any, **also: Any) -> Any:
         if isinstance(screen, Screen) and not screen.is_modal and self.screen_stack:

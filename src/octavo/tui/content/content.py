@@ -161,8 +161,12 @@ class ContentScreen(View, CopiesLater):
             return False
         return not node or self.view.place.go_to_block(node)
 
+    def keep_place(self) -> None:
+        """Remember where on the page one is."""
+        self.reading.history.keep()
+
     @property
-    def is_page_on_show(self) -> bool:
+    def is_as_at_start(self) -> bool:
         """Whether the page is on show with nothing over it or in it that a start would not show."""
         covered = (
             any(notices.display for notices in self.query(Notices))

@@ -15,7 +15,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.places import Discussion, SpaceRef
-from octavo.data.inbox import Row, ThreadRef
+from octavo.data.inbox import Row, ThreadRef, matches
 from octavo.data.inbox_answers import InboxSnapshot
 from octavo.data.inbox_marks import MarkedRows
 from octavo.tui.comments.filters import Thread
@@ -35,6 +35,7 @@ from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.row_list import Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
 from octavo.tui.widgets.wording import plural, short_age
@@ -58,7 +59,11 @@ def _of_rows(view: InboxScreen) -> acting.Rows | None:
     if not rows or view.feed.marks is None:
         return None
     away = view.sections.current in ("snoozed", "done")
-    return acting.Rows(rows, view.feed, away, view.rows.ticks.untick, view.come_back_to)
+
+    def came_back(row: Row) -> None:
+        view.wanted = row.key
+
+    return acting.Rows(rows, view.feed, away, view.rows.ticks.untick, came_back)
 
 
 def _why_no_thread(view: InboxScreen) -> str:
@@ -71,7 +76,7 @@ def _read_on(view: InboxScreen, step: int) -> None:
 
 
 def _choose_only(_: Shell, view: InboxScreen) -> None:
-    rows = sections.of_tab(view.sections.current, view.marked)
+    rows = view.of_tab(view.sections.current)
     offered = sections.offered(rows, view.narrowing.by, view.marked.unread, view.space_title)
     more = [(each, plural(left, "row")) for each, left in offered]
     view.narrowing.choose("Show only", more, "The rows here are all alike.")
@@ -140,7 +145,7 @@ class InboxScreen(ListView[Row]):
         self.standings = RequestStatuses(self, self._stands_otherwise)
         self._drawing = RowDrawing()
         self._resting: Timer | None = None
-        self._wanted: ThreadRef | str | None = None
+        self.wanted: ThreadRef | str | None = None
         """What the cursor goes to when it is there: a thread, or a row by its key."""
 
     @property
@@ -159,7 +164,8 @@ class InboxScreen(ListView[Row]):
             empty=_NOTHING,
             id="inbox",
         )
-        tabs = (Section("all", "Needs me"), *(Section(key, name) for key, (name, _) in GROUPS.items()))
+        own = [Section(f"own {each.name}", each.name) for each in self.shell.settings.inbox_filters]
+        tabs = (Section("all", "Needs me"), *(Section(key, name) for key, (name, _) in GROUPS.items()), *own)
         self.row_preview = RowPreview(self.standings.of, id="preview")
         yield from self.list_beside(
             rows, self.row_preview, sections=(*tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
@@ -167,7 +173,7 @@ class InboxScreen(ListView[Row]):
 
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._enter)
-        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._spaces_changed())
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show())
         self.feed.changed.subscribe(self, lambda _: self._show())
         self.set_interval(_AGE_EVERY, self._time_passed)
         self.feed.begin()
@@ -178,10 +184,6 @@ class InboxScreen(ListView[Row]):
         self.narrowing.by = ()
         self.standings.forget()
         self._show()
-
-    def _spaces_changed(self) -> None:
-        if not self.show_nowhere(self.rows, "what needs you"):
-            self.rows.redraw()
 
     def _time_passed(self) -> None:
         if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked.asleep):
@@ -202,9 +204,8 @@ class InboxScreen(ListView[Row]):
         now = self.shell.session.state.now()
         self._drawing.unread = self.marked.unread
         self._drawing.until = {row.key: f"until {acting.moment(until, now)}" for row, until in self.marked.asleep}
-        counts = {key: len(sections.of_tab(key, self.marked)) for key in ("all", *GROUPS, "snoozed", "done")}
         self.sections.sections = tuple(
-            Section(each.key, each.name, counts[each.key]) for each in self.sections.sections
+            Section(each.key, each.name, len(self.of_tab(each.key))) for each in self.sections.sections
         )
         self.draw_list()
 
@@ -213,13 +214,13 @@ class InboxScreen(ListView[Row]):
         if self.show_nowhere(self.rows, "what needs you"):
             self.row_preview.show(self.rows.item)
             return
-        of_tab = sections.of_tab(self.sections.current, self.marked)
+        of_tab = self.of_tab(self.sections.current)
         shown = sections.ordered(sections.narrowed(of_tab, self.narrowing.by), self.order, self.space_title)
         self._drawing.headings = sections.headings(shown, self.order, self.space_title)
         self._drawing.order = self.order
         self._say_what_is_empty()
         self.rows.show(shown)
-        if self._wanted is not None:
+        if self.wanted is not None:
             self._go_to_wanted()
         snapshot = self.snapshot
         if snapshot.failed:
@@ -230,6 +231,14 @@ class InboxScreen(ListView[Row]):
             self.rows.state.wait_for("what needs you")
         self._say_where()
         self.row_preview.show(self.rows.item)
+        self.shell.page_shown(self)
+
+    def of_tab(self, tab: str) -> Sequence[Row]:
+        """The rows of a tab, in the order of the inbox."""
+        for saved in self.shell.settings.inbox_filters:
+            if tab == f"own {saved.name}":
+                return [row for row in self.marked.here if matches(row, saved, self.space_title(row.space_id))]
+        return sections.of_tab(tab, self.marked)
 
     def _say_what_is_empty(self) -> None:
         """Why there is nothing in the list, as far as that is known."""
@@ -378,19 +387,24 @@ class InboxScreen(ListView[Row]):
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Put the cursor on a thread as soon as it is in the list again."""
         if comment is not None:
-            self._wanted = ThreadRef(at, comment.id)
+            self.wanted = ThreadRef(at, comment.id)
             self._go_to_wanted()
         return comment is not None
 
-    def come_back_to(self, row: Row) -> None:
-        """Put the cursor on a row as soon as it is in the list again."""
-        self._wanted = row.key
+    @property
+    def is_as_at_start(self) -> bool:
+        """Whether it shows nothing that a start would not show."""
+        covered = any(notices.display for notices in self.query(Notices)) or self.rows.is_narrowed
+        return self.sections.current == "all" and not (covered or self.narrowing.by or self.preview.has_focus)
+
+    def keep_place(self) -> None:
+        """There is nothing to remember: a start begins at the top."""
 
     def _go_to_wanted(self) -> None:
-        wanted = self._wanted
+        wanted = self.wanted
         key = next((row.key for row in self.rows.items if wanted in (row.key, row.about)), None)
         if key is not None:
-            self._wanted = None
+            self.wanted = None
             self.rows.go_to(key)
 
     def ask_again(self) -> None:

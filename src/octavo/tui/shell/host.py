@@ -41,8 +41,8 @@ class Host(Protocol):
     def ending(self) -> bool:
         """Whether the app was told to end: what is on the screen is being taken down."""
 
-    async def start(self, session: Session, view: str = "content") -> None:
-        """Leave what was, and show `session`."""
+    async def start(self, session: Session, view: str = "") -> None:
+        """Leave what was, and show `session`: a view of it, or the one a person of it begins in."""
 
     def signal(self, name: str) -> Signal[Any]:
         """A signal that outlives who listens to it."""

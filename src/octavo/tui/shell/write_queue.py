@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
+from octavo.data.organization_lists import MOST
 from octavo.data.outbox import QueuedWrite as QueuedWrite
 from octavo.data.state import NotSaved
 from octavo.tui.shell.host import Host
@@ -286,10 +287,15 @@ def _place_of(app: Host, entry: Entry, view: str) -> ToThread:
     """Where a write was made in a `view`: the thread it is done to, as far as that is known."""
     from octavo.api import comments  # the first screen does without
 
-    at, wanted = entry.at, entry.facts.thread
-    op = comments.List(at=at, status="all", format="markdown", limit=200)
-    known = app.session.live.peek(op).value if wanted else None
-    thread = next((each for each in known.items if each.id == wanted), None) if known is not None else None
+    at, wanted, live = entry.at, entry.facts.thread, app.session.live
+    thread = live.peek(comments.Get(at=at, comment_id=wanted, format="markdown")).value if wanted else None
+    # What the views of threads follow, and the inbox.
+    for op in (
+        comments.List(at=at, status="all", format="markdown", limit=200),
+        comments.List(at=at, status="open", format="markdown", limit=MOST),
+    ):
+        if wanted and thread is None and (known := live.peek(op).value) is not None:
+            thread = next((each for each in known.items if each.id == wanted), None)
     target = thread.target if thread is not None else None
     page = target.page.id if target is not None and target.page is not None else entry.facts.page or None
     node = target.node.id if target is not None and target.node is not None else ""

@@ -1,0 +1,318 @@
+"""The inbox: what others do makes a row with its reason, keys act on it where it stands, and it goes."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import change_requests, comments, content, reviews
+from octavo.api.bodies import Markdown
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.comment_words import mention_of
+from octavo.server.app import Platform
+from octavo.settings import InboxFilter
+from octavo.tui.inbox.inbox import InboxScreen
+from tests.journeys.stage import MARA, Run, Stage
+
+HARBOUR = SpaceRef(space_id="harbour-api")
+NOOR, TOMAS, YUKI = "noor-haddad", "tomas-okafor", "yuki-tanabe"
+
+
+def says(words: str) -> Markdown:
+    return Markdown(markdown=words)
+
+
+def view(run: Run) -> InboxScreen:
+    assert isinstance(run.app.screen, InboxScreen)
+    return run.app.screen
+
+
+def reasons(run: Run, words: str) -> list[str]:
+    """Why the rows are there whose title holds these words."""
+    return [each for row in view(run).marked.here if words in row.title for each in (row.reason, *row.also)]
+
+
+async def look(run: Run) -> None:
+    """Ask again, as `r` does."""
+    await run.press("r")
+
+
+async def stand_on(run: Run, words: str) -> None:
+    """Put the cursor on the row whose title holds these words."""
+    key = next(row.key for row in view(run).rows.items if words in row.title)
+    assert view(run).rows.go_to(key)
+    await run.settle()
+
+
+async def opened(run: Run, person: str, subject: str) -> ChangeRequestRef:
+    """A change request of somebody, ready for review."""
+    made = await run.ask(change_requests.Create(at=HARBOUR, subject=subject), person)
+    at = made.ref(HARBOUR)
+    await run.ask(change_requests.Update(at=at, status="open"), person)
+    return at
+
+
+async def edited(run: Run, at: ChangeRequestRef, person: str) -> None:
+    """A page of it is written anew."""
+    tree = await run.ask(content.ListPages(at=at), person)
+    page = next(page for page in tree.walk() if page.title == "Time and time zones")
+    body = content.DocumentBody(markdown=f"# Time and time zones\n\nAll is new, says {person}.\n")
+    edit = content.UpdatePage(page=page.id, document=body)
+    await run.ask(content.Edit(at=at, changes=(edit,), compat=False), person)
+
+
+async def test_a_review_that_is_asked_is_given_where_it_is_asked_and_the_row_goes(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        at = await opened(run, NOOR, "Say what a datum is")
+        await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
+        await look(run)
+        assert reasons(run, "Say what a datum is") == ["review asked"]
+        await stand_on(run, "Say what a datum is")
+        await run.see("your review is asked by Noor Haddad", "○ your review is asked")
+        await run.press("a")
+        await run.see("Approve #9")
+        await run.press("ctrl+s")
+        await run.gone("Say what a datum is")
+        await run.sent()
+        (given,) = (await run.ask(reviews.List(at=at), NOOR)).items
+        assert (given.status, given.reviewer.id) == ("approved", MARA)
+        assert reasons(run, "Say what a datum is") == []
+
+
+async def test_what_changed_since_ones_review_comes_back(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        at = await opened(run, NOOR, "Say what a datum is")
+        await run.ask(reviews.Submit(at=at, status="approved"), MARA)
+        await look(run)
+        assert reasons(run, "Say what a datum is") == []
+        await edited(run, at, NOOR)
+        await look(run)
+        assert reasons(run, "Say what a datum is") == ["changed since review"]
+        await stand_on(run, "Say what a datum is")
+        await run.see("changed since you approved it", "Mara Lindqvist approved · stale")
+
+
+async def test_what_others_approved_is_merged_from_the_list(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        at = await opened(run, MARA, "Say what a datum is")
+        await edited(run, at, MARA)
+        await run.ask(reviews.Submit(at=at, status="approved"), NOOR)
+        await look(run)
+        assert reasons(run, "Say what a datum is") == ["approved"]
+        await stand_on(run, "Say what a datum is")
+        await run.see("approved by Noor Haddad")
+        await run.press("m")
+        await run.see("checked 0 s ago")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear("#9: Merged.")
+        await run.gone("Say what a datum is")
+
+
+async def test_changes_that_are_asked_for_are_put_off_until_it_changes(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        at = await opened(run, MARA, "Say what a datum is")
+        await run.ask(reviews.Submit(at=at, status="changes-requested"), NOOR)
+        await look(run)
+        assert reasons(run, "Say what a datum is") == ["changes asked"]
+        await stand_on(run, "Say what a datum is")
+        await run.press("w")
+        await run.see("Snooze: #9 Say what a datum is")
+        await run.press("down", "down", "down", "enter")
+        await run.hear("Snoozed until something new happens")
+        assert reasons(run, "Say what a datum is") == []
+        await run.ask(reviews.Submit(at=at, status="changes-requested"), TOMAS)
+        await look(run)
+        assert reasons(run, "Say what a datum is") == ["changes asked"], "something new happened"
+
+
+async def test_a_new_reply_is_answered_in_the_list_and_the_row_goes(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        thread = await run.ask(comments.Create(at=HARBOUR, body=says("Why is it called a datum?")), MARA)
+        await run.ask(comments.CreateReply(at=HARBOUR, comment_id=thread.id, body=says("It is given.")), NOOR)
+        await look(run)
+        assert reasons(run, "Why is it called a datum?") == ["new replies"]
+        await stand_on(run, "Why is it called a datum?")
+        await run.see("1 new reply from Noor Haddad", "It is given.")
+        await run.press("c")
+        await run.type("Thanks, I see.")
+        await run.press("ctrl+s")
+        await run.gone("Why is it called a datum?")
+        await run.press("u")
+        await run.until(lambda: reasons(run, "Why is it called a datum?") != [], "have it back")
+        await run.press("c")
+        await run.see("Thanks, I see.")
+        await run.press("ctrl+s")
+        await run.sent()
+        replies = (await run.ask(comments.ListReplies(at=HARBOUR, comment_id=thread.id, format="markdown"), NOOR)).items
+        assert [each.body.text for each in replies] == ["It is given.", "Thanks, I see."]
+
+
+async def test_a_thread_on_ones_change_request_is_resolved_and_that_is_taken_back(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        at = await opened(run, MARA, "Say what a datum is")
+        thread = await run.ask(comments.Create(at=at, body=says("Is this not too long?")), NOOR)
+        await look(run)
+        assert reasons(run, "Is this not too long?") == ["on my work"]
+        await stand_on(run, "Is this not too long?")
+        await run.press("d")
+        await run.hear("Thread resolved")
+        await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
+        await run.press("u")
+        await run.until(lambda: reasons(run, "Is this not too long?") != [], "see it come back")
+        row = view(run).rows.item
+        assert row is not None
+        assert row.title == "Is this not too long?"
+        assert run.app.current_mode == "inbox"
+        await run.press("d")
+        await run.sent()
+        assert not (await run.ask(comments.Get(at=at, comment_id=thread.id), NOOR)).is_open
+
+
+async def test_a_mention_is_done_until_something_new_happens(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        named = f"[@Mara{mention_of(MARA)} is this a datum?"
+        await run.ask(comments.Create(at=SpaceRef(space_id="limpet"), body=says(named)), YUKI)
+        await look(run)
+        (row,) = [row for row in view(run).marked.here if "is this a datum?" in row.title]
+        assert row.reason == "mentioned"
+        await stand_on(run, "is this a datum?")
+        await run.see("Yuki Tanabe mentions you")
+        await run.press("d")
+        await run.until(lambda: reasons(run, "is this a datum?") == [], "see it go")
+
+
+async def test_what_is_done_comes_back_when_something_new_happens(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        at = await opened(run, NOOR, "Say what a datum is")
+        await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
+        await look(run)
+        await stand_on(run, "Say what a datum is")
+        await run.press("d")
+        await run.hear("Done: back when something new happens")
+        assert reasons(run, "Say what a datum is") == []
+        await look(run)
+        assert reasons(run, "Say what a datum is") == [], "nothing new happened"
+        await edited(run, at, NOOR)
+        await look(run)
+        assert reasons(run, "Say what a datum is") == ["review asked"]
+
+
+async def test_what_is_snoozed_comes_back_at_its_time_and_can_be_had_back_before(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        await run.press("w", "enter")
+        await run.hear("Snoozed until")
+        await run.see("16 of 16", "Snoozed 1")
+        await run.press("u")
+        await run.see("17 of 17")
+        await run.press("w", "enter")
+        await run.see("16 of 16")
+        await run.press("[", "[")
+        await run.see("until ", "1 of 1")
+        await run.press("]", "]")
+        await run.later(hours=2)
+        run.app.workspace.inbox.look_again()
+        await run.see("17 of 17")
+
+
+async def test_ticked_rows_are_done_together_and_one_u_takes_that_back(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        await run.press("*", "d")
+        await run.until(lambda: not view(run).marked.here, "see all go")
+        await run.see("Nothing needs you.")
+        await run.press("u")
+        await run.until(lambda: len(view(run).marked.here) == 17, "have all back")
+        assert not run.app.session.outbox.entries
+
+
+async def test_nothing_needs_one_says_what_was_done_today_and_what_sleeps_until_when(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        await run.press("w", "down", "enter")
+        await run.press("]", "*", "d")
+        await run.press("[", "*", "d")
+        await run.until(lambda: not view(run).marked.here, "see all go")
+        await run.see(
+            "✓ Nothing needs you.",
+            "DONE TODAY",
+            "SNOOZED",
+            "#7 Show what a refused time looks like",
+            "08:00",
+            "s search",
+        )
+
+
+async def test_words_that_were_not_sent_are_shown_and_thrown_away_when_one_says_so(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.app.session.drafts.save("comment harbour-api welcome ", "Half a thought about the tide.")
+        await look(run)
+        assert reasons(run, "Half a thought") == ["left unsent"]
+        await stand_on(run, "Half a thought")
+        await run.see("Half a thought about the tide.", "X throws it away")
+        await run.press("X")
+        await run.see("Discard this?", "gone for good")
+        await run.press("enter")
+        assert reasons(run, "Half a thought") == ["left unsent"], "it is asked first"
+        await run.press("X", "y")
+        await run.until(lambda: reasons(run, "Half a thought") == [], "see it go")
+        assert run.app.session.drafts.get("comment harbour-api welcome ") is None
+
+
+async def test_a_write_that_was_refused_is_in_the_inbox_and_leads_to_what_can_be_done(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        run.platform.refuse_next(comments.CreateReply, 403, "Not today.", times=9)
+        await run.press("]", "]", "]", "c")
+        await run.type("An answer nobody gets.")
+        await run.press("ctrl+s")
+        await run.later(seconds=9)
+        await run.press("[", "[", "[")
+        await run.see("NOT SENT", "An answer nobody gets.")
+        await stand_on(run, "An answer nobody gets.")
+        await run.see("Not today.")
+        await run.press("enter")
+        await run.see("Activity", "reply")
+
+
+async def test_a_saved_filter_is_a_tab(stage: Stage) -> None:
+    saved = (InboxFilter("Manual", space="Limpet manual"),)
+    async with stage.play(start="inbox", inbox_filters=saved) as run:
+        await run.see("Manual 2")
+        await run.press("[", "[", "[")
+        await run.see("Inbox · Manual · 2 of 2", "#2 Battery figures for cold harbours")
+
+
+@pytest.mark.parametrize("kind", [reviews.List, reviews.ListRequested, comments.List])
+async def test_a_part_that_fails_is_said_and_nothing_is_claimed(stage: Stage, kind: type[Operation[object]]) -> None:
+    def stumble(platform: Platform) -> None:
+        platform.refuse_next(kind, 500, "The platform stumbled.", times=500)
+
+    async with stage.play(start="inbox", change=stumble) as run:
+        await run.see("did not load", "r retry", "not known yet")
+        assert "Nothing needs you" not in run.text
+        run.accept()
+        await run.press("r")
+        await run.see("17 of 17")
+        await run.gone("did not load")
+
+
+async def test_the_inbox_that_is_kept_is_there_without_the_server_and_says_how_old_it_is(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        await run.quit()
+    stage.clock.forward(hours=3)
+    async with stage.play(start="inbox", shut=True) as run:
+        await run.see("17 of 17", "as of 3h ago", "YOUR REVIEW IS ASKED")
+
+
+@pytest.mark.parametrize("size", [(40, 12), (60, 20), (80, 24), (200, 60)])
+async def test_rows_are_acted_on_at_every_size(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="inbox", size=size) as run:
+        await run.until(lambda: len(view(run).marked.here) == 17)
+        await run.see("#7 Show")
+        await run.press("d")
+        await run.until(lambda: len(view(run).marked.here) == 16)
+        await run.press("u")
+        await run.until(lambda: len(view(run).marked.here) == 17)
