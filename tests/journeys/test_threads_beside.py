@@ -35,10 +35,13 @@ async def test_a_thread_stands_beside_its_words_on_a_page(stage: Stage, size: tu
         await run.see("Your first tide")
         await run.press("j", "j", "enter")
         await run.see("› Quickstart", HERE)
-        await run.press("t")
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        pane, on_line = screen.view, screen.view.cursor.region.y
+        pane = screen.view
+        await run.until(lambda: pane.contents.is_whole and not pane.has_work, "have the whole page set")
+        await run.press("t")
+        await run.until(lambda: not pane.has_work, "have the whole page set")
+        on_line = pane.cursor.region.y
         await run.press("enter")
         await run.see("Is 09:06 the beginning", "1 of 2")
         sees_its_words(run, pane, "Quality flags.")
