@@ -348,7 +348,9 @@ class SearchScreen(Dialog[None]):
         return f"{here[:1].upper()}{here[1:]}. {error}"
 
     def _say_note(self, said: str) -> None:
-        self.query_one("#note", ChangingText).update(Content.styled(said, "$octavo-note"))
+        note = self.query_one("#note", ChangingText)
+        note.update(Content.styled(said, "$octavo-note"))
+        note.display = bool(said)
 
     def _page_hits(self, sought: Sought) -> list[Hit]:
         """Those of the server, in its order, and then those that were read here and it did not name."""
