@@ -15,6 +15,7 @@ from tests.benchmarks import (
     change_requests,
     diffs,
     huge_blocks,
+    idle,
     inbox,
     memory,
     pages,
@@ -131,3 +132,8 @@ def test_trees_are_shown_by_programs(capsys: Out) -> None:
 def test_the_diff_that_is_measured_has_a_change(name: str) -> None:
     page = huge_blocks.HUGE[name](4)
     assert block_app.edited(page) != page
+
+
+def test_an_hour_with_nothing_happening_is_measured(capsys: Out) -> None:
+    idle.main(["--share", "0.02", "--hours", "0.05"])
+    assert "% of one" in capsys.readouterr().out

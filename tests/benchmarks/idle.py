@@ -1,0 +1,124 @@
+"""What an hour costs in which nothing happens: python tests/benchmarks/idle.py [--share 1.0] [--hours 1] [--typing]
+
+A clock that is turned, five seconds at a time, over the large demo, or a share of it: the inbox is followed, and the threads
+of all places, as the app does. Said are requests, processor time (that of the platform is in it: it is in the same program)
+and memory before and after. `--typing`: somebody is at the keys all the while, so that it is looked each half a minute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from octavo.api import comments, organizations
+from octavo.api.operation import Operation
+from octavo.client.client import Client
+from octavo.data.drafts import Drafts
+from octavo.data.freshness import Freshness
+from octavo.data.inbox_answers import InboxAnswers
+from octavo.data.live import Live
+from octavo.data.organization_lists import spaces_of
+from octavo.data.outbox import Outbox
+from octavo.data.response_cache import ResponseCache
+from octavo.data.state import State
+from octavo.server.app import Platform
+from octavo.server.demo import library
+from octavo.server.demo.people import DEFAULT_PERSON
+from octavo.server.store import Store
+from octavo.server.world import World
+
+STEP = timedelta(seconds=5)
+
+
+class Clock:
+    """Stands still until it is turned."""
+
+    def __init__(self) -> None:
+        self.moment = datetime.now(UTC)
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+
+async def measure(share: float, hours: float, typing: bool) -> None:
+    """Let time pass, and say what it cost."""
+    clock, store = Clock(), Store()
+    world = World(store, now=clock)
+    library.build(world, today=clock(), large=share)
+    store.add_key("a-key-to-measure-with", DEFAULT_PERSON.id)
+    platform = Platform(world)
+    client = Client("http://octavo.local", SecretStr("a-key-to-measure-with"), transport=platform, now=clock)
+    asked: Counter[str] = Counter()
+
+    async def send(op: Operation[Any]) -> Any:
+        asked[f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}"] += 1
+        return await client(op)
+
+    state = State(None, "idle", now=clock)
+    live = Live(send, ResponseCache(None, "idle", now=clock), Outbox(send, state, Drafts(state)), now=clock)
+    organization = (await client(organizations.List())).items[0]
+    inbox = InboxAnswers(live, Drafts(state), organization)
+    inbox.watch(lambda snapshot: None)
+    await inbox.refresh()
+    for space in (await live.known(spaces_of(organization.id))).items:
+        op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
+        live.watch(op, lambda snapshot: None, patiently=True)
+    await live.settled()
+    freshness = Freshness(live, limits=lambda: client.limits, then=inbox.look_again)
+    first = sum(asked.values())
+    asked.clear()
+    gc.collect()
+    held, looks, began, processor = [_memory()], 0, clock(), 0.0
+    while clock() - began < timedelta(hours=hours):
+        clock.moment += STEP
+        if typing:
+            freshness.key_pressed()
+        if freshness.is_due:
+            start = time.process_time()
+            await freshness.look()
+            await live.settled()
+            processor += time.process_time() - start
+            looks += 1
+        if clock() - began >= timedelta(hours=hours) * len(held) / 4:
+            gc.collect()
+            held.append(_memory())
+    await live.close()
+    await live.outbox.close()
+    await client.aclose()
+    state.close()
+    platform.close()
+    store.close()
+    requests = sum(asked.values())
+    print(f"{first} requests to begin with; then {requests} in {looks} looks: {dict(asked.most_common())}")
+    print(f"{processor:.2f} s of a processor in {hours:g} h: {processor / hours / 36:.3f} % of one")
+    print(f"memory before, and after each quarter: {', '.join(f'{each:.1f}' for each in held)} MB")
+
+
+def _memory() -> float:
+    """What this process holds, in MB."""
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--hours", type=float, default=1.0)
+    parser.add_argument("--typing", action="store_true")
+    chosen = parser.parse_args(arguments)
+    asyncio.run(measure(chosen.share, chosen.hours, chosen.typing))
+
+
+if __name__ == "__main__":
+    main()
