@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from octavo.api import comments
+from octavo.api import change_requests, comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
+from octavo.api.places import SpaceRef
 from octavo.client.in_process import Application
 from tests.journeys.stage import LONGEST, Run, Stage
 from tests.server.asking import Ask
@@ -130,3 +131,22 @@ async def test_nothing_new_asks_little_and_shows_nothing_else(stage: Stage) -> N
         await look(run)
         assert run.lines == before
         assert 0 < len(run.gate.passed) - asked <= 16, [type(op) for op in run.gate.passed[asked:]]
+
+
+async def test_a_merge_of_another_person_is_said_and_the_list_of_change_requests_goes_on_without_it(
+    stage: Stage,
+) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Changes ·")
+        there = [each for each in rows(run).items if each.status == "open"]
+        gone = there[0]
+        await run.press("G")
+        under = rows(run).item.id
+        assert under != gone.id
+        another = Another(run, "noor-haddad")
+        ref = gone.ref(SpaceRef(space_id=gone.space))
+        await another.does(change_requests.Merge(at=ref))
+        await look(run)
+        await run.see("1 merge")
+        assert gone.id not in [each.id for each in rows(run).items]
+        assert rows(run).item.id == under

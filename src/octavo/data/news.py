@@ -64,7 +64,7 @@ class NewsFinder:
             case reviews.List():
                 if before.next is None:
                     self._reviews |= {each.id for each in new if each.reviewer.id != self._me}
-            case change_requests.ListOfOrganization() if before.next is None and after.next is None:
+            case change_requests.ListOfOrganization(status="open" | "draft") if not (before.next or after.next):
                 self._before |= {each.id: each for each in before.items}
                 self._after |= {each.id: each for each in after.items}
 
