@@ -174,9 +174,13 @@ def _keys(bench: Bench, demo: Terminal, keys: int) -> None:
 
 
 def _first_start(bench: Bench, folder: Path | None = None) -> None:
-    """Let the demo set out its library, or open a folder, and read until all that the first screen shows is kept."""
+    """Let the demo set out its library, or open a folder, and read until all that the first screen shows is kept. The demo
+    begins with the inbox, and comes back to the page once one was left there."""
     command, texts = (("demo",), (PAGE, TREE, "live")) if folder is None else (("open", str(folder)), (BEGINNING,))
     with bench.running(*OCTAVO, *command) as first:
+        if folder is None:
+            first.wait_for("Needs me")
+            first.write(b"2")
         first.wait_for(*texts)
         first.settle(2.0)
         first.quit(CTRL_Q)
