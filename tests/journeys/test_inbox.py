@@ -316,3 +316,24 @@ async def test_rows_are_acted_on_at_every_size(stage: Stage, size: tuple[int, in
         await run.until(lambda: len(view(run).marked.here) == 16)
         await run.press("u")
         await run.until(lambda: len(view(run).marked.here) == 17)
+
+
+async def test_a_start_elsewhere_says_how_much_needed_one_without_asking(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        await run.press("d")
+        await run.see("16 of 16")
+        await run.quit()
+    async with stage.play(shut=True) as run:
+        assert "Inbox 16" in run.lines[0]
+        assert run.app.workspace.inbox.answers is None, "nobody looked"
+
+
+async def test_what_needs_one_is_counted_by_the_look_in_the_background_also_where_nobody_opened_it(stage: Stage) -> None:
+    async with stage.play() as run:
+        assert "Inbox  " in run.lines[0]
+        run.app.keeping_fresh.look_if_due()
+        run.clock.forward(seconds=31)
+        run.app.keeping_fresh.look_if_due()
+        await run.settle()
+        assert "Inbox 17" in run.lines[0]

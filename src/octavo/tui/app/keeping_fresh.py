@@ -79,8 +79,10 @@ class KeepingFresh:
             self._app.workspace.look_at_link()
 
     async def _look_at_inbox(self) -> None:
-        if (answers := self._app.workspace.inbox.answers) is not None:
-            await answers.look_again()
+        inbox = self._app.workspace.inbox
+        inbox.begin()  # who has not opened it is to be told how much there is, too
+        if inbox.answers is not None:
+            await inbox.answers.look_again()
 
     def _on_show(self) -> Sequence[Operation[Any]]:
         return self._app.workspace.on_show

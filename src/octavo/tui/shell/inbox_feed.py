@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from octavo.tui.shell.session import Session
 
 
+_COUNT = "count of the inbox"
+
+
 class InboxFeed:
-    """Follows the inbox from the moment somebody looks at it until the session ends. Before, nothing is asked for it."""
+    """Follows the inbox until the session ends, from the moment somebody looks at it or the app looks in the background what
+    others did. Before, nothing is asked for it, and the frame says how much needed the person when that was last known."""
 
     def __init__(self, app: Host) -> None:
         self.changed: Signal[None] = app.signal("inbox")
@@ -36,17 +40,22 @@ class InboxFeed:
         self._session: Session | None = None
         self._organization: Organization | None = None
         self._wanted = False
+        self._kept_count = 0
+        """How many things needed the person when that was last known, also in an earlier run."""
         self._leave: Callable[[], None] | None = None
 
     def enter(self, session: Session, organization: Organization) -> None:
         """Follow the inbox of this organization, and of no other."""
         self._let_go()
         self._session, self._organization = session, organization
+        kept = session.state.recall(_COUNT)
+        in_this = isinstance(kept, dict) and kept.get("organization") == organization.id
+        self._kept_count = kept["count"] if in_this and isinstance(kept.get("count"), int) else 0
         if self._wanted:
             self.begin()
 
     def begin(self) -> None:
-        """Follow it from now on: somebody looks."""
+        """Follow it from now on."""
         self._wanted = True
         if self.answers is not None or self._session is None or self._organization is None:
             return
@@ -74,12 +83,16 @@ class InboxFeed:
         """Sort the rows anew: something was done with one, or what was put off may be due."""
         if self.snapshot is not None and self.marks is not None:
             self.rows = self.marks.sorted(self.snapshot.rows)
+            self._keep_count()
             self.changed.publish(None)
 
     @property
     def count(self) -> int:
         """How many things need the person, as far as that is known."""
-        return len(self.rows.here) if self.rows is not None else 0
+        snapshot, rows = self.snapshot, self.rows
+        if snapshot is None or rows is None or not (snapshot.rows or _is_whole(snapshot)):
+            return self._kept_count
+        return len(rows.here)
 
     def change_request(self, row: Row | None) -> ChangeRequest | None:
         """The change request a row is about, as far as it is known."""
@@ -99,7 +112,22 @@ class InboxFeed:
         self.snapshot = snapshot
         self.look_again()
 
+    def _keep_count(self) -> None:
+        """Keep how many they are for the next start. What is known in part says less than what was known before."""
+        session, organization, count = self._session, self._organization, self.count
+        if self.snapshot is None or session is None or organization is None or count == self._kept_count:
+            return
+        if _is_whole(self.snapshot):
+            self._kept_count = count
+            session.state.remember(_COUNT, {"organization": organization.id, "count": count})
+
     def _let_go(self) -> None:
         if self._leave is not None:
             self._leave()
         self._leave = self.answers = self.marks = self.snapshot = self.rows = None
+        self._kept_count = 0
+
+
+def _is_whole(snapshot: InboxSnapshot) -> bool:
+    """Whether nothing is missing that may make rows."""
+    return not (snapshot.is_loading or snapshot.failed or snapshot.unknown.words)
