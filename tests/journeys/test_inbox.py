@@ -329,11 +329,27 @@ async def test_a_start_elsewhere_says_how_much_needed_one_without_asking(stage: 
         assert run.app.workspace.inbox.answers is None, "nobody looked"
 
 
-async def test_what_needs_one_is_counted_by_the_look_in_the_background_also_where_nobody_opened_it(stage: Stage) -> None:
+async def test_what_needs_one_is_counted_by_looks_in_the_background_also_before_the_inbox_is_opened(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        await run.quit()
     async with stage.play() as run:
-        assert "Inbox  " in run.lines[0]
+        at = await opened(run, NOOR, "Say what a datum is")
+        await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
+        asked = len(run.gate.passed)
         run.app.keeping_fresh.look_if_due()
         run.clock.forward(seconds=31)
         run.app.keeping_fresh.look_if_due()
         await run.settle()
-        assert "Inbox 17" in run.lines[0]
+        assert "Inbox 18" in run.lines[0]
+        assert len(run.gate.passed) - asked < 25, [type(op) for op in run.gate.passed[asked:]]
+
+
+async def test_for_who_never_opened_the_inbox_nothing_is_asked_for_it(stage: Stage) -> None:
+    async with stage.play() as run:
+        run.app.keeping_fresh.look_if_due()
+        run.clock.forward(seconds=31)
+        run.app.keeping_fresh.look_if_due()
+        await run.settle()
+        assert not run.gate.sent(reviews.ListRequested)
+        assert run.app.workspace.inbox.answers is None

@@ -64,9 +64,8 @@ class KeepingFresh:
             from octavo.data.freshness import Freshness  # nothing is due before the first screen is long there
 
             session = self._session
-            self.freshness = Freshness(
-                session.live, on_show=self._on_show, limits=session.limits, then=self._look_at_inbox
-            )
+            then = self._app.workspace.inbox.ask_again
+            self.freshness = Freshness(session.live, on_show=self._on_show, limits=session.limits, then=then)
             if not self._terminal.app_focus:
                 self.freshness.hide()
         if self.freshness.is_due:
@@ -77,12 +76,6 @@ class KeepingFresh:
         if freshness is self.freshness and not self._app.ending:
             self._app.workspace.news.add(news)
             self._app.workspace.look_at_link()
-
-    async def _look_at_inbox(self) -> None:
-        inbox = self._app.workspace.inbox
-        inbox.begin()  # who has not opened it is to be told how much there is, too
-        if inbox.answers is not None:
-            await inbox.answers.look_again()
 
     def _on_show(self) -> Sequence[Operation[Any]]:
         return self._app.workspace.on_show

@@ -120,7 +120,7 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
             from octavo.api.change_requests import Get  # the first screen does without
 
             known: ChangeRequest = await shell.session.live.known(Get(at=route.at))
-            go(shell, ToChangeRequest(route.at, known))
+            go(shell, ToChangeRequest(route.at, known, route.thread))
 
         shell.background(read())
         return
@@ -130,7 +130,7 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
         shell.switch_mode("changes")
         while len(shell.screen_stack) > 1:
             shell.pop_screen()
-        shell.push_screen(screen(CHANGE_REQUEST, change_request, route.at.space))
+        shell.push_screen(screen(CHANGE_REQUEST, change_request, route.at.space, route.thread))
 
 
 # Threads
@@ -167,7 +167,7 @@ async def _to_thread(shell: Shell, route: ToThread) -> None:
     if isinstance(on_show, ShowsPlaces) and on_show.go_to_place(route.at, route.page, route.node):
         return
     if isinstance(route.at, ChangeRequestRef):
-        go(shell, ToChangeRequest(route.at))
+        go(shell, ToChangeRequest(route.at, thread=route.thread))
     else:
         go(shell, ToPage(route.at.space_id, route.page, route.node))
 

@@ -310,7 +310,7 @@ class CommentsScreen(ListView[Thread]):
         if item is None:
             return
         if isinstance(item.at, ChangeRequestRef):
-            self.shell.go(ToChangeRequest(item.at))
+            self.shell.go(ToChangeRequest(item.at, thread=item.comment))
         elif item.comment.target.page is not None:
             node = item.comment.target.node
             self.shell.go(ToPage(item.at.space_id, item.comment.target.page.id, node.id if node else ""))

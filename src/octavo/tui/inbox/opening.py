@@ -30,7 +30,7 @@ def open_row(app: Shell, feed: InboxFeed, row: Row) -> None:
 def _open_thread(app: Shell, ref: ThreadRef, comment: Comment | None) -> None:
     page = comment.target.page if comment is not None else None
     if isinstance(ref.at, ChangeRequestRef):
-        app.go(ToChangeRequest(ref.at))
+        app.go(ToChangeRequest(ref.at, thread=comment))
     elif comment is not None and page is not None:
         node = comment.target.node
         app.go(ToPage(ref.at.space_id, page.id, node.id if node else ""))

@@ -149,7 +149,8 @@ class ChangeRequestScreen(View):
         REVIEW,
     )
 
-    def __init__(self, change_request: ChangeRequest, space: SpaceRef) -> None:
+    def __init__(self, change_request: ChangeRequest, space: SpaceRef, thread: Comment | None = None) -> None:
+        """`thread`: what one goes to in it, once it is there."""
         super().__init__()
         self.at: ChangeRequestRef = change_request.ref(space)
         self.comparison = Comparison(self, self, change_request, space)
@@ -157,7 +158,7 @@ class ChangeRequestScreen(View):
         self.changed_tree = ChangedTree(self, self, self.comparison, self.diff_threads)
         self.request_head = RequestHead(self, self.comparison, self.diff_threads, self.changed_tree)
         self.page_diff = PageDiff(
-            self, self.comparison, self.changed_tree, self.diff_threads, self.request_head.say_where
+            self, self.comparison, self.changed_tree, self.diff_threads, self.request_head.say_where, thread
         )
         self.authoring = Authoring(self, self.page_diff)
         self._drawing: Timer | None = None
@@ -234,6 +235,7 @@ class ChangeRequestScreen(View):
         if self.comparison.changed is not None and self.is_mounted:
             self.changed_tree.show(self.comparison.changed)
             self.page_diff.show()
+            self.page_diff.arrive()
 
     def go_to_some_change(self) -> None:
         self.changed_tree.go_to_some_change()

@@ -58,7 +58,9 @@ class PageDiff:
         pages: ChangedTree,
         threads: DiffThreads,
         say_where: Callable[[], None],
+        thread: Comment | None = None,
     ) -> None:
+        """`thread`: the one to go to before anything else."""
         self._view, self._say_where = view, say_where
         self._comparison, self._pages, self._threads = comparison, pages, threads
         self.page_discussion = PageDiscussion(view, self)
@@ -68,8 +70,10 @@ class PageDiff:
         self._documents: tuple[Document, Document] | None = None
         self._hanging_in: BothSides | None = None
         """Where threads hang on both of them."""
-        self._arriving: tuple[str, int] | None = None
-        """The entry whose first (1) or last (-1) open thread one is on the way to."""
+        self._arriving: tuple[str, int | Comment] | None = None
+        """The entry whose first (1) or last (-1) open thread, or which thread of it, one is on the way to."""
+        self._wanted = thread
+        """The thread one opened this for, until it is known on which entry it is."""
 
     @property
     def pane(self) -> DiffView:
@@ -210,7 +214,7 @@ class PageDiff:
         )
         if before != self.pane.contents.threads_elsewhere:
             self._view.refresh_bindings()
-        self._arrive()
+        self.arrive()
 
     def go_to_thread_beyond(self, step: int) -> None:
         """Go on to the page after (or before) this one that has an open thread."""
@@ -222,22 +226,44 @@ class PageDiff:
         self._pages.reveal(key)
         self._arriving = key, step
         self.show()
-        self._arrive()
+        self.arrive()
 
-    def _arrive(self) -> None:
+    def arrive(self) -> None:
         """Go to the thread one is on the way to, once its page is there."""
+        self._set_out()
         if self._arriving is None or self._shown is None:
             return
-        key, step = self._arriving
+        key, which = self._arriving
         if self._shown[0].key != key:
             return
         if self._documents is not None:
             self._arriving = None
-            self._view.call_after_refresh(self.pane.place.go_to_thread, step, all_of_it=True)
+            if isinstance(which, int):
+                self._view.call_after_refresh(self.pane.place.go_to_thread, which, all_of_it=True)
+            else:
+                self._view.call_after_refresh(self._bring, which)
         elif self._view.has_class("-words"):
             self._arriving = None
-            for thread in thread_walk.open_on(key, self._threads.all)[:1]:
+            threads = thread_walk.open_on(key, self._threads.all)[:1] if isinstance(which, int) else [which]
+            for thread in threads:
                 self.page_discussion.open_thread(thread.id)  # what has no text has no place for it
+
+    def _set_out(self) -> None:
+        """Go to the entry of the thread that is wanted, as soon as both are listed."""
+        wanted = self._wanted
+        if wanted is None or all(each.id != wanted.id for each in self._threads.all):
+            return
+        key = thread_walk.entry_of(wanted)
+        if self._pages.reveal(key):
+            self._wanted, self._arriving = None, (key, wanted)
+            self.show()
+
+    def _bring(self, thread: Comment) -> None:
+        if self.go_to_thread(thread):
+            self.pane.focus()
+            self.pane.cursor.bring_whole()
+        else:
+            self.page_discussion.open_thread(thread.id)  # such as in the source, which shows none
 
     @property
     def _both_sides(self) -> BothSides | None:

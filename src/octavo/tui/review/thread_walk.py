@@ -10,10 +10,11 @@ from octavo.tui.review.changed_pages import WHOLE
 
 def open_on(key: str, threads: Iterable[Comment]) -> list[Comment]:
     """The open threads on the page of an entry, or on all of it."""
-    return [each for each in threads if each.is_open_thread and _entry_of(each) == key]
+    return [each for each in threads if each.is_open_thread and entry_of(each) == key]
 
 
-def _entry_of(thread: Comment) -> str:
+def entry_of(thread: Comment) -> str:
+    """The key of the entry a thread is on."""
     return thread.target.page.id if thread.target.page else WHOLE
 
 
@@ -21,7 +22,7 @@ def following(keys: Sequence[str], here: str, step: int, threads: Sequence[Comme
     """Of the entries called `keys`, the one after (or before) `here` that has an open thread."""
     at = keys.index(here) if here in keys else -1
     among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
-    with_open = {_entry_of(each) for each in threads if each.is_open_thread}
+    with_open = {entry_of(each) for each in threads if each.is_open_thread}
     return next((key for key in among if key in with_open), None)
 
 

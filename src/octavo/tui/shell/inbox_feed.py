@@ -24,8 +24,8 @@ _COUNT = "count of the inbox"
 
 
 class InboxFeed:
-    """Follows the inbox until the session ends, from the moment somebody looks at it or the app looks in the background what
-    others did. Before, nothing is asked for it, and the frame says how much needed the person when that was last known."""
+    """Follows the inbox until the session ends: from the moment somebody looks at it, or, if they did in an earlier run, from
+    the first look in the background on. Before, nothing is asked for it, and its count is that of the earlier run."""
 
     def __init__(self, app: Host) -> None:
         self.changed: Signal[None] = app.signal("inbox")
@@ -40,8 +40,8 @@ class InboxFeed:
         self._session: Session | None = None
         self._organization: Organization | None = None
         self._wanted = False
-        self._kept_count = 0
-        """How many things needed the person when that was last known, also in an earlier run."""
+        self._kept_count: int | None = None
+        """How many things needed the person when that was last known, also in an earlier run. None: that never was."""
         self._leave: Callable[[], None] | None = None
 
     def enter(self, session: Session, organization: Organization) -> None:
@@ -50,7 +50,7 @@ class InboxFeed:
         self._session, self._organization = session, organization
         kept = session.state.recall(_COUNT)
         in_this = isinstance(kept, dict) and kept.get("organization") == organization.id
-        self._kept_count = kept["count"] if in_this and isinstance(kept.get("count"), int) else 0
+        self._kept_count = kept["count"] if in_this and isinstance(kept.get("count"), int) else None
         if self._wanted:
             self.begin()
 
@@ -66,6 +66,13 @@ class InboxFeed:
         self.marks = InboxMarks(session.state)
         self.answers = InboxAnswers(session.live, session.drafts, self._organization)
         self._leave = self.answers.watch(self._show)
+
+    async def ask_again(self) -> None:
+        """Ask for what moved, in the background. Of who never looked at it all would have to be asked for: nothing is."""
+        if self._kept_count is not None:
+            self.begin()
+        if self.answers is not None:
+            await self.answers.look_again()
 
     def leave_organization(self) -> None:
         """There is no organization any more that it could be of."""
@@ -91,7 +98,7 @@ class InboxFeed:
         """How many things need the person, as far as that is known."""
         snapshot, rows = self.snapshot, self.rows
         if snapshot is None or rows is None or not (snapshot.rows or _is_whole(snapshot)):
-            return self._kept_count
+            return self._kept_count or 0
         return len(rows.here)
 
     def change_request(self, row: Row | None) -> ChangeRequest | None:
@@ -125,7 +132,7 @@ class InboxFeed:
         if self._leave is not None:
             self._leave()
         self._leave = self.answers = self.marks = self.snapshot = self.rows = None
-        self._kept_count = 0
+        self._kept_count = None
 
 
 def _is_whole(snapshot: InboxSnapshot) -> bool:

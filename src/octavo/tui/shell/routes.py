@@ -35,10 +35,11 @@ class ToCollection(Route):
 
 @dataclass(frozen=True)
 class ToChangeRequest(Route):
-    """A change request, over the list of them. What is not known of it is read before it is shown."""
+    """A change request, over the list of them, and a thread in it. What is not known of it is read before it is shown."""
 
     at: ChangeRequestRef
     known: ChangeRequest | None = None
+    thread: Comment | None = None
 
 
 @dataclass(frozen=True)
