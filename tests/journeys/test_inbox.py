@@ -9,9 +9,11 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.comment_words import mention_of
+from octavo.documents.parse import parse
 from octavo.server.app import Platform
 from octavo.settings import InboxFilter
 from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.review.change_request import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")
@@ -167,6 +169,45 @@ async def test_a_thread_on_ones_change_request_is_resolved_and_that_is_taken_bac
         await run.press("d")
         await run.sent()
         assert not (await run.ask(comments.Get(at=at, comment_id=thread.id), NOOR)).is_open
+
+
+async def test_enter_on_a_thread_goes_to_it_in_its_change_request(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        at = await opened(run, MARA, "Say what a datum is")
+        await edited(run, at, MARA)
+        tree = await run.ask(content.ListPages(at=at), MARA)
+        page = next(page for page in tree.walk() if page.title == "Time and time zones")
+        text = (await run.ask(content.GetAsWritten(at=at, page_id=page.id), MARA)).markdown
+        assert text is not None
+        block = next(
+            each.key for each in parse(text.text).walk() if "All is new" in each.plain() and each.kind == "paragraph"
+        )
+        on_block = await run.ask(comments.Create(at=at, page=page.id, node=block, body=says("Is all of it new?")), NOOR)
+        on_whole = await run.ask(comments.Create(at=at, body=says("Is this not too long?")), NOOR)
+        await look(run)
+        for thread in (on_block, on_whole):
+            await stand_on(run, thread.body.text)
+            await run.press("enter")
+            shown = run.app.screen
+            assert isinstance(shown, ChangeRequestScreen)
+            stop = shown.view.cursor.stop()
+            assert stop is not None
+            assert stop[3].key == thread.id
+            assert shown.focused is shown.view, "the keys of threads are about it"
+            await run.press("1")
+
+
+async def test_a_thread_in_the_list_is_copied_and_told_of_without_going_into_it(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        thread = await run.ask(comments.Create(at=HARBOUR, body=says("Why is it called a datum?")), MARA)
+        await run.ask(comments.CreateReply(at=HARBOUR, comment_id=thread.id, body=says("It is given.")), NOOR)
+        await look(run)
+        await stand_on(run, "Why is it called a datum?")
+        await run.press("y")
+        await run.hear("Copied the text of the comment.")
+        assert run.app.clipboard == "Why is it called a datum?"
+        await run.press("Y")
+        await run.see("This comment")
 
 
 async def test_a_mention_is_done_until_something_new_happens(stage: Stage) -> None:
@@ -329,7 +370,9 @@ async def test_a_start_elsewhere_says_how_much_needed_one_without_asking(stage: 
         assert run.app.workspace.inbox.answers is None, "nobody looked"
 
 
-async def test_what_needs_one_is_counted_by_looks_in_the_background_also_before_the_inbox_is_opened(stage: Stage) -> None:
+async def test_what_needs_one_is_counted_by_looks_in_the_background_also_before_the_inbox_is_opened(
+    stage: Stage,
+) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.quit()

@@ -129,7 +129,7 @@ class InboxScreen(ListView[Row]):
         ROWS.about(_of_rows),
         THREAD.only("reply", "reply_resolve", "react").about(lambda view: view.thread_target, nothing=_why_no_thread),
         CHANGE.only("approve", "ask", "merge", "held", "update", "comment"),
-        ADDRESS,
+        ADDRESS.about(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
         PANES,
         SECTIONS,
         INBOX,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
 from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
@@ -12,7 +14,12 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 
-Named = Organization | Space | ChangeRequest
+Named = Organization | Space | ChangeRequest | Comment
+
+
+_KINDS: Mapping[type[Named], str] = MappingProxyType(
+    {ChangeRequest: "change request", Space: "space", Organization: "organization", Comment: "comment"}
+)
 
 
 def _named(things_at_hand: Sequence[Model]) -> Named | None:
@@ -22,34 +29,41 @@ def _named(things_at_hand: Sequence[Model]) -> Named | None:
 
 
 def _kind(thing: Named) -> str:
-    return {ChangeRequest: "change request", Space: "space", Organization: "organization"}[type(thing)]
+    return _KINDS[type(thing)]
+
+
+def _address(thing: Named) -> str:
+    return thing.urls.app or (thing.urls.published or "" if isinstance(thing, Comment) else "")
 
 
 def _copy_name(app: Shell, thing: Named) -> None:
+    if isinstance(thing, Comment):
+        clipboard.copy(app, thing.body.text, "Copied the text of the comment.")
+        return
     number = f"#{thing.number} " if isinstance(thing, ChangeRequest) else ""
     clipboard.copy(app, f"{number}{thing.title}", f"Copied the name of the {_kind(thing)}.")
 
 
 def _copy_address(app: Shell, thing: Named) -> None:
-    clipboard.copy(app, thing.urls.app or "", f"Copied the address of the {_kind(thing)}.")
+    clipboard.copy(app, _address(thing), f"Copied the address of the {_kind(thing)}.")
 
 
 def _open(app: Shell, thing: Named) -> None:
     from octavo.tui.shell.outside import open_outside
 
-    open_outside(app, thing.urls.app or "")
+    open_outside(app, _address(thing))
 
 
 def _why_no_address(app: Shell, thing: Named) -> str | None:
     from octavo.tui.shell.outside import said_without_address
 
-    return said_without_address(app, _kind(thing)) if not thing.urls.app or app.session.is_here else None
+    return said_without_address(app, _kind(thing)) if not _address(thing) or app.session.is_here else None
 
 
 ADDRESS: Commands[Named] = Commands(
     "thing",
     (
-        Command("yank", "y", "Copy", "Copy the number and subject of the change request, or the title", run=_copy_name, shown=False),
+        Command("yank", "y", "Copy", "Copy the number and subject of the change request, the text of the comment, or the title", run=_copy_name, shown=False),
         Command("yank_url", "Y", "Copy address", "Copy the address of what the cursor is on", run=_copy_address, why_not=_why_no_address, shown=False),
         Command("open_browser", "o", "In the browser", "Open what the cursor is on in the browser", run=_open, why_not=_why_no_address, shown=False),
     ),
