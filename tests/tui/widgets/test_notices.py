@@ -76,6 +76,23 @@ async def test_every_screen_shows_the_same_board() -> None:
         assert len(board.changed) == 1
 
 
+async def test_words_are_broken_only_where_they_have_no_room_without_the_bar_beside_them() -> None:
+    board = NoticeBoard(Clock())
+    app = Telling(Static(), Notices(board))
+    async with app.run_test(size=(80, 24)) as pilot:
+        board.say("11 threads resolved, 6 rows done", undo=True, seconds=5)
+        await pilot.pause()
+        assert "11 threads resolved, 6 rows done   u undo  5 s" in shown(app)
+        await pilot.resize_terminal(40, 12)
+        await at_rest(app)
+        assert "11 threads resolved, 6" in shown(app)
+        assert "rows done   u undo  5 s" in shown(app)
+        board.say("Snoozed until something new happens, which may be a comment on it or on a page of it", undo=True, seconds=5)
+        await at_rest(app)
+        assert "u undo  5 s" in shown(app)
+        assert "…" in shown(app), "it is said that there is more"
+
+
 async def test_a_notice_stands_where_the_cursor_is_not() -> None:
     board = NoticeBoard(Clock())
     listed: Rows[int] = Rows(lambda number: Row(f"row {number}"), key=lambda number: number)

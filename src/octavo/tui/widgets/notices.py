@@ -22,6 +22,8 @@ Tone = Literal["done", "care", "failed"]
 
 NOTICES_SHOWN = 2
 _BAR_CELLS = 10
+_MOST_LINES = 3
+"""Lines of one notice."""
 _MARKS: dict[Tone, tuple[str, str]] = {
     "done": ("", ""),
     "care": ("! ", "bold $warning"),
@@ -190,14 +192,21 @@ class Notices(Widget):
         lines: list[Content] = []
         for notice in self._board.shown():
             mark, style = _MARKS[notice.tone]
-            ending = self._undo(notice) if notice.undo else Content("")
-            words = safe_lines(notice.text).wrap(max(10, width - len(mark) - ending.cell_length))
-            for number, line in enumerate(words[:3]):
+            text, room = safe_lines(notice.text), width - len(mark)
+            ending = self._undo(notice, room - text.cell_length) if notice.undo else Content("")
+            words = list(text.wrap(max(10, room)))
+            if len(words) > _MOST_LINES:
+                words[_MOST_LINES - 1 :] = [(words[_MOST_LINES - 1] + Content(" …")).truncate(room, ellipsis=True)]
+            if words[-1].cell_length + ending.cell_length > room:
+                words.append(Content(""))
+            words[-1] += ending
+            for number, line in enumerate(words):
                 head = Content.styled(mark, style) if mark and number == 0 else Content(" " * len(mark))
-                lines.append(head + line + (ending if number == 0 else Content("")))
+                lines.append(head + line)
         return lines
 
-    def _undo(self, notice: Notice) -> Content:
+    def _undo(self, notice: Notice, room: int) -> Content:
+        """The key that takes it back, and what is left of its time: drawn, where the words leave it so many cells."""
         left = self._board.left(notice)
         key = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":
@@ -205,7 +214,9 @@ class Notices(Widget):
         full = min(_BAR_CELLS, round(_BAR_CELLS * left / notice.seconds))
         bar = Content.styled("▓" * full, self.get_visual_style("notices--bar", partial=True))
         rest = Content.styled("░" * (_BAR_CELLS - full), "$octavo-muted")
-        return key + bar + rest + safe(f" {max(1, round(left)):>2} s")
+        seconds = safe(f" {max(1, round(left)):>2} s")
+        whole = key + bar + rest + seconds
+        return whole if whole.cell_length <= room else key.rstrip() + seconds
 
     def on_click(self, event: Click) -> None:
         event.stop()
