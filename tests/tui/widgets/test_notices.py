@@ -87,7 +87,9 @@ async def test_words_are_broken_only_where_they_have_no_room_without_the_bar_bes
         await at_rest(app)
         assert "11 threads resolved, 6" in shown(app)
         assert "rows done   u undo  5 s" in shown(app)
-        board.say("Snoozed until something new happens, which may be a comment on it or on a page of it", undo=True, seconds=5)
+        board.say(
+            "Snoozed until something new happens, which may be a comment on it or on a page of it", undo=True, seconds=5
+        )
         await at_rest(app)
         assert "u undo  5 s" in shown(app)
         assert "…" in shown(app), "it is said that there is more"
