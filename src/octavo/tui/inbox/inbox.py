@@ -198,8 +198,6 @@ class InboxScreen(ListView[Row]):
         return self.feed.snapshot or InboxSnapshot(is_loading=True)
 
     def _show(self) -> None:
-        if not self.is_mounted:
-            return
         self.marked = self.feed.rows or MarkedRows()
         now = self.shell.session.state.now()
         self._drawing.unread = self.marked.unread
