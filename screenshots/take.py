@@ -43,7 +43,7 @@ async def change_request(run: Run) -> None:
     await run.press("/", *"refused", "enter")
     await run.see("1 of ")
     await run.press("enter")
-    await run.see("┊ ● Yuki Tanabe")
+    await run.see("┊ ● Yuki Tanabe", "+18")
 
 
 async def comments(run: Run) -> None:
@@ -81,6 +81,7 @@ async def search(run: Run) -> None:
     """Pages of all spaces that hold some words."""
     await run.press("s", *"water level")
     await run.see("result")
+    await run.gone("so far")
 
 
 async def sign_in(run: Run) -> None:

@@ -67,7 +67,8 @@ _THEME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _BINDING = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
 _LONGEST_TEXT = 1000
 _MOST_REPLIES = 50
-_LONGEST_NAME, _MOST_FILTERS = 40, 20
+LONGEST_NAME, _MOST_FILTERS = 40, 20
+"""Letters in the name of a filter of the inbox, and how many filters there may be."""
 
 
 @dataclass(frozen=True)
@@ -234,9 +235,9 @@ class _Values:
             return self._refuse(f"inbox in {self._path}", "is not a table of filters by name", ())
         found: list[InboxFilter] = []
         for name, kept in table.items():
-            where = f"inbox.{name[:_LONGEST_NAME]!r} in {self._path}"
-            if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
-                self._refuse(where, f"has no name of 1 to {_LONGEST_NAME} letters that can be shown", None)
+            where = f"inbox.{name[:LONGEST_NAME]!r} in {self._path}"
+            if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+                self._refuse(where, f"has no name of 1 to {LONGEST_NAME} letters that can be shown", None)
             elif why := _wrong_in(kept):
                 self._refuse(where, why, None)
             elif len(found) == _MOST_FILTERS:

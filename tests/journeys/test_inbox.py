@@ -396,3 +396,17 @@ async def test_for_who_never_opened_the_inbox_nothing_is_asked_for_it(stage: Sta
         await run.settle()
         assert not run.gate.sent(reviews.ListRequested)
         assert run.app.workspace.inbox.answers is None
+
+
+async def test_what_the_list_is_narrowed_by_is_copied_as_lines_of_the_settings(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.press("F")
+        await run.gone("Save this filter")
+        await run.type("limpet manual")
+        await run.press("enter")
+        await run.see("in Limpet manual")
+        await run.press("F")
+        await run.type("save this")
+        await run.press("enter")
+        await run.hear('Copied [inbox."in Limpet manual"]', "config.toml")
+        assert run.app.clipboard == '[inbox."in Limpet manual"]\nspace = "limpet"\n'

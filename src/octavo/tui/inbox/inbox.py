@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 from textual import on
@@ -18,6 +19,7 @@ from octavo.api.places import Discussion, SpaceRef
 from octavo.data.inbox import Row, ThreadRef, matches
 from octavo.data.inbox_answers import InboxSnapshot
 from octavo.data.inbox_marks import MarkedRows
+from octavo.settings import FILE
 from octavo.tui.comments.filters import Thread
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_view import ThreadView
@@ -33,6 +35,7 @@ from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.inbox_feed import InboxFeed
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
 from octavo.tui.shell.shell import Shell
+from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
@@ -79,7 +82,38 @@ def _choose_only(_: Shell, view: InboxScreen) -> None:
     rows = view.of_tab(view.sections.current)
     offered = sections.offered(rows, view.narrowing.by, view.marked.unread, view.space_title)
     more = [(each, plural(left, "row")) for each, left in offered]
-    view.narrowing.choose("Show only", more, "The rows here are all alike.")
+    save = partial(_save_filter, view) if _narrowed(view) else None
+    view.narrowing.choose("Show only", more, "The rows here are all alike.", save)
+
+
+def _narrowed(view: InboxScreen) -> bool:
+    """Whether what is on show is some of what needs the person, and not a tab of its own already."""
+    tab = view.sections.current
+    if tab in ("snoozed", "done") or tab.startswith("own "):
+        return False
+    return bool(view.narrowing.by or view.rows.query_text or tab in GROUPS)
+
+
+def _save_filter(view: InboxScreen) -> None:
+    """Copy the lines that make a tab of what the list is narrowed by: nobody but the person writes their settings."""
+    from octavo.tui.inbox.filter_settings import lines_of  # few do
+    from octavo.tui.shell.exporting import short_path
+
+    reasons = GROUPS[view.sections.current][1] if view.sections.current in GROUPS else ()
+    settings = view.shell.settings
+    taken = [each.name for each in settings.inbox_filters]
+    lines, left_out = lines_of(view.narrowing.by, view.rows.query_text.strip(), reasons, taken)
+    names = " and ".join(left_out)
+    if not lines:
+        view.shell.explain(f"A tab is made of reasons, a space and words: settings cannot say “{names}”.")
+        return
+    without = f", without “{names}”, which settings cannot say" if left_out else ""
+    where = short_path(settings.config_folder / FILE)
+    clipboard.copy(
+        view.shell,
+        lines,
+        f"Copied {lines.splitlines()[0]}{without}. Put it at the end of {where}: it is a tab from the next start on.",
+    )
 
 
 ROWS: Commands[acting.Rows] = Commands(
@@ -102,7 +136,7 @@ INBOX: Commands[InboxScreen] = Commands(
                 run=lambda _, view: _read_on(view, -1)),
         Command("next", "J", "Next", "Next row, also from beside the list", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Before", "Row before, also from beside the list", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("narrow", "F", "Only some", "Only rows of a reason or space, threads, what is not read", run=_choose_only, shown=False),
+        Command("narrow", "F", "Only some", "Only rows of a reason or space, threads, what is not read; save that as a tab", run=_choose_only, shown=False),
         Command("order", "S", "Order", "Order the rows: by reason, by space, newest first", shown=False,
                 run=lambda _, view: view.choose_order("Order of the inbox")),
         Command("list", "escape", "List", "Back to the list; there: show all rows again", run=lambda _, view: view.back_to_list(), shown=False),

@@ -49,18 +49,27 @@ class Narrowing(Generic[N]):
         self.by = by
         self._changed()
 
-    def choose(self, title: str, more: Iterable[tuple[N, str]], alike: str) -> None:
+    def choose(
+        self, title: str, more: Iterable[tuple[N, str]], alike: str, save: Callable[[], None] | None = None
+    ) -> None:
         """Ask what else the list is to be narrowed by, or what no more. `more` is what can be chosen, with how much that
-        would leave; `alike` is said where that is nothing."""
+        would leave; `alike` is said where that is nothing. `save` is offered too: it keeps what is narrowed now."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
         now = self.by
-        choices = [Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now]
+        choices: list[Choice[N | Callable[[], None]]] = [
+            Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now
+        ]
         choices += [Choice(each, each.name, right=left, group=each.kind.upper()) for each, left in more]
 
-        def chosen(one: N | None) -> None:
-            if one is not None:
+        if save is not None:
+            choices.append(Choice(save, "Save this filter", right="as a tab", group="KEEP"))
+
+        def chosen(one: N | Callable[[], None] | None) -> None:
+            if callable(one):
+                one()
+            elif one is not None:
                 kept = (each for each in now if each.kind != one.kind)
                 self.set(*kept, *(() if one in now else (one,)))
 

@@ -1,0 +1,46 @@
+"""What narrows the inbox, as the lines of the settings file that make a tab of it. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+
+from octavo.data.inbox import Reason
+from octavo.settings import LONGEST_NAME
+from octavo.tui.inbox.sections import RowFilter
+
+
+def lines_of(
+    by: Sequence[RowFilter], words: str, reasons: Sequence[Reason], taken: Collection[str]
+) -> tuple[str, list[str]]:
+    """The lines for a tab of the rows for which all of `by` holds, which hold `words` and are there for one of `reasons`, and
+    the names of what of that settings cannot say. No lines: they can say nothing of it. Names in `taken` have other tabs."""
+    kinds = {each.kind: each for each in by}
+    only = [kinds["Reason"].value] if "Reason" in kinds else list(reasons)
+    space = kinds["Space"].value if "Space" in kinds else ""
+    left_out = [each.name for each in by if each.kind not in ("Reason", "Space")]
+    said = [
+        f"reasons = [{', '.join(map(_quoted, only))}]" if only else "",
+        f"space = {_quoted(space)}" if space else "",
+        f"words = {_quoted(words)}" if words else "",
+    ]
+    if not any(said):
+        return "", left_out
+    named = [*(each.name for each in by if each.name not in left_out), words]
+    name = _free(" ".join(filter(None, named)) or " or ".join(only), taken)
+    return "\n".join([f"[inbox.{_quoted(name)}]", *filter(None, said)]) + "\n", left_out
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """A name for a tab, and if there is one of that name another: no table of the settings may stand there twice."""
+    shown = " ".join("".join(each if each.isprintable() else " " for each in name).split())
+    found, number = shown[:LONGEST_NAME].strip(), 2
+    while found in taken:
+        found = f"{shown[: LONGEST_NAME - len(str(number)) - 1].strip()} {number}"
+        number += 1
+    return found
+
+
+def _quoted(text: str) -> str:
+    """A text as TOML has it: as JSON, but that it also escapes delete."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
