@@ -9,6 +9,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.server.app import Platform
 from octavo.server.behaviour.threads import Threads
+from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.shell.write_queue import QueuedWrite
 from tests.journeys.stage import LONGEST, MARA, Run, Stage
 
@@ -405,3 +406,16 @@ async def test_emoji_and_quick_replies_are_written_into_a_comment(stage: Stage) 
         await run.sent()
         (sent,) = run.gate.sent(comments.Create)
         assert sent.body.markdown == "Done 🎉 Fixed, thank you."
+
+
+async def test_where_a_thread_of_a_change_request_is_is_shown_with_the_cursor_on_it(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        await run.press("/", *"straight quotes", "enter", "enter")
+        await run.press("enter")
+        shown = run.app.screen
+        assert isinstance(shown, ChangeRequestScreen)
+        stop = shown.view.cursor.stop()
+        assert stop is not None
+        assert stop[3].kind == "thread"
+        await run.see("The API sends straight quotes")
