@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.geometry import Region
 
+from octavo.api import comments
 from octavo.tui.comments.thread_sheet import ThreadSheet
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.reading_pane import Reader
@@ -67,3 +68,17 @@ async def test_a_thread_stands_beside_its_words_in_a_diff(stage: Stage, size: tu
         sees_its_words(run, pane, "The API sends straight quotes")
         await run.press("escape")
         assert not isinstance(run.app.screen, ThreadSheet)
+
+
+async def test_replies_that_come_late_do_not_put_the_words_below_the_thread(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(80, 24)) as run:
+        await run.press("slash", *"refused", "enter", "enter")
+        await run.see("#7 Show what", "change 1 of 2")
+        pane = run.app.screen.query_one("#diff", Reader)
+        run.gate.shut(comments.ListReplies)
+        await run.press("enter", "t", "enter")
+        await run.see("1 of 2", "The API sends straight quotes")
+        before = pane.cursor.region.height
+        run.gate.open()
+        await run.until(lambda: pane.cursor.region.height > before, "show the reply in the diff too")
+        sees_its_words(run, pane, "The API sends straight quotes")

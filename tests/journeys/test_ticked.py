@@ -192,7 +192,13 @@ async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Sta
         await run.see("Discard 3 writes?", "stays as a draft")
         await run.press("y")
         await run.gone("NEED YOU")
-        await run.press("escape", "g", "c")
+        await run.press("escape")
+        await run.gone("refused:")
+        await run.see("3 ticked")  # they were refused, and are ticked again: what was said to all can be said again
+        await run.press("c")
+        await run.see("Reply to 3 threads", "Done.")
+        await run.press("escape", "escape", "g", "c")
+        await run.gone("3 ticked")
         await run.see("Reply to Yuki Tanabe", "Done.")
 
 

@@ -140,6 +140,11 @@ class CommentsScreen(ListView[Thread]):
         self._in_bulk |= {each.comment.id for each in self.ticked}
         self.rows.ticks.untick()
 
+    def _forget_discarded(self) -> None:
+        """What was refused and is discarded is said of no row any more: no answer of the server tells of it."""
+        if self._refused.keys() - self.shell.workspace.refused.keys():
+            self.draw_list()
+
     def _tick_refused(self, refused: Mapping[str, str]) -> None:
         again = self._in_bulk & refused.keys()
         self._in_bulk -= again
@@ -159,6 +164,7 @@ class CommentsScreen(ListView[Thread]):
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._enter)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._follow_places())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._forget_discarded())
         if self.shell.workspace.organization is not None:
             self._enter(self.shell.workspace.organization)
         else:

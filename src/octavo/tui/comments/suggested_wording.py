@@ -84,13 +84,13 @@ class Suggested:
             if compared is None:
                 return None
             words(each.lines[0])
-            out += [Line([Piece("suggests", look.muted)]), *_set(compared, width, look)]
-            fate = self._fate(block, each.text)
+            out.append(Line([Piece("suggests", look.muted)]))
+            fate = self._fate(block, each.text)  # said first: of a long suggestion the end is not on show
             if fate == "same":
                 out.append(Line([Piece(f"{look.glyphs.yes} applied: the page says so", look.success)]))
             elif fate == "changed":
                 out.append(Line([Piece("the block was edited since, or is gone", look.warning)]))
-            out.append(Line([]))
+            out += [*_set(compared, width, look), Line([])]
             start = each.lines[1]
         words(len(written))
         return out[:-1]

@@ -174,7 +174,7 @@ class BlockCursor:
         last = max([last, *(stop[2] for stop in self.stops_of(unit) if id(stop[3]) in inside)])
         begins, room = self.pane.galley.top(unit) + first - self.pane.scroll_offset.y, self.pane.rows
         is_read = begins <= room // 3 and begins + last - first > room // 3
-        if last - first + 2 < room or not is_read:
+        if last - first + 2 <= room or not is_read:
             self.viewport.show_lines(unit, first, last, "near")
 
     def go_to_edge(self, end: int) -> None:

@@ -43,6 +43,8 @@ class DiffNavigation:
         """Where one was on the pages one was on, by their keys."""
         self._made_of: Compared | None = None
         """What the units on show were made of."""
+        self._hung_on: dict[str, str] = {}
+        """The block each thread on show hangs on: of one that is gone, where the cursor goes."""
         self._is_to_meet = False
         self._met: tuple[Block, int] | None = None
         """The block under the cursor and the line at the top as one met the page."""
@@ -136,29 +138,37 @@ class DiffNavigation:
             self._made_of is self.contents.compared,
             self.contents.compared,
         )
+        hung_on = self._hung_on.get(here[3].key, "") if here is not None and here[3].kind == "thread" else ""
+        self._hung_on = {each.key: key for key, row in self.contents.threads.items() for each in row}
         self.contents.changed = units
         if here is not None and not is_same:
             here = (*here[:3], self._known(here[3]))  # it stands on other lines now
         if self.meets:
             self.pane.reset()
         else:
-            self._set_around(here)
+            self._set_around(here, hung_on)
         self.pane.finder.content_changed()
         self.pane.refresh_bindings()
         self.pane.tell()
 
-    def _set_around(self, here: Stop | None) -> None:
+    def _set_around(self, here: Stop | None, hung_on: str) -> None:
+        """Keep what the cursor is on where it is on the screen; of a thread that is gone, the block called `hung_on`."""
         above = self.pane.galley.top(here[0]) + here[1] - self.pane.scroll_offset.y if here is not None else 0
         self.pane.reset()
         if here is None:
             return
-        if (stop := self._stop_on(here[3])) is not None:
+        stop = self._stop_on(here[3])
+        if stop is None and hung_on:
+            stop = self._stop_on(self._known(Block("", key=hung_on)))
+        if stop is not None:
             self.pane.viewport.settle_around(
                 stop[0]
             )  # what comes to stand above it is as high as it is, not as it is guessed
             if self.cursor.at is not None:  # else there is no change: nobody has put it anywhere
                 self.cursor.at = (stop[0], stop[3])
             self.pane.viewport.go(self.pane.galley.top(stop[0]) + stop[1] - above)
+            if self.pane.is_covered:
+                self.cursor.bring_whole()  # replies of the thread came, which may be covered
 
     def _stop_on(self, block: Block) -> Stop | None:
         """Where a block is shown, or else one of its name."""

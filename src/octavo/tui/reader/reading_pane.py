@@ -152,6 +152,11 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         return max(self._covered_rows, self.finder.foot_rows)
 
     @property
+    def is_covered(self) -> bool:
+        """Whether something else stands before its last rows."""
+        return self._covered_rows > 0
+
+    @property
     def rows(self) -> int:
         """How many rows are on show."""
         return max(1, self.size.height - self.foot_rows)
