@@ -6,7 +6,7 @@ import pytest
 from textual.geometry import Region
 
 from octavo.api import comments
-from octavo.tui.comments.thread_sheet import ThreadSheet
+from octavo.tui.comments.thread_sheet import RESIZED, ThreadSheet
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.widgets.dialog import Frame
@@ -78,6 +78,7 @@ async def test_replies_that_come_late_do_not_put_the_words_below_the_thread(stag
         run.gate.shut(comments.ListReplies)
         await run.press("enter", "t", "enter")
         await run.see("1 of 2", "The API sends straight quotes")
+        await run.pilot.pause(3 * RESIZED)  # it stands where it will
         before = pane.cursor.region.height
         run.gate.open()
         await run.until(lambda: pane.cursor.region.height > before, "show the reply in the diff too")
