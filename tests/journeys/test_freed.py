@@ -150,6 +150,18 @@ async def test_what_was_closed_is_gone(stage: Stage, start: str, monkeypatch: py
         await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
 
 
+async def test_a_notice_does_not_hold_the_dialog_it_was_said_in(stage: Stage) -> None:
+    async with stage.play() as run:
+        opened = Opened(run)
+        await opened.go(("i",))
+        run.app.screen.call_later(run.app.notices.say, "Copied the address.")
+        await run.see("Copied the address.")
+        await opened.leave()
+        run.app.trail.clear()
+        await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
+        assert "Copied the address." in run.text
+
+
 class Opened:
     """All that was ever on show, as far as it is not gone."""
 

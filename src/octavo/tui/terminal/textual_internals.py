@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Iterable
+from contextvars import copy_context
 from functools import lru_cache
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from typing import Any, TypeAlias, TypeVar, cast
@@ -22,6 +23,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import screen as screen_module
 from textual._compositor import Compositor
+from textual._context import active_message_pump
 from textual._parser import ParseError as ParseError
 from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser as XTermParser
@@ -466,6 +468,18 @@ def _set_timer_while_there(
 
 
 MessagePump.set_timer = _set_timer_while_there  # type: ignore[method-assign, assignment]  # for every screen, dialog and widget
+
+
+def _begun(timer: Timer) -> None:
+    """Run in the context of what the timer is for: Textual runs it in that of whoever set it, and a dialog that was closed
+    is held by the notice that was said there, as long as the screen below shows that."""
+    context = copy_context()
+    if (target := timer._target()) is not None:
+        context.run(active_message_pump.set, cast("MessagePump", target))
+    timer._task = asyncio.get_running_loop().create_task(timer._run_timer(), name=timer.name, context=context)
+
+
+Timer._start = _begun  # type: ignore[method-assign, assignment]  # the one way in which one begins
 
 
 def is_closing(node: MessagePump) -> bool:
