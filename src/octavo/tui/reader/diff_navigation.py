@@ -167,7 +167,7 @@ class DiffNavigation:
             if self.cursor.at is not None:  # else there is no change: nobody has put it anywhere
                 self.cursor.at = (stop[0], stop[3])
             self.pane.viewport.go(self.pane.galley.top(stop[0]) + stop[1] - above)
-            if self.pane.is_covered:
+            if self.pane.covered_rows:
                 self.cursor.bring_whole()  # replies of the thread came, which may be covered
 
     def _stop_on(self, block: Block) -> Stop | None:

@@ -98,7 +98,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.set_width = 0
         self.changes = 0
         self.moved_at = -1.0
-        self._covered_rows = 0
+        self.covered_rows = 0
         """How many rows at the bottom something else stands before."""
         self._resizing: Timer | None = None
         self._telling = False
@@ -149,12 +149,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     @property
     def foot_rows(self) -> int:
         """How many rows at the bottom are kept for the foot: one scrolls as far as it takes to see what it covers."""
-        return max(self._covered_rows, self.finder.foot_rows)
-
-    @property
-    def is_covered(self) -> bool:
-        """Whether something else stands before its last rows."""
-        return self._covered_rows > 0
+        return max(self.covered_rows, self.finder.foot_rows)
 
     @property
     def rows(self) -> int:
@@ -163,8 +158,8 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     def cover(self, rows: int) -> None:
         """Something else stands before so many rows at the bottom: what is on show is above it, also at the end."""
-        if rows != self._covered_rows and self.is_running:
-            self._covered_rows = rows
+        if rows != self.covered_rows and self.is_running:
+            self.covered_rows = rows
             self.viewport.sync()
 
     def on_resize(self, event: Resize) -> None:
