@@ -21,6 +21,7 @@ from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
 from octavo.tui.app import garbage_collection
+from octavo.tui.app.garbage_collection import caches
 from octavo.tui.app.teardown import Teardown
 
 
@@ -230,3 +231,9 @@ def test_a_painted_line_makes_its_caches_when_it_is_asked_for_them() -> None:
     assert line.apply_offsets(0, 0) is line.apply_offsets(0, 0)
     with pytest.raises(AttributeError, match="_other_cache"):
         line._other_cache  # type: ignore[attr-defined]  # noqa: B018  # a name it has no slot for
+
+
+def test_the_caches_of_a_library_are_found_by_name_in_its_modules_and_classes() -> None:
+    found = [each.__qualname__ for each in caches("textual.", "rich.")]
+    assert {"cached_cell_len", "Color.parse", "StylesCache.get_inner_outer"} <= set(found)
+    assert len(found) == len(set(map(id, caches("textual.", "rich."))))

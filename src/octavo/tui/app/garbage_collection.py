@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
 from functools import _lru_cache_wrapper
 from typing import Any
@@ -60,11 +61,7 @@ class Garbage:
     def begin(self) -> None:
         """What there is now is never looked at again."""
         self._c_library = _CLibrary()
-        self._caches = [
-            each
-            for each in gc.get_objects()
-            if isinstance(each, _lru_cache_wrapper) and each.__module__.startswith(("textual.", "rich."))
-        ]
+        self._caches = list(caches("textual.", "rich."))
         gc.freeze()
         gc.set_threshold(_NEW, _YOUNG, _ALL)
         gc.enable()
@@ -141,6 +138,24 @@ class Garbage:
 
     def _has_grown(self) -> bool:
         return len(gc.get_objects(generation=2)) - self._stayed > STAYED_OBJECTS
+
+
+def caches(*of: str) -> Iterator[_lru_cache_wrapper[Any]]:
+    """The caches of functions and methods in modules whose names begin so.
+
+    They are found by name, not among all objects: who holds all of those while another thread makes a tuple of what it is
+    still being told, breaks that (`SystemError` in CPython), and this runs in a thread.
+    """
+    found: dict[int, _lru_cache_wrapper[Any]] = {}
+    for name, module in tuple(sys.modules.items()):
+        if name.startswith(of):
+            for each in tuple(vars(module).values()):
+                parts = tuple(vars(each).values()) if isinstance(each, type) else (each,)
+                for part in parts:
+                    function = getattr(part, "__func__", getattr(part, "fget", part))
+                    if isinstance(function, _lru_cache_wrapper) and function.__module__.startswith(of):
+                        found[id(function)] = function
+    yield from found.values()
 
 
 class _CLibrary:
