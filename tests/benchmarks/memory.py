@@ -123,7 +123,7 @@ async def measure(folder: Path, name: str, times: int) -> None:
         for module in (
             "widgets.help",
             "app.activity",
-            "content.home",
+            "inbox.inbox",
             "review.change_requests",
             "comments.all_threads",
         ):
