@@ -215,3 +215,16 @@ def test_options_stand_where_they_like(signed_in: Octavo, arguments: tuple[str, 
     ran = signed_in("api", *arguments)
     assert ran.code == 0, ran.err
     assert len(json.loads(ran.out)["items"]) == 7
+
+
+def test_read_only_sends_no_write_and_says_so(signed_in: Octavo) -> None:
+    for arguments in (
+        ("--read-only", "api", "organizations.Update", "organizationId=acme", "title=Sea"),
+        ("api", "organizations.Update", "organizationId=acme", "title=Sea", "--read-only"),
+    ):
+        ran = signed_in(*arguments)
+        assert (ran.code, ran.out) == (1, "")
+        assert "Octavo was started read-only (--read-only)" in ran.err
+    assert (
+        json.loads(signed_in("api", "organizations.Get", "organizationId=acme", "--read-only").out)["title"] == "Acme"
+    )

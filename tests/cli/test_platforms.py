@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,11 @@ from octavo.api import spaces, users
 from octavo.api.errors import NotSent, ServerError
 from octavo.api.places import OrganizationRef
 from octavo.cli import sessions
+from octavo.cli.cast import CAST, DEFAULT
 from octavo.cli.platforms import Late, Place, build_demo
 from octavo.client.client import Client
 from octavo.server.app import Platform
+from octavo.server.demo import people
 from octavo.server.demo.people import ORGANIZATION
 from octavo.server.store import NotWritten, Store
 
@@ -27,6 +30,31 @@ def place(tmp_path: Path) -> Place:
     place = Place(tmp_path / "demo")
     place.key()
     return place
+
+
+def test_there_is_a_person_for_each_role_in_the_demo() -> None:
+    known = {each.id: each.role for each in (*people.PEOPLE, *people.members())}
+    roles = [known[id] for id in CAST.values()]
+    assert roles == ["admin", "create", "review", "edit", "comment", "read", None]
+    assert CAST[DEFAULT] == people.DEFAULT_PERSON.id
+
+
+def test_everybody_in_the_demo_has_a_key_of_their_own(place: Place) -> None:
+    build_demo(place).world.store.close()
+    keys = {}
+    for role in ("", *CAST):
+        theirs = replace(place, role="" if role == DEFAULT else role)
+        platform = build_demo(theirs)
+        keys[role or DEFAULT] = theirs.key().get_secret_value()
+        who = platform.world.store.user_of(keys[role or DEFAULT])
+        assert who == CAST[role or DEFAULT]
+        member = platform.world.store.get(f"/orgs/{ORGANIZATION}/members/{who}")
+        assert not member["disabled"]
+        platform.close()
+        platform.world.store.close()
+    assert len(set(keys.values())) == len(CAST)
+    place.clear()
+    assert not list(place.folder.glob("key*"))
 
 
 def waits_in(function: str, thread: int) -> bool:

@@ -162,3 +162,25 @@ def test_a_file_that_cannot_be_read_stays_until_the_new_one_is_sure(tmp_path: Pa
     profiles.write(path, found)
     assert path.with_suffix(".unreadable").read_bytes() == b"\xff not toml"
     assert path.read_bytes() != b"\xff not toml"
+
+
+def test_a_profile_may_be_read_only_and_stays_so(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.toml"
+    profiles.write(path, BOTH)
+    path.write_text(path.read_text().replace('[profiles."work"]', '[profiles."work"]\nread_only = true'))
+    found = profiles.read(path)
+    assert found.entries["work"].read_only
+    assert not found.entries["home"].read_only
+    assert "profile work has read_only = true" in resolve(found, {}).why_read_only
+    assert resolve(found, {}, profile="home").why_read_only == ""
+    profiles.write(path, found.with_current(HOME))
+    assert profiles.read(path).entries["work"].read_only
+
+
+def test_what_is_neither_true_nor_false_is_not_taken_for_false(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.toml"
+    profiles.write(path, BOTH)
+    path.write_text(path.read_text().replace('[profiles."work"]', '[profiles."work"]\nread_only = "yes"'))
+    found = profiles.read(path)
+    assert "work" not in found.entries
+    assert "work cannot be read" in found.problem

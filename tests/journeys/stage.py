@@ -328,6 +328,7 @@ class Stage:
         over: Callable[[Platform], AbstractAsyncContextManager[str]] | None = None,
         deadline: float = 30.0,
         in_order: bool = False,
+        read_only: str = "",
         behind: Callable[[Application], Application] = lambda platform: platform,
         **chosen: Any,
     ) -> AsyncIterator[Run]:
@@ -335,7 +336,7 @@ class Stage:
 
         `shut`: no request gets through until the gate is opened. `over` serves the platform on a port and says at
         which origin; otherwise it is asked in this process. `deadline`: seconds an answer may take.
-        `behind`: what stands between the client and the platform.
+        `read_only`: why nothing is sent that changes anything. `behind`: what stands between the client and the platform.
         `in_order`: what was asked in one moment of the clock is told by its name, not as the answers came.
         """
         settings = self.settings(**chosen)
@@ -344,7 +345,7 @@ class Stage:
                 change(platform)
             platform.world.store.add_key(f"key-of-{person}", person)
             async with over(platform) if over is not None else nullcontext("") as origin:
-                session, gate = self._session(settings, person, origin, behind(platform), deadline, in_order)
+                session, gate = self._session(settings, person, origin, behind(platform), deadline, in_order, read_only)
                 if shut:
                     gate.shut()
                 async with self.show(settings, session, platform, gate, size=size, start=start) as run:
@@ -377,7 +378,14 @@ class Stage:
                 await app.action_quit()  # as people do: what works with the session ends before it
 
     def _session(
-        self, settings: Settings, person: str, origin: str, platform: Application, deadline: float, in_order: bool
+        self,
+        settings: Settings,
+        person: str,
+        origin: str,
+        platform: Application,
+        deadline: float,
+        in_order: bool,
+        read_only: str,
     ) -> tuple[Session, Gate]:
         """What the composition root builds for the demo, or for a server at `origin`, with our clock and a gate."""
         client = Client(
@@ -387,6 +395,7 @@ class Stage:
             deadline=deadline,
             now=self.clock,
             sleep=_at_once,
+            read_only=read_only,
         )
         gate = Gate(client, self.clock)
         namespace = f"demo {person}"
@@ -394,7 +403,7 @@ class Stage:
         shelf = ResponseCache(settings.cache_folder, namespace, now=self.clock)
         index = Index(settings.cache_folder, namespace, kept=shelf.kept, now=self.clock)
         drafts = Drafts(state)
-        outbox = Outbox(gate, state, drafts, undo_seconds=settings.undo_seconds, settle=0.0)
+        outbox = Outbox(gate, state, drafts, undo_seconds=settings.undo_seconds, settle=0.0, read_only=read_only)
         live = Live(gate, shelf, outbox, index=index, now=self.clock)
         offline = Offline(live, state)
 
@@ -412,6 +421,7 @@ class Stage:
             state=state,
             kind="demo",
             label="DEMO",
+            read_only=read_only,
             activity=lambda: (
                 replace(each, ms=7.0)
                 for each in _newest_first(sorted(client.activity, key=_name) if in_order else tuple(client.activity))

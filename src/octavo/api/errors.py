@@ -1,6 +1,7 @@
 """What can go wrong with an operation. `str(error)` is a sentence fit to show.
 
 ApiError
+├── ReadOnly            nothing was sent: only reads are, as it was started
 ├── Unreachable         no answer came
 │   ├── NotSent         the server cannot have acted
 │   ├── TlsError        its certificate was not accepted
@@ -73,6 +74,12 @@ class ApiError(Exception):
     @property
     def status(self) -> int | None:
         return self.trace.status
+
+
+class ReadOnly(ApiError):
+    """Nothing was sent: Octavo was started so that it only reads. To wait and try again is of no use."""
+
+    outcome = Outcome.REFUSED
 
 
 class Unreachable(ApiError):

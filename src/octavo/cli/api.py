@@ -11,7 +11,7 @@ import sys
 from difflib import get_close_matches
 from typing import Any
 
-from pydantic import SecretStr, ValidationError
+from pydantic import ValidationError
 
 from octavo import settings as settings_module
 from octavo.api.errors import ApiError, Unauthorized
@@ -20,7 +20,7 @@ from octavo.api.safety import json as safe_json
 from octavo.api.wire import Route, body_fields, build, query_fields
 from octavo.api.wrong_values import about_null, sentence
 from octavo.cli.access import resolve, signed_in
-from octavo.cli.arguments import NOT_SIGNED_IN, USAGE, Failure
+from octavo.cli.arguments import NOT_SIGNED_IN, USAGE, Failure, why_read_only
 from octavo.cli.operations import all_routes
 from octavo.client.client import Client, outgoing
 from octavo.settings import Settings
@@ -32,8 +32,11 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         return _dry_run(settings, options, op)
     access, key = signed_in(settings, options)
+    client = Client(
+        access.origin, key, ca_file=settings.ca_file, read_only=why_read_only(options) or access.why_read_only
+    )
     try:
-        answer = asyncio.run(_ask(settings, access.origin, key, op, everything=options.all))
+        answer = asyncio.run(_ask(client, op, everything=options.all))
     except Unauthorized as error:
         raise Failure(str(error), NOT_SIGNED_IN) from error
     except (ApiError, ValueError) as error:
@@ -107,8 +110,7 @@ def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
         raise Failure(sentence(error, values), USAGE) from None
 
 
-async def _ask(settings: Settings, origin: str, key: SecretStr, op: Operation[Any], *, everything: bool) -> Any:
-    client = Client(origin, key, ca_file=settings.ca_file)
+async def _ask(client: Client, op: Operation[Any], *, everything: bool) -> Any:
     try:
         if everything and isinstance(op, Listing):
             return {"items": [item async for item in client.raw_each(op)]}

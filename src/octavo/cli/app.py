@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
-from octavo.cli.arguments import FAILED, Failure, tell_left_out
+from octavo.cli.arguments import FAILED, Failure, tell_left_out, why_read_only
 from octavo.cli.last_words import guard_the_rest
 from octavo.settings import Settings
 
@@ -64,9 +64,13 @@ def run(options: argparse.Namespace) -> int:
             session = opening.session() if opening.session is not None else None
         except (ValueError, OSError) as error:
             raise Failure(str(error), FAILED) from error
-        app = Octavo(settings, Ways(settings, opening.origin, os.environ, opening.greeting), session, picture=picture)
+        ways = Ways(settings, opening.origin, os.environ, opening.greeting, why_read_only(options))
+        app = Octavo(settings, ways, session, picture=picture)
         with faults_kept(settings.state_folder) as faults:
             app.run()
+            while app.then is not None:
+                app = Octavo(settings, ways, app.then())
+                app.run()
     finally:
         if picture is not None:
             picture.take_down()
@@ -88,6 +92,8 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
             latency=options.latency / 1000,
             fail=options.fail / 100,
             large=options.large,
+            role=options.role,
+            read_only=why_read_only(options),
         )
 
     left_out: list[str] = []
@@ -95,10 +101,11 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
     def folder() -> Session:
         from octavo.cli import sessions
 
-        return sessions.folder(settings, options.folder, left_out)
+        return sessions.folder(settings, options.folder, left_out, read_only=why_read_only(options))
 
     if options.command == "demo":
-        return Opening("demo-large" if options.large else "demo", DEFAULT, demo)
+        place = "demo-large" if options.large else "demo"
+        return Opening(f"{place} {options.role}".rstrip(), DEFAULT, demo)
     if options.command == "open":
         return Opening(f"folder {os.path.realpath(options.folder)}", DEFAULT, folder, left_out=left_out)
 
@@ -112,7 +119,9 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
     def server() -> Session:
         from octavo.cli import sessions
 
-        return sessions.server(settings, access.origin, access.name, key)
+        return sessions.server(
+            settings, access.origin, access.name, key, read_only=why_read_only(options) or access.why_read_only
+        )
 
     if access.source in ("env", "keyring", "file"):
         return Opening(f"{access.origin} {access.name}", access.origin, server)

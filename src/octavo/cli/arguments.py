@@ -10,9 +10,15 @@ from pathlib import Path
 from textwrap import fill
 
 from octavo import __version__
+from octavo.cli.cast import CAST, DEFAULT
 from octavo.cli.last_words import guard_the_rest
 
 FAILED, USAGE, NOT_SIGNED_IN = 1, 2, 4
+
+
+READ_ONLY = (
+    "Octavo was started read-only (--read-only), so it changes nothing on the server. To write, start it without that."
+)
 
 
 class Failure(Exception):
@@ -37,6 +43,11 @@ def run(argv: Sequence[str]) -> int:
         # `octavo operations | head`: whoever read us has seen enough.
         sys.stderr.close()
         return 0
+
+
+def why_read_only(options: argparse.Namespace) -> str:
+    """Why nothing is sent that changes anything, in a sentence. Empty: the options do not say so."""
+    return READ_ONLY if options.read_only else ""
 
 
 def tell_left_out(sentences: Sequence[str]) -> None:
@@ -66,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"octavo {__version__}", help="print the version")
     _add_account(top)
+    _add_read_only(top)
     top.set_defaults(command="", module="app")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", dest="command")
 
@@ -88,6 +100,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="PERCENT",
         help="fail this share of the requests",
     )
+    _add_role(demo)
+    _add_read_only(demo, again=True)
     demo.set_defaults(module="app")
 
     folder = _command(
@@ -98,6 +112,7 @@ def parser() -> argparse.ArgumentParser:
         "comments and change requests stay. Nothing in the folder is written to.",
     )
     folder.add_argument("folder", type=Path, metavar="FOLDER", help="where the pages are")
+    _add_read_only(folder, again=True)
     folder.set_defaults(module="app")
 
     serve = _command(
@@ -117,6 +132,8 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="let imports and OpenAPI specifications be fetched from this machine and its networks too",
     )
+    _add_role(serve)
+    _add_read_only(serve, again=True)
     serve.set_defaults(module="serve")
 
     _add_auth(commands)
@@ -145,6 +162,7 @@ def parser() -> argparse.ArgumentParser:
     api.add_argument("--all", action="store_true", help="follow all pages of a list")
     api.add_argument("--dry-run", action="store_true", help="print the request, without the key, and send nothing")
     _add_account(api, again=True)
+    _add_read_only(api, again=True)
     api.set_defaults(module="api")
 
     completion = _command(
@@ -182,6 +200,27 @@ def _add_account(to: argparse.ArgumentParser, *, again: bool = False) -> None:
         "--profile", metavar="NAME", default=default, help="the account to use, of those `octavo auth login` made"
     )
     to.add_argument("--base-url", metavar="URL", default=default, help="the server to talk to (also OCTAVO_BASE_URL)")
+
+
+def _add_read_only(to: argparse.ArgumentParser, *, again: bool = False) -> None:
+    to.add_argument(
+        "--read-only",
+        action="store_true",
+        default=argparse.SUPPRESS if again else False,
+        help="change nothing on the server: whatever would is refused",
+    )
+
+
+def _add_role(to: argparse.ArgumentParser) -> None:
+    """Say who one is in the demo."""
+    to.add_argument(
+        "--as",
+        dest="role",
+        choices=tuple(CAST),
+        default="",
+        metavar="NAME",
+        help=f"who to be in the demo: {', '.join(CAST)}; {DEFAULT} when left out",
+    )
 
 
 def _add_auth(commands: Commands[argparse.ArgumentParser]) -> None:

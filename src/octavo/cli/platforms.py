@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from octavo import redaction
 from octavo.api.errors import NotSent
 from octavo.api.safety import line
+from octavo.cli.cast import CAST, DEFAULT
 from octavo.client.private_files import private_folder, read_private, write_private
 from octavo.settings import Settings
 
@@ -26,9 +27,11 @@ ORIGIN = "http://octavo.local"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a platform keeps its database and the key of its default person."""
+    """Where a platform keeps its database and the key of the person who opens it."""
 
     folder: Path
+    role: str = ""
+    """Whose key it is, of those one can be in the demo (`cli/cast.py`). Empty: the one who opens it."""
 
     @property
     def database(self) -> Path:
@@ -36,10 +39,15 @@ class Place:
 
     @property
     def key_file(self) -> Path:
-        return self.folder / "key"
+        return self.folder / (f"key-{self.role}" if self.role else "key")
+
+    @property
+    def namespace(self) -> str:
+        """What is kept of the demo for that person is filed under this."""
+        return f"demo {self.folder}{f' as {self.role}' if self.role else ''}"
 
     def key(self) -> SecretStr:
-        """The key of the default person, made when there is none yet. Raises OSError."""
+        """The key of that person, made when there is none yet. Raises OSError."""
         private_folder(self.folder)
         if not self.key_file.exists():
             import secrets
@@ -51,12 +59,14 @@ class Place:
 
     def clear(self) -> None:
         """Forget everything it held."""
-        for name in ("platform.db", "platform.db-wal", "platform.db-shm", "key"):
+        for name in ("platform.db", "platform.db-wal", "platform.db-shm"):
             (self.folder / name).unlink(missing_ok=True)
+        for key in self.folder.glob("key*"):
+            key.unlink()
 
 
-def demo_place(settings: Settings, *, large: bool = False) -> Place:
-    return Place(settings.data_folder / ("demo-large" if large else "demo"))
+def demo_place(settings: Settings, *, large: bool = False, role: str = "") -> Place:
+    return Place(settings.data_folder / ("demo-large" if large else "demo"), "" if role == DEFAULT else role)
 
 
 def folder_place(settings: Settings, folder: Path) -> Place:
@@ -97,7 +107,6 @@ def is_built(place: Place) -> bool:
 def build_demo(place: Place, *, large: bool = False) -> Platform:
     """The demo library, set out when it is new: `large`, half a minute. Raises OSError."""
     from octavo.server.app import Platform
-    from octavo.server.demo.people import DEFAULT_PERSON
     from octavo.server.world import World
 
     with _opened(place) as store:
@@ -107,7 +116,7 @@ def build_demo(place: Place, *, large: bool = False) -> Platform:
 
             build(world, today=world.now(), large=float(large))
             store.set("library", "demo")
-        store.add_key(place.key().get_secret_value(), DEFAULT_PERSON.id)
+        store.add_key(place.key().get_secret_value(), CAST[place.role or DEFAULT])
         return Platform(world)
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from octavo import settings as settings_module
-from octavo.cli.arguments import Failure, tell_left_out
-from octavo.cli.platforms import Place, build_demo, build_folder, demo_place, folder_place
+from octavo.cli.arguments import USAGE, Failure, tell_left_out
+from octavo.cli.platforms import build_demo, build_folder, demo_place, folder_place
 from octavo.cli.sessions import person
 
 
@@ -22,8 +22,10 @@ def run(options: argparse.Namespace) -> int:
     load: Path | None = options.load
     if load is not None and not load.is_dir():
         raise Failure(f"{load} is not a folder. Name a folder that holds markdown pages.")
-    demo = demo_place(settings, large=options.large)
-    place = Place(options.data) if options.data else folder_place(settings, load) if load else demo
+    if load is not None and options.role:
+        raise Failure("--as is for the demo library: in a folder one may do everything. Leave one of them out.", USAGE)
+    demo = demo_place(settings, large=options.large, role=options.role)
+    place = replace(demo, folder=options.data) if options.data else folder_place(settings, load) if load else demo
     left_out: list[str] = []
     try:
         platform = build_folder(place, load, person(), left_out) if load else build_demo(place, large=options.large)
@@ -31,6 +33,10 @@ def run(options: argparse.Namespace) -> int:
         raise Failure(f"the platform cannot keep its data in {place.folder}: {error.strerror}") from error
 
     tell_left_out(left_out)
+    if options.read_only:
+        platform.read_only = (
+            "This platform is served read-only (octavo serve --read-only): nothing in it can be changed."
+        )
     platform.world = replace(platform.world, private_imports=options.allow_private_imports)
 
     def announce(origin: str) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -17,6 +18,7 @@ from octavo.api.errors import NotSent, Unauthorized
 from octavo.api.operation import Operation
 from octavo.cli import platforms
 from octavo.cli.arguments import tell_left_out
+from octavo.cli.cast import CAST, DEFAULT
 from octavo.cli.platforms import Late, Place
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
@@ -29,7 +31,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings
-from octavo.tui.shell.session import Session, SignedIn
+from octavo.tui.shell.session import Acting, Session, SignedIn
 
 if TYPE_CHECKING:
     from octavo.client.client import Client
@@ -54,8 +56,10 @@ class LateClient:
         *,
         ca_file: Path | None = None,
         platform: Late | None = None,
+        read_only: str = "",
     ) -> None:
-        """`platform` answers instead of the server at `origin`."""
+        """`platform` answers instead of the server at `origin`. `read_only` says why nothing is sent but reads."""
+        self.read_only = read_only
         self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
         self._client: Client | None = None
         self._lock = asyncio.Lock()
@@ -90,7 +94,13 @@ class LateClient:
                     raise NotSent(str(error)) from error
                 if key is None:
                     raise Unauthorized("Nobody is signed in here. Sign in with: octavo auth login")
-                self._client = Client(self._origin, key, ca_file=self._ca_file, transport=self._platform)
+                self._client = Client(
+                    self._origin,
+                    key,
+                    ca_file=self._ca_file,
+                    transport=self._platform,
+                    read_only=self.read_only,
+                )
             return self._client
 
     @property
@@ -117,23 +127,37 @@ class LateClient:
 
 
 def embedded(
-    settings: Settings, place: Place, late: Late, *, kind: Literal["demo", "folder"], label: str, namespace: str
+    settings: Settings,
+    place: Place,
+    late: Late,
+    *,
+    kind: Literal["demo", "folder"],
+    label: str,
+    namespace: str,
+    read_only: str = "",
 ) -> Session:
     """A session on a platform of this process."""
     key = place.key()
-    client = LateClient(platforms.ORIGIN, lambda: key, platform=late)
+    client = LateClient(platforms.ORIGIN, lambda: key, platform=late, read_only=read_only)
     return _session(settings, client, namespace, kind=kind, label=label, settle=SETTLE_AT_HOME)
 
 
 def demo(
-    settings: Settings, *, reset: bool = False, latency: float = 0.0, fail: float = 0.0, large: bool = False
+    settings: Settings,
+    *,
+    reset: bool = False,
+    latency: float = 0.0,
+    fail: float = 0.0,
+    large: bool = False,
+    role: str = "",
+    read_only: str = "",
 ) -> Session:
-    """The demo library. Raises OSError when it cannot be kept."""
-    place = platforms.demo_place(settings, large=large)
-    namespace = f"demo {place.folder}"
+    """The demo library, as the person of a `role` (`cli/cast.py`). Raises OSError when it cannot be kept."""
+    place = platforms.demo_place(settings, large=large, role=role)
     if reset:
         place.clear()
-        forget(settings, namespace, drafts=True)
+        for each in CAST:
+            forget(settings, platforms.demo_place(settings, large=large, role=each).namespace, drafts=True)
     if large and not platforms.is_built(place):
         # Behind the first screen it would take the keys of that screen their turn, and half a minute twice.
         tell_left_out(["making the large demo library. This takes about half a minute, once."])
@@ -141,10 +165,20 @@ def demo(
         made.close()
         made.world.store.close()
     late = Late(lambda: platforms.build_demo(place, large=large), latency=latency, fail=fail)
-    return embedded(settings, place, late, kind="demo", label="DEMO", namespace=namespace)
+    session = embedded(
+        settings,
+        place,
+        late,
+        kind="demo",
+        label=f"DEMO as {place.role}" if place.role else "DEMO",
+        namespace=place.namespace,
+        read_only=read_only,
+    )
+    again = partial(demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
+    return replace(session, acting=Acting(tuple(CAST), place.role or DEFAULT, lambda role: again(role=role)))
 
 
-def folder(settings: Settings, path: Path, left_out: list[str] | None = None) -> Session:
+def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:
     """A folder of pages. Raises ValueError with a sentence when it is none.
 
     `left_out` gets what could not be loaded as it is, once that is known.
@@ -161,13 +195,17 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None) ->
         return told
 
     label = path.resolve().name or str(path)
-    session = embedded(settings, place, late, kind="folder", label=label, namespace=f"folder {place.folder}")
+    session = embedded(
+        settings, place, late, kind="folder", label=label, namespace=f"folder {place.folder}", read_only=read_only
+    )
     return replace(session, left_out=ask)
 
 
-def server(settings: Settings, origin: str, name: str, key: Callable[[], SecretStr | None]) -> Session:
+def server(
+    settings: Settings, origin: str, name: str, key: Callable[[], SecretStr | None], *, read_only: str = ""
+) -> Session:
     """An account on a server."""
-    client = LateClient(origin, key, ca_file=settings.ca_file)
+    client = LateClient(origin, key, ca_file=settings.ca_file, read_only=read_only)
     host = host_of(origin)
     return _session(
         settings,
@@ -210,6 +248,8 @@ class Ways:
     origin: str
     environ: Mapping[str, str]
     greeting: str = ""
+    read_only: str = ""
+    """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
 
     @property
     def host(self) -> str:
@@ -243,18 +283,19 @@ class Ways:
         facts += [("care", each) for each in signed.identity.missing]
         if signed.notice:
             facts.append(("care", f"The key is kept for this session only. {signed.notice}"))
-        session = server(self.settings, self.origin, signed.profile.name, lambda: secret)
+        read_only = self.read_only or signed.profile.why_read_only
+        session = server(self.settings, self.origin, signed.profile.name, lambda: secret, read_only=read_only)
         return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
     async def demo(self) -> Session:
         from octavo.client.threads import aside
 
-        return await aside(lambda: demo(self.settings))
+        return await aside(lambda: demo(self.settings, read_only=self.read_only))
 
     async def folder(self, path: str) -> Session:
         from octavo.client.threads import aside
 
-        return await aside(lambda: folder(self.settings, Path(path).expanduser()))
+        return await aside(lambda: folder(self.settings, Path(path).expanduser(), read_only=self.read_only))
 
 
 def _session(
@@ -270,7 +311,9 @@ def _session(
     shelf = ResponseCache(settings.cache_folder, namespace)
     index = Index(settings.cache_folder, namespace, kept=shelf.kept)
     drafts = Drafts(state)
-    outbox = Outbox(client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle)
+    outbox = Outbox(
+        client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle, read_only=client.read_only
+    )
     live = Live(client, shelf, outbox, index=index)
     offline = Offline(live, state, room=lambda: client.low)
 
@@ -292,6 +335,7 @@ def _session(
         state=state,
         kind=kind,
         label=label,
+        read_only=client.read_only,
         activity=lambda: reversed(client.activity),
         waited=lambda: client.waited,
         limits=lambda: client.limits,

@@ -27,7 +27,7 @@ from pydantic import SecretStr
 
 from octavo import __version__, redaction
 from octavo.api.activity import Activity
-from octavo.api.errors import ApiError, Invalid
+from octavo.api.errors import ApiError, Invalid, ReadOnly
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.urgency import IsWaitedFor, urgency
 from octavo.api.wire import Request, encode, route_of
@@ -67,6 +67,7 @@ class Client:
         transport: Application | Transport | None = None,
         ca_file: Path | None = None,
         agent: str = AGENT,
+        read_only: str = "",
         on_activity: Callable[[Activity], None] | None = None,
         deadline: float = DEADLINE,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -75,6 +76,8 @@ class Client:
         rng: Callable[[], float] = random.random,
     ) -> None:
         """`transport` takes the place of the network: an ASGI application, or a transport of the HTTP library.
+
+        `read_only` says in a sentence why nothing is sent but reads. Empty: everything is.
 
         `deadline` is in seconds, for all attempts at one request together. Raises ValueError with a sentence
         when `origin` is not one a key may be sent to.
@@ -89,6 +92,7 @@ class Client:
         self._transport = transport
         self._ca_file = ca_file
         self._agent = agent
+        self._read_only = read_only
         self._deadline = deadline
         self._around = ExchangeContext(self.origin, sleep, clock, now, rng, Budget(clock))
         self._carrier: Carrier | None = None
@@ -167,7 +171,9 @@ class Client:
     async def _send(
         self, op: Operation[Any], cap: int, read: Callable[[bytes | None], Awaitable[T]], is_waited_for: IsWaitedFor
     ) -> T:
-        """What `read` makes of the body, which is None when the status says there is none."""
+        """What `read` makes of the body, which is None when the status says there is none. Raises ReadOnly."""
+        if self._read_only and SPECS[type(op)].method not in READS:
+            raise ReadOnly(self._read_only)
         sent = outgoing(op, self._agent)
         async with self._turns.turn(is_waited_for):
             exchange = Exchange(sent, route_of(op), self._deadline, self._around, cap=cap)

@@ -39,6 +39,18 @@ class Profile:
     user_name: str = ""
     fingerprint: str = ""
     """Tells its key from others and says nothing of it."""
+    read_only: bool = False
+    """Whether nothing is sent with its key that changes anything."""
+
+    @property
+    def why_read_only(self) -> str:
+        """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+        if not self.read_only:
+            return ""
+        said = f"profile {self.name} has read_only = true in {FILE}"
+        return (
+            f"Octavo was started read-only: {said}, so it changes nothing on the server. To write, take that line out."
+        )
 
 
 @dataclass(frozen=True)
@@ -84,6 +96,11 @@ class Access:
         """The name of the profile; of an origin without one, its host."""
         return self.profile.name if self.profile else host_of(self.origin)
 
+    @property
+    def why_read_only(self) -> str:
+        """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+        return self.profile.why_read_only if self.profile else ""
+
 
 def check_name(name: str) -> str:
     """`name` if a profile may be called so. Raises ValueError with a sentence."""
@@ -120,7 +137,8 @@ def write(path: Path, profiles: Profiles) -> None:
     lines = [f"current = {_quoted(profiles.current)}"]
     for profile in profiles.entries.values():
         lines += ["", f"[profiles.{_quoted(profile.name)}]"]
-        lines += [f"{key} = {_quoted(value)}" for key, value in asdict(profile).items() if key != "name" and value]
+        kept = {key: value for key, value in asdict(profile).items() if key != "name" and value}
+        lines += [f"{key} = {'true' if value is True else _quoted(value)}" for key, value in kept.items()]
     unreadable = path.read_bytes() if profiles.problem and path.exists() else None
     if unreadable is not None:
         # A copy: until the new file is sure, the old one stays where it is.
@@ -172,7 +190,10 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
     if store not in get_args(StoreName):
         raise ValueError(store)
     texts = {key: line(str(values.get(key, ""))) for key in ("user_id", "user_name", "fingerprint")}
-    return Profile(check_name(name), origin_of(str(values["origin"])), store, **texts)
+    read_only = values.get("read_only", False)
+    if not isinstance(read_only, bool):
+        raise TypeError("read_only")  # whoever wrote it there meant it: it is not taken for false
+    return Profile(check_name(name), origin_of(str(values["origin"])), store, **texts, read_only=read_only)
 
 
 def _quoted(value: str) -> str:

@@ -152,7 +152,15 @@ async def login(
             f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign it out first."
         )
     store, notice = await aside(lambda: _keep(home, origin, chosen, key, insecure=insecure_storage, keep=keep))
-    profile = Profile(chosen, origin, store, identity.user.id, identity.user.name, keys.fingerprint(key))
+    profile = Profile(
+        chosen,
+        origin,
+        store,
+        identity.user.id,
+        identity.user.name,
+        keys.fingerprint(key),
+        read_only=before is not None and before.read_only,
+    )
     await aside(lambda: home.write(known.with_current(profile)))
     if before is not None and before.store != store:
         await aside(lambda: _forget(home, before))

@@ -58,11 +58,15 @@ class Outbox:
         timeout: float = 30.0,
         settle: float = 30.0,
         jitter: Callable[[], float] = random.random,
+        read_only: str = "",
     ) -> None:
-        """`timeout` is how long a request may take, `settle` how much later the server may still act on it: so long what
+        """`read_only` says why nothing is taken over and nothing of what waits is sent. Empty: both are.
+
+        `timeout` is how long a request may take, `settle` how much later the server may still act on it: so long what
         was lost is looked for before anything else is done about it. All in seconds.
         """
         self.undo_seconds = undo_seconds
+        self._read_only = read_only
         self.known: Callable[[CommentWrite], OriginalComment] = lambda op: OriginalComment()
         """What the screen shows of what a write changes. Live sets it."""
         self.state = state
@@ -111,8 +115,8 @@ class Outbox:
         self._pending.on_done(told)
 
     def start(self) -> None:
-        """Begin to send what is there. Needs a running loop; does nothing the second time."""
-        if self._task is None:
+        """Begin to send what is there. Needs a running loop; does nothing the second time, or where nothing is sent."""
+        if self._task is None and not self._read_only:
             self._task = asyncio.get_running_loop().create_task(self._driver.run(), name="outbox")
             self._task.add_done_callback(self._ended)
 
@@ -193,6 +197,7 @@ class Outbox:
 
     async def retry(self, entry_id: str) -> None:
         """Send what waits to be asked for. What may have arrived is looked for first. Raises NotSaved."""
+        self._may_send()
         now = self._now()
 
         def take(db: sqlite3.Connection, entry: Entry) -> None:
@@ -231,6 +236,8 @@ class Outbox:
 
     async def _release(self) -> None:
         """Hold nothing for undo any more of what was begun here."""
+        if self._read_only:
+            return
         ours = {each for group in self._history for each in group}
         held = [entry.id for entry in self.entries if entry.id in ours and entry.held_until is not None]
         if held:
@@ -238,6 +245,8 @@ class Outbox:
                 await self._pending.release(held, partial(released, now=self._now()))
 
     def _is_moving(self, entry: Entry) -> bool:
+        if self._read_only:
+            return False
         due = entry.due_at is None or entry.due_at <= self._now()
         if entry.state != "queued":
             return entry.state == "sending"
@@ -263,6 +272,7 @@ class Outbox:
             self._history = [*self._history[1 - REMEMBERED :], tuple(entry.id for entry in entries)]
 
     async def _add(self, writes: Sequence[QueuedWrite], hold: float, insert: Insert | None = None) -> tuple[Entry, ...]:
+        self._may_send()
         now, entries = self._now(), []
         group = secrets.token_hex(8)
         failed: dict[str, list[str]] = {}
@@ -314,6 +324,11 @@ class Outbox:
             self._drafts.forget(place, turn)
         self._started()
         return tuple(entries)
+
+    def _may_send(self) -> None:
+        """Raises NotSaved where nothing is sent: what was taken over would go out at the next start."""
+        if self._read_only:
+            raise NotSaved(self._read_only)
 
     def _put_back(self, db: sqlite3.Connection, entry: Entry) -> None:
         if entry.place and entry.state != "failed" and entry.words:

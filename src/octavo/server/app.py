@@ -57,6 +57,8 @@ class Platform:
         self.fail = 0.0
         """The share of requests, 0 to 1, to answer with an error: the same ones in every run."""
         self._chance = Random(7)
+        self.read_only = ""
+        """Why nothing but reads is answered, in a sentence. Empty: everything is."""
         self._refusals: defaultdict[type[Operation[Any]], deque[Refused]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
         self._app = Starlette(
@@ -99,6 +101,8 @@ class Platform:
         body = await _body(request)
         await self._trouble()
         op = _decoded(request, body)
+        if self.read_only and SPECS[type(op)].method != "GET":
+            raise Refused(403, self.read_only)
         if refusals := self._refusals[type(op)]:
             raise refusals.popleft()
         result = await self._in_thread(lambda: answer(op, world))

@@ -69,7 +69,7 @@ def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
 ACTIVITY: Commands[ActivityScreen] = Commands(
     "activity",
     (
-        Command("retry", "r", "Send again", "Send this write again, or all that are ticked", run=lambda _, view: view.retry(), why_not=_why_not_sent),
+        Command("retry", "r", "Send again", "Send this write again, or all that are ticked", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent),
         Command("discard", "X", "Discard", "Do not send it, or any that is ticked; their text stays as drafts",
                 run=lambda _, view: view.discard(), why_not=_why_not_discarded),
         Command("close", "escape,q,exclamation_mark", "Close", "Close", run=lambda _, view: view.dismiss(None)),

@@ -107,6 +107,12 @@ def _show_kept(app: Octavo, _: object) -> None:
     show_kept(app)
 
 
+def _act_as(app: Octavo, _: object) -> None:
+    from octavo.tui.app.acting_as import choose_role
+
+    choose_role(app)
+
+
 def _go_up_or_quit(app: Octavo, _: object) -> None:
     from octavo.tui.app.quitting import quit_or_up
 
@@ -143,6 +149,8 @@ ANYWHERE: Commands[Octavo] = Commands(
                 run=_show_activity, there=_has_session, key_display="!", shown=False),
         Command("offline", "", "Offline: what is kept", "The spaces that are kept for offline: how far, how large, how old, and what could not be read",
                 run=_show_kept, there=_has_session),
+        Command("act_as", "", "Act as …", "Be another person of the demo: an administrator, a reviewer, a reader, a guest",
+                run=_act_as, there=lambda app, _: app.has_session and app.session.acting is not None),
         Command("go_back", "backspace,less_than_sign", "Back", "Back to where I was, over all views", run=lambda app, _: app.trail.travel(-1),
                 why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
         Command("forward", "greater_than_sign", "Forward", "Forward again", run=lambda app, _: app.trail.travel(1),
@@ -202,6 +210,8 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         self.writes = WriteQueue(self)
         self.keeping_fresh = KeepingFresh(self, self)
         self._session = session
+        self.then: Callable[[], Session] | None = None
+        """What is to be opened when this has ended. Raises OSError."""
         self._quitting = False
         self.picture = picture
         self.picturing: KeptPicture | None = None
@@ -229,6 +239,11 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
     @property
     def has_session(self) -> bool:
         return self._session is not None
+
+    @property
+    def why_no_writes(self) -> str:
+        """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+        return self._session.read_only if self._session is not None else ""
 
     async def start(self, session: Session, view: str = "") -> None:
         """Leave what was, and show `session`."""

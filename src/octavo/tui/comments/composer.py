@@ -42,9 +42,9 @@ AGAIN = 2.0
 COMPOSER: Commands[Composer] = Commands(
     "composer",
     (
-        Command("send", "ctrl+s,ctrl+enter", "Send", "Send it", run=lambda _, composer: composer.send(),
+        Command("send", "ctrl+s,ctrl+enter", "Send", "Send it", writes=True, run=lambda _, composer: composer.send(),
                 why_not=lambda _, composer: composer.why_not_send(), priority=True),
-        Command("hold", "ctrl+t", "Hold", "Hold it for the review: it is sent with your verdict", run=lambda _, composer: composer.hold(),
+        Command("hold", "ctrl+t", "Hold", "Hold it for the review: it is sent with your verdict", writes=True, run=lambda _, composer: composer.hold(),
                 why_not=lambda _, composer: composer.why_not_send(), there=lambda _, composer: composer.can_hold, priority=True),
         Command("suggest", "ctrl+g", "Suggest", "Suggest another wording: puts in the source of the block",
                 run=lambda _, composer: composer.suggest(), there=lambda _, composer: bool(composer.suggestion), priority=True),

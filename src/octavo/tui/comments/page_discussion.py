@@ -155,9 +155,9 @@ COMMENTING: Commands[PageDiscussion] = Commands(
     "comment",
     (
         Command("block", "c", "Comment", "Comment on the block the cursor is on; on a thread, reply",
-                run=lambda app, here: here.comment(), why_not=lambda app, here: here.why_no_comment()),
+                writes=True, run=lambda app, here: here.comment(), why_not=lambda app, here: here.why_no_comment()),
         Command("page", "C", "Comment on page", "Comment on the whole page", shown=False,
-                run=lambda app, here: here.comment_on_page(), why_not=lambda app, here: here.why_no_comment(whole=True)),
+                writes=True, run=lambda app, here: here.comment_on_page(), why_not=lambda app, here: here.why_no_comment(whole=True)),
     ),
     context="pages and diffs",
     find=lambda view: view.page_discussion,

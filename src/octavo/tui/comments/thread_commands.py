@@ -38,6 +38,9 @@ class ThreadTarget:
         return self.thread.urls.app or self.thread.urls.published or ""
 
 
+_WRITES = ("resolve", "reply", "new", "reply_resolve", "react", "edit", "delete")
+
+
 def _why_not_one_by_one(target: ThreadTarget, done: str) -> str | None:
     """Why what is done to one thread after the other is not done while others are ticked, in a sentence."""
     if not target.ticked or [(each.at, each.comment.id) for each in target.ticked] == [(target.at, target.thread.id)]:
@@ -70,7 +73,7 @@ def _of_all(
             return bulk_actions.why_not(app, name, target.ticked)
         return None if name == "copy" else not_allowed_with(app, target.at, name, target.thread, target.message)
 
-    return Command(name, keys, title, help, run, why_not, shown=shown, key_display=key_display)
+    return Command(name, keys, title, help, run, why_not, shown=shown, key_display=key_display, writes=name in _WRITES)
 
 
 def _of_one(
@@ -88,7 +91,7 @@ def _of_one(
     def why_not_now(app: Shell, target: ThreadTarget) -> str | None:
         return _why_not_one_by_one(target, done) or why_not(app, target)
 
-    return Command(name, keys, title, help, run, why_not_now, shown=False)
+    return Command(name, keys, title, help, run, why_not_now, shown=False, writes=name in _WRITES)
 
 
 def _may_not(deed: str) -> Callable[[Shell, ThreadTarget], str | None]:

@@ -71,6 +71,7 @@ SUGGESTION: Commands[ThreadView] = Commands(
             "a",
             "Apply",
             "Put the wording this message suggests into the page",
+            writes=True,
             run=lambda app, view: app.suggestions.apply(view.at, view.comment, view.message),
             why_not=lambda app, view: app.suggestions.why_not_apply(view.at, view.comment, view.message),
             there=lambda app, view: view.message is not None and bool(suggestions(view.message.body.text)),

@@ -53,6 +53,11 @@ def called_done(app: Shell, about: Rows) -> str | None:
     return "Resolve" if all(_resolvable(app, about, row) for row in about.rows) else None
 
 
+def writes_done(app: Shell, about: Rows) -> bool:
+    """Whether `d` sends anything: other rows only leave the inbox of this machine."""
+    return not about.away and any(_resolvable(app, about, row) for row in about.rows)
+
+
 def done(app: Shell, about: Rows) -> None:
     """Resolve threads, where one may, and let the others go until something new happens to them. Those that are gone come
     back."""

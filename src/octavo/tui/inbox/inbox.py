@@ -120,7 +120,7 @@ ROWS: Commands[acting.Rows] = Commands(
     "inbox",
     (
         Command("done", "d", "Done", "Resolve the thread; take anything else out of the inbox until something new happens to it",
-                run=acting.done, called=acting.called_done),
+                run=acting.done, called=acting.called_done, writes=acting.writes_done),
         Command("snooze", "w", "Snooze", "Put it off for an hour, until tomorrow, next week, or until something new happens", run=acting.snooze),
         Command("discard", "X", "Discard", "Throw away what you wrote and did not send", run=acting.discard, why_not=acting.why_not_discarded, shown=False),
         Command("unread", "minus", "Unread", "Show it as not read", run=acting.unread, shown=False),

@@ -54,7 +54,7 @@ AT_CURSOR: Commands[CursorBlock] = Commands(
     "page",
     (
         Command("comment", "c", "Comment", "Say something about the block under the cursor",
-                run=lambda _, block: block.comment(), why_not=lambda _, block: block.why_no_comment),
+                writes=True, run=lambda _, block: block.comment(), why_not=lambda _, block: block.why_no_comment),
         Command("open", "enter", "Open", "Open the link, image, file or thread of the block under the cursor", run=lambda _, block: block.open(), shown=False),
         Command("yank", "y", "Copy", "Copy the block under the cursor: code and prompts exactly", run=lambda _, block: block.copy(), shown=False),
     ),

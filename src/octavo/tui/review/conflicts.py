@@ -68,7 +68,7 @@ CONFLICT: Commands[ConflictsScreen] = Commands(
         Command("preview", "p", "Preview", "The whole page as it will be, against main",
                 run=lambda _, view: view.preview(), why_not=lambda _, view: view.why_no_preview()),
         Command("send", "ctrl+s", "Send", "Send what is decided as content of the change request",
-                run=lambda _, view: view.send_decided(), why_not=lambda _, view: view.why_not_send()),
+                writes=True, run=lambda _, view: view.send_decided(), why_not=lambda _, view: view.why_not_send()),
         Command("next_page", "J", "Next page", "Next page with conflicts", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous_page", "K", "Page before", "Page with conflicts before", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("browser", "o", "In the browser", "Open the change request in the browser", run=_open_outside, why_not=_why_not_outside, shown=False),

@@ -35,7 +35,7 @@ HELD: Commands[Entry] = Commands(
     "held",
     (
         Command("show", "enter", "Where", "Show where it hangs", run=_show),
-        Command("edit", "e", "Edit", "Change its words; it stays held", run=held_comments.edit_held),
+        Command("edit", "e", "Edit", "Change its words; it stays held", writes=True, run=held_comments.edit_held),
         Command("drop", "X", "Drop", "Hold it no more; its words stay as a draft", run=held_comments.drop_held),
     ),
     nothing=_NOTHING,
@@ -46,7 +46,7 @@ HELD_LIST: Commands[HeldScreen] = Commands(
     "held",
     (
         Command("send", "ctrl+s", "Send all", "Send them all now, without a verdict",
-                run=lambda _, dialog: dialog.send_all(), why_not=lambda _, dialog: _NOTHING if dialog.rows.item is None else None),
+                writes=True, run=lambda _, dialog: dialog.send_all(), why_not=lambda _, dialog: _NOTHING if dialog.rows.item is None else None),
         Command("close", "escape,q,H", "Close", "Close; they stay held", run=lambda _, dialog: dialog.close()),
     ),
     find=lambda dialog: dialog,

@@ -21,7 +21,7 @@ OUTCOME: Commands[OutcomeScreen] = Commands(
     "outcome",
     (
         Command("close", "escape,p", "Back", "Back to the conflict", run=lambda app, _: app.pop_screen()),
-        Command("send", "ctrl+s", "Send", "Send what is decided, as it is shown here", run=lambda _, screen: screen.send(),
+        Command("send", "ctrl+s", "Send", "Send what is decided, as it is shown here", writes=True, run=lambda _, screen: screen.send(),
                 why_not=lambda _, screen: screen.why_not_send()),
     ),
     find=lambda view: view,

@@ -379,7 +379,7 @@ SUGGESTIONS: Commands[PageDiff] = Commands(
     "suggestion",
     (
         Command("apply_all", "percent_sign", "Apply suggestions", "Apply all suggestions of this page", key_display="%", shown=False,
-                run=lambda _, diff: diff.apply_suggestions(), why_not=lambda _, diff: diff.why_not_apply()),
+                writes=True, run=lambda _, diff: diff.apply_suggestions(), why_not=lambda _, diff: diff.why_not_apply()),
     ),
     context="pages and diffs",
     find=lambda view: view.page_diff,

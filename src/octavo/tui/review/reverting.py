@@ -151,7 +151,7 @@ TAKING_BACK: Commands[ChangeAtHand] = Commands(
     "change",
     (
         Command("take_back", "Q", "Take back", "Put this block back as it was before; from the list: the page", shown=False,
-                run=_take_back, why_not=_why_not_taken_back),
+                writes=True, run=_take_back, why_not=_why_not_taken_back),
     ),
     context="change request",
     nothing="Nothing changes here.",

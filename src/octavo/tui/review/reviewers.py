@@ -15,7 +15,7 @@ REVIEWERS: Commands[ReviewersScreen] = Commands(
     "reviewers",
     (
         Command("ask", "ctrl+s", "Ask", "Ask the ticked, and take back the request of others", priority=True,
-                run=lambda _, dialog: dialog.ask(), why_not=lambda _, dialog: dialog.why_not_asked()),
+                writes=True, run=lambda _, dialog: dialog.ask(), why_not=lambda _, dialog: dialog.why_not_asked()),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip

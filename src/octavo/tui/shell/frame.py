@@ -152,7 +152,13 @@ class StatusBar(Widget):
 
     def _right(self, facts: str) -> Content:
         workspace = self.shell.workspace
-        said = [(facts, ""), (workspace.news.words, "$primary"), (workspace.waiting, "$warning")]
+        read_only = "read-only" if self.shell.has_session and self.shell.session.read_only else ""
+        said = [
+            (facts, ""),
+            (workspace.news.words, "$primary"),
+            (workspace.waiting, "$warning"),
+            (read_only, "bold $warning"),
+        ]
         pieces = [Content.assemble(each) for each in said if each[0]]
         return Content("  ").join(pieces) + Content(" ") if pieces else Content("")
 

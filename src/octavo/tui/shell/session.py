@@ -20,6 +20,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Acting:
+    """Whom else one can be in the demo."""
+
+    roles: tuple[str, ...]
+    """From the highest down."""
+    now: str
+    """Who one is."""
+    become: Callable[[str], Session]
+    """The session of another. Raises OSError."""
+
+
+@dataclass(frozen=True)
 class Session:
     """One account on one server, or the embedded platform."""
 
@@ -45,6 +57,10 @@ class Session:
     """Seconds that the answer to some request has been waited for by now."""
     limits: Callable[[], Limits | None] = lambda: None
     """How many requests the server takes, as it last said."""
+    read_only: str = ""
+    """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+    acting: Acting | None = None
+    """Whom else one can be here: only in the demo."""
     open: Callable[[], None] = lambda: None
     """Called when the first screen is painted: nothing needs to be sent before."""
     left_out: Callable[[], Awaitable[Sequence[str]]] | None = None

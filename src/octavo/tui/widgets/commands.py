@@ -57,6 +57,15 @@ class Explains(Protocol):
         """Say why something cannot be done."""
 
 
+@runtime_checkable
+class SendsWrites(Protocol):
+    """An app that may have been started without writing."""
+
+    @property
+    def why_no_writes(self) -> str:
+        """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+
+
 T = TypeVar("T")
 
 
@@ -102,6 +111,8 @@ class Command(Generic[T]):
     """The commands it stands beside under one name in the key bar."""
     priority: bool = False
     """Whether its key is taken before what has focus gets it."""
+    writes: bool | Callable[[Any, T], bool] = False
+    """Whether it is for what is sent to the server: where the app sends none (`--read-only`), it cannot be done and says so."""
     id: str = ""
     """Where it is not that of its group and name."""
 
@@ -193,6 +204,9 @@ class HasCommands:
         app, group, command, about = self._command_now(id)
         if about is None:
             return group.nothing if isinstance(group.nothing, str) else group.nothing(self)
+        writes = command.writes(app, about) if callable(command.writes) else command.writes
+        if writes and isinstance(app, SendsWrites) and app.why_no_writes:
+            return app.why_no_writes
         return command.why_not(app, about)
 
     def called(self, id: str) -> str | None:

@@ -135,13 +135,13 @@ WRITING: Commands[Authoring] = Commands(
     "page",
     (
         Command("edit", "e", "Edit", "Edit the page in your editor; saving sends it to a change request",
-                run=lambda _, authoring: authoring.edit(), why_not=_may_not_edit),
+                writes=True, run=lambda _, authoring: authoring.edit(), why_not=_may_not_edit),
         Command("arrange", "M", "Rename, move", "Rename, move, describe, hide, delete, add pages, in a change request",
-                run=lambda _, authoring: authoring.arrange(), why_not=may_not_write, shown=False),
+                writes=True, run=lambda _, authoring: authoring.arrange(), why_not=may_not_write, shown=False),
         Command("delete", "X", "Delete", "Delete the page under the cursor, or the thread, in a change request",
-                run=lambda _, authoring: authoring.delete(), why_not=may_not_write, shown=False),
+                writes=True, run=lambda _, authoring: authoring.delete(), why_not=may_not_write, shown=False),
         Command("insert", "ctrl+n", "New page", "Add a page here, in a change request",
-                run=lambda _, authoring: authoring.insert(), why_not=_may_not_insert, shown=False),
+                writes=True, run=lambda _, authoring: authoring.insert(), why_not=_may_not_insert, shown=False),
     ),
     context="editing pages",
 )  # fmt: skip

@@ -1,0 +1,66 @@
+"""A client that only reads: no operation that changes anything leaves it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from octavo.api import organizations
+from octavo.api.errors import Forbidden, Outcome, ReadOnly
+from octavo.api.operation import load
+from octavo.api.places import OrganizationRef
+from octavo.api.wire import build, routes
+from octavo.client.client import Client
+from octavo.client.in_process import Application
+from octavo.server.app import Platform
+from tests.server.asking import Clock
+from tests.walk import furnish
+
+WHY = "It only reads here."
+
+
+def counted(platform: Platform, came: list[str]) -> Application:
+    """The platform, and a list of the methods it is asked with."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        came.append(scope["method"])
+        await platform(scope, receive, send)
+
+    return app
+
+
+async def test_no_write_of_the_interface_is_sent() -> None:
+    platform, came = Platform(furnish(Clock())), list[str]()
+    client = Client("http://octavo.test", SecretStr("key-ada"), transport=counted(platform, came), read_only=WHY)
+    writes = [route for spec in load().values() for route in routes(spec) if spec.method != "GET"]
+    assert len(writes) >= 100
+    for route in writes:
+        at = {"at": route.place.model_construct(**dict.fromkeys(route.place.model_fields, "x"))} if route.place else {}
+        op = route.spec.operation.model_construct(**at)  # whatever it says: it is not even looked at
+        with pytest.raises(ReadOnly, match=WHY) as refused:
+            await client(op)
+        assert refused.value.outcome is Outcome.REFUSED, "nobody waits, or tries again"
+        with pytest.raises(ReadOnly, match=WHY):
+            await client.raw(op)
+    assert came == []
+    me = next(route for spec in load().values() for route in routes(spec) if spec.name == "users.Me")
+    assert (await client(build(me, {}))).id == "ada"
+    assert came == ["GET"]
+    await client.aclose()
+    platform.close()
+    platform.world.store.close()
+
+
+async def test_a_platform_that_is_served_read_only_refuses_them_too() -> None:
+    platform = Platform(furnish(Clock()))
+    platform.read_only = WHY
+    client = Client("http://octavo.test", SecretStr("key-ada"), transport=platform)
+    acme = OrganizationRef(organization_id="acme")
+    with pytest.raises(Forbidden, match=WHY):
+        await client(organizations.Update(at=acme, title="Acme of the Sea"))
+    assert (await client(organizations.Get(at=acme))).title == "Acme"
+    await client.aclose()
+    platform.close()
+    platform.world.store.close()

@@ -1,0 +1,106 @@
+"""Started read-only, the app sends nothing that changes anything, and every key that would says why it does not."""
+
+from __future__ import annotations
+
+import pytest
+from textual.screen import Screen
+
+from octavo.api.operation import SPECS
+from octavo.cli.arguments import READ_ONLY
+from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
+from octavo.tui.app.octavo import Octavo
+from octavo.tui.widgets.commands import Command, HasCommands, active_commands
+from tests.journeys.stage import Run, Stage
+
+VIEWS = {
+    "the inbox": ("inbox", (), "YOUR REVIEW IS ASKED"),
+    "a thread in the inbox": ("inbox", ("/", *"4 mm for", "enter"), "1 of 17"),
+    "a page": ("content", ("j", "j", "enter"), "› Quickstart"),
+    "a thread on a page": ("content", ("j", "j", "enter", "t"), "THREADS  2 open"),
+    "change requests": ("changes", ("/", *"refused", "enter"), "▌ ◐ #7"),
+    "a change request": ("changes", ("/", *"refused", "enter", "enter", "enter"), "0 of 2 viewed"),
+    "threads": ("comments", ("/", *"09:06", "enter"), "Elisa Moretti"),
+}
+"""Where one is, and how one comes there."""
+_LEAVES = frozenset({"app.quit", "app.back", "app.suspend", "view.back", "view.forward", "app.act_as"})
+_TERMINAL = ("open_browser", "link_hints", "help", "palette", "theme", "activity", "search", "organization", "filter")
+
+
+def writing_commands() -> dict[str, Command[object]]:
+    """Every command that says it writes, by its id."""
+    places: tuple[type, ...] = (Octavo, *KEYMAP_CONTEXTS)
+    found = [each._commands_by_id for each in places if issubclass(each, HasCommands)]
+    return {id: command for commands in found for id, (_, command) in commands.items() if command.writes}
+
+
+@pytest.mark.parametrize("where", VIEWS)
+async def test_every_key_that_writes_is_dim_and_says_why_and_none_sends_anything(stage: Stage, where: str) -> None:
+    start, keys, seen = VIEWS[where]
+    async with stage.play(start=start, read_only=READ_ONLY) as run:
+        await run.press(*keys)
+        await run.see(seen, "read-only")
+        writing, before = writing_commands(), run.app.screen
+        here = [each for each in active_commands(before) if each.id in writing]
+        assert len(here) >= 3, f"there is something to write in {where}"
+        told = [each for each in here if each.reason == READ_ONLY]
+        assert len(told) >= 3
+        for each in here:
+            if each.enabled and callable(writing[each.id].writes):
+                continue  # only of some things
+            assert not each.enabled, f"{each.id} can be done"
+            await each.run()
+            await run.settle()
+            assert run.app.screen is before, f"{each.id} opened something"
+        assert READ_ONLY in run.said
+        if where == "a thread in the inbox":
+            assert "inbox.done" in {each.id for each in told}
+        await do_all_else(run, before)
+        written(run)
+
+
+async def do_all_else(run: Run, view: Screen[object]) -> None:
+    """Everything that can be done here, and yes to what it asks."""
+    ids = [each.id for each in active_commands(view) if each.enabled]
+    for id in ids:
+        if id in _LEAVES or id.endswith(_TERMINAL) or id.startswith(("pane.", "view.", "list.", "tree.")):
+            continue
+        now = {each.id: each for each in active_commands(run.app.screen)}
+        if id in now and now[id].enabled:
+            await now[id].run()
+            await run.settle()
+        for key in ("enter", "y", "ctrl+s"):
+            if run.app.screen is not view:
+                await run.press(key)
+        written(run, id)
+        for _ in range(4):
+            if run.app.screen is not view:
+                await run.press("escape")
+        if run.app.screen is not view:
+            return
+
+
+def written(run: Run, id: str = "") -> None:
+    """Nothing that changes anything was asked of the client, nor put where it waits to be sent."""
+    tried = [SPECS[type(op)].name for op in run.gate.passed if SPECS[type(op)].method != "GET"]
+    assert not tried, f"{id} sends {tried}"
+    assert not run.app.session.outbox.entries
+    assert not [said for said in run.said if said != READ_ONLY and READ_ONLY in said], f"{id} is not known to write"
+
+
+async def test_what_waits_from_before_waits_on(stage: Stage) -> None:
+    async with stage.play(start="comments", shut=True) as run:
+        run.gate.open()
+        await run.settle()
+        await run.press("d")
+        entries = run.app.session.outbox.entries
+        assert len(entries) == 1
+        run.gate.shut()
+    async with stage.play(start="comments", read_only=READ_ONLY) as run:
+        await run.later(minutes=1)
+        assert [each.id for each in run.app.session.outbox.entries] == [each.id for each in entries]
+        written_ops = [op for op in run.gate.passed if SPECS[type(op)].method != "GET"]
+        assert not written_ops
+        await run.see("1 waiting")
+    async with stage.play(start="comments") as run:
+        await run.sent()
+        assert [op for op in run.gate.passed if SPECS[type(op)].method != "GET"]
