@@ -67,6 +67,8 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("octavo api collections.Transfer collectionId = c", "org", ["organization="]),
         ("octavo api users.Get --all", "", ["userId="]),
         ("octavo api", "--d", ["--dry-run"]),
+        ("octavo demo --as", "re", ["reader", "reviewer"]),
+        ("octavo serve --as", "g", ["guest"]),
         ("octavo api users.Get userId =", "", [""]),
     ],
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker
 
 if TYPE_CHECKING:
-    from octavo.tui.app.octavo import Octavo
+    from octavo.tui.shell.session import Session
+    from octavo.tui.shell.shell import Shell
 
 _MAY = {
     "administrator": "everything",
@@ -22,8 +24,8 @@ _MAY = {
 """What is to be known of each before one is them."""
 
 
-def choose_role(app: Octavo) -> None:
-    """Ask whom to be, and begin again as them."""
+def choose_role(app: Shell, begin: Callable[[Callable[[], Session]], None]) -> None:
+    """Ask whom to be, and `begin` again with their session."""
     acting = app.session.acting
     if acting is None:
         return
@@ -31,7 +33,6 @@ def choose_role(app: Octavo) -> None:
 
     def chosen(role: str | None) -> None:
         if role is not None and role != acting.now:
-            app.then = lambda: acting.become(role)
-            app.background(app.action_quit())
+            begin(lambda: acting.become(role))
 
     app.push_screen(Picker("Act as", choices, now=acting.now), chosen)

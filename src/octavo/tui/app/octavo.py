@@ -110,7 +110,11 @@ def _show_kept(app: Octavo, _: object) -> None:
 def _act_as(app: Octavo, _: object) -> None:
     from octavo.tui.app.acting_as import choose_role
 
-    choose_role(app)
+    def begin(session: Callable[[], Session]) -> None:
+        app.then = session
+        app.background(app.action_quit())
+
+    choose_role(app, begin)
 
 
 def _go_up_or_quit(app: Octavo, _: object) -> None:
