@@ -359,3 +359,44 @@ def test_hunks_of_source_are_changes() -> None:
     found = source_changes(hunks).whole()
     assert found.count == 2
     assert [unit.kind for unit in found.units] == ["label", "lines", "label", "lines"]
+
+
+async def test_a_thread_is_gone_to_once_there_is_room() -> None:
+    """A thread may be asked for while the pane is hidden: nothing is set then."""
+    async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
+        pane = pilot.app.query_one(DiffView)
+        pane.display = False
+        await pilot.pause()
+        pane.show(compare(BEFORE, AFTER), key="p")
+        pane.contents.set_threads({key_of("Keep it safe"): [THREAD]})
+        await pilot.pause()
+
+        assert pane.place.bring_thread("t1")
+        assert not pane.place.bring_thread("of another page")
+        pane.display = True
+        await pilot.pause()
+        await pilot.pause()  # first it has room, then lines
+
+        here = pane.cursor.stop()
+        assert here is not None
+        assert (here[3].kind, here[3].key) == ("thread", "t1")
+        assert "Is it 24 h" in screen(pane)
+
+
+async def test_what_is_on_show_stays_that_while_there_is_no_room() -> None:
+    """A pane that is hidden keeps the lines it had: other units that were made meanwhile are not theirs."""
+    async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
+        pane = pilot.app.query_one(DiffView)
+        pane.show(compare(BEFORE, AFTER), key="p")
+        await pilot.pause()
+        pane.display = False
+        await pilot.pause()
+        pane.contents.set_threads({block.key: [THREAD] for block in parse(AFTER).walk() if not block.children})
+        await pilot.pause()
+
+        assert len(pane.contents.changed.units) == len(pane.galley)
+        assert not pane.place.bring_thread("t1")
+        pane.display = True
+        await pilot.pause()
+        await pilot.pause()  # first it has room, then lines
+        assert pane.place.bring_thread("t1")

@@ -53,7 +53,9 @@ class DiffContents(Contents):
         """Whether open threads hang on other pages."""
         self.unfolding = Unfolding()
         self.changed = Changes()
-        """What is on show."""
+        """What is on show: what the lines of the pane are made of, always."""
+        self.ready = Changes()
+        """What was made last, which is on show as soon as the pane has room."""
         self.making: UnitMaking[DiffUnit, Changes] = UnitMaking(pane, guess, self.wanted_units, made)
         self.of_source = Changes()
         """The changes of the source, while it is shown."""
@@ -117,7 +119,7 @@ class DiffContents(Contents):
     # Laying out
 
     def set_for(self, width: int) -> VirtualLines[DiffUnit]:
-        self.margin = 2
+        self.margin, self.changed = 2, self.ready
         is_split, most = self.layout_now == "sides", max(24, width - 4)
         room = SideWidths.of(min(2 * WIDEST + BETWEEN if is_split else WIDEST, most), split=is_split)
         setting = LayoutContext(
@@ -142,7 +144,8 @@ class DiffContents(Contents):
     def drop_units(self) -> None:
         """Show none, and make none."""
         self.making.drop()
-        self.changed, self.pane.galley = Changes(), self.making.units
+        self.changed = self.ready = Changes()
+        self.pane.galley = self.making.units
 
     def written(self, block: Block) -> str:
         if self.compared is None:
@@ -188,6 +191,11 @@ class DiffContents(Contents):
     def has_open_on(self, key: str) -> bool:
         """Whether an open thread hangs on the block called `key`."""
         return any(thread.open for thread in self.threads.get(key, ()))
+
+    @property
+    def thread_keys(self) -> set[str]:
+        """The keys of all threads that hang on the page."""
+        return {each.key for row in self.threads.values() for each in row}
 
     @property
     def has_open_threads(self) -> bool:

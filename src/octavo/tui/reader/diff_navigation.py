@@ -50,6 +50,8 @@ class DiffNavigation:
         """The block under the cursor and the line at the top as one met the page."""
         self._is_met_anew = False
         """Whether one met it at its first change, not where one left it."""
+        self._awaited = ""
+        """The thread one is to meet the page at, once its lines are there."""
 
     @property
     def change_number(self) -> int:
@@ -72,6 +74,10 @@ class DiffNavigation:
     def _meet(self) -> None:
         self._is_to_meet, self._met, self.cursor.at = False, None, None
         self.pane.viewport.scroll_there(0)
+        awaited, self._awaited = self._awaited, ""
+        if awaited and self.bring_thread(awaited):
+            self.cursor.bring_whole()
+            return
         place = self.places.get(self.contents.key) if not self.contents.shows_source else None
         known = self._known(Block("", key=place.block)) if place is not None else None
         fold = self._fold_of(known) if known is not None else None
@@ -104,8 +110,7 @@ class DiffNavigation:
 
     def _known(self, block: Block) -> Block:
         """The block of either page that has the name of another, which may be of before; or else that one."""
-        on_threads = (each.key for row in self.contents.threads.values() for each in row)
-        if self.contents.compared is None or block.kind in NO_BLOCKS or block.key in on_threads:
+        if self.contents.compared is None or block.kind in NO_BLOCKS or block.key in self.contents.thread_keys:
             return block
         return self.contents.compared.find(block.key) or block
 
@@ -140,7 +145,7 @@ class DiffNavigation:
         )
         hung_on = self._hung_on.get(here[3].key, "") if here is not None and here[3].kind == "thread" else ""
         self._hung_on = {each.key: key for key, row in self.contents.threads.items() for each in row}
-        self.contents.changed = units
+        self.contents.ready = units
         if here is not None and not is_same:
             here = (*here[:3], self._known(here[3]))  # it stands on other lines now
         if self.meets:
@@ -222,7 +227,10 @@ class DiffNavigation:
         return stop is not None
 
     def bring_thread(self, key: str) -> bool:
-        """Put the cursor on the thread called `key`. False when it is not here."""
+        """Put the cursor on the thread called `key`, once there are lines. False when it is not here."""
+        if not len(self.pane.galley) and not self.contents.shows_source and key in self.contents.thread_keys:
+            self._awaited, self._is_to_meet = key, True
+            return True
         stop = self._stop_on(Block("thread", key=key))
         if stop is not None:
             self.cursor.put(stop, bring=None)
