@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from weakref import WeakSet
 
@@ -21,7 +24,7 @@ from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
 from octavo.tui.app import garbage_collection
-from octavo.tui.app.garbage_collection import caches
+from octavo.tui.app.garbage_collection import Garbage, caches
 from octavo.tui.app.teardown import Teardown
 
 
@@ -119,7 +122,7 @@ async def test_what_stays_when_nobody_is_there_is_looked_at_no_more_until_it_is_
 
 async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
-    monkeypatch.setattr(garbage_collection, "STAYED_OBJECTS", 500)
+    monkeypatch.setattr(garbage_collection, "STAYED_BLOCKS", 1500)
     app = App()
     async with app.run_test() as pilot:
         app.teardown.garbage.begin()
@@ -129,6 +132,38 @@ async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) 
         assert sheet
         while any(isinstance(node, Sheet) for node in sheet):
             await pilot.press("a")
+
+
+def test_a_tuple_that_is_being_made_in_a_thread_meanwhile_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage_collection, "STAYED_BLOCKS", 1 << 60)
+    garbage, is_over, broken = Garbage(), threading.Event(), []
+    garbage.begin()
+    stays: list[list[int]] = [[] for _ in range(100_000)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def told() -> Iterator[int]:
+        for number in range(40):  # its place grows again and again
+            time.sleep(0.0005)
+            yield number
+
+    def make() -> None:
+        try:
+            while not is_over.is_set():
+                tuple(told())
+        except SystemError as error:
+            broken.append(error)
+
+    making = threading.Thread(target=make)
+    making.start()
+    for _ in range(200):
+        gc.collect(1)  # among what stayed
+        garbage.key_pressed()
+    is_over.set()
+    making.join()
+    sys.setswitchinterval(interval)
+    assert broken == []
+    assert stays
 
 
 async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,8 +24,9 @@ LATER = 30.0
 deadline, is looked for once more then, and what stays is looked at no more until it is closed and as much time goes by."""
 BETWEEN_KEYS = 0.05
 """Seconds after a key, when what it led to is painted."""
-STAYED_OBJECTS = 15_000
-"""Objects that stayed, more than after the last look at everything, for which no pause is waited for: some 3 MB."""
+STAYED_BLOCKS = 35_000
+"""Blocks of memory in use, more than after the last look at everything, for which no pause is waited for: some 3 MB, of
+15 000 objects. Blocks are counted, for Python tells how many objects stayed only by handing out all of them (`caches`)."""
 _NEW, _YOUNG, _ALL = 2_000, 10, 100
 """What Python does by itself: objects more than at its last look at the new ones, such looks between two at all that is
 young, and those between two at everything. Often enough that little is looked at, seldom enough that a dialog was closed
@@ -51,8 +52,10 @@ class Garbage:
         """No pause is waited for."""
         self._pressed = 0.0
         self._young_looks = 0
-        self._stayed = 0
-        """How many objects there were after the last look at everything."""
+        self._blocks = 0
+        """How many were in use after the last look at everything."""
+        self._stays = False
+        """Whether something stayed that is looked at again."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
         """What Textual and Rich have worked out and may need again: thousands of small things, made in the middle of what
         is closed soon and left behind in its memory, so that none of it can be given back. Made anew in milliseconds."""
@@ -65,6 +68,7 @@ class Garbage:
         gc.freeze()
         gc.set_threshold(_NEW, _YOUNG, _ALL)
         gc.enable()
+        self._blocks = sys.getallocatedblocks()
         self._begun = True
 
     def key_pressed(self) -> None:
@@ -105,7 +109,7 @@ class Garbage:
             return
         self._woken = self._hurried = False
         self.look(nobody_there=idle >= LATER)
-        if self._late or self._stayed:
+        if self._late or self._stays:
             self._look_in(LATER)
 
     def wake(self) -> None:
@@ -130,14 +134,14 @@ class Garbage:
                 gc.freeze()
             if self._c_library is not None:
                 self._c_library.trim()
-            self._stayed = len(gc.get_objects(generation=2))
+            self._blocks, self._stays = sys.getallocatedblocks(), not nobody_there
         if nobody_there:
             self._late.clear()
         self._late |= self._closed
         self._closed = WeakSet()
 
     def _has_grown(self) -> bool:
-        return len(gc.get_objects(generation=2)) - self._stayed > STAYED_OBJECTS
+        return sys.getallocatedblocks() - self._blocks > STAYED_BLOCKS
 
 
 def caches(*of: str) -> Iterator[_lru_cache_wrapper[Any]]:
