@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from textual.widget import Widget
 
+from octavo.tui.app.sign_in import SignInScreen
+from octavo.tui.comments.thread_sheet import ThreadSheet
+from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.shell.view import Subscriptions
 from tests.journeys.stage import Stage
+from tests.journeys.test_reviewing import open_one
+from tests.journeys.test_suggesting import seven, suggest
 
 WAYS: dict[str, tuple[str, tuple[str, ...]]] = {
     "change request": ("changes", ("enter",)),
@@ -95,3 +101,41 @@ class Ending(Widget):
         await asyncio.sleep(0.05)
         for keep in tuple(self.app.before_end):  # type: ignore[attr-defined]  # the app is ours
             keep()
+
+
+class Lasting(Widget):
+    """When all else that was in its screen is gone, `release` is called, and what is done in the background ends."""
+
+    def __init__(self, release: Callable[[], object]) -> None:
+        super().__init__()
+        self._release = release
+
+    async def on_unmount(self) -> None:
+        await asyncio.sleep(0.05)
+        self._release()
+        while self.app.tasks:  # type: ignore[attr-defined]  # noqa: ASYNC110  # the app is ours, and says no more
+            await asyncio.sleep(0.005)
+
+
+async def test_a_suggestion_that_was_compared_when_its_thread_is_closed_is_not_shown(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await suggest(run, await seven(run), "All times in requests", "All times are in UTC.")
+        await open_one(run, "refused")
+        await run.see("● 2 open", "− All times")
+        await run.press("enter", "t", "enter")
+        await run.see("suggests", "− All times in requests and answers")
+        sheet = run.app.screen
+        assert isinstance(sheet, ThreadSheet)
+        view = sheet.query_one(ThreadView)
+        await run.press("escape")
+        assert view.parent is None
+        view._suggested.page_says("The page says something else now.")
+        await run.settle()
+
+
+async def test_a_folder_that_is_not_there_is_told_when_the_app_is_left_by_then(stage: Stage) -> None:
+    async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
+        screen = run.app.screen
+        assert isinstance(screen, SignInScreen)
+        await screen.mount(Lasting(lambda: run.app.background(screen._enter("/nowhere"))))
+        await run.app.action_quit()

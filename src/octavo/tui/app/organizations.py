@@ -12,6 +12,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.organization_lists import spaces_of
 from octavo.tui.shell.view import Subscriptions
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.chooser import Choice, Chooser
 from octavo.tui.widgets.wording import plural
 
@@ -92,7 +93,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         self.dismiss(choice.value)
 
     def _show(self) -> None:
-        if not self.is_mounted:
+        if not is_whole(self):
             return
         nowhere = self.shell.workspace.nowhere
         self._empty = f"{nowhere[0]}." if nowhere is not None else "Your organizations are still loading."

@@ -14,6 +14,7 @@ from textual.screen import ModalScreen, Screen
 
 from octavo.api.places import ChangeRequestRef
 from octavo.tui.shell.routes import Route, ToActivity, ToChangeRequest, ToCollection, ToPage, ToSearch, ToThread
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.writing.routes import ToConflicts
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _to_page(shell: Shell, route: ToPage) -> None:
 
     async def show() -> None:
         content = await _content(shell, route)
-        if content.is_mounted:
+        if is_whole(content):
             content.spaces.take_wanted()
 
     shell.background(show())
@@ -94,6 +95,8 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
 
     async def show() -> None:
         content = await _content(shell)
+        if not is_whole(content):
+            return  # the app ends
         content.reading.nav.choose("spaces", content.reading.space, focus=True)
         if not content.reading.nav.spaces.reveal(route.collection):
             shell.say("That collection is not among those you may see: it may be gone.", tone="care")
@@ -161,7 +164,7 @@ async def _to_thread(shell: Shell, route: ToThread) -> None:
         await shell.switch_mode(route.view)
         while len(shell.screen_stack) > 1:
             await shell.pop_screen()
-        if _shows(shell, route) or route.view == "inbox":
+        if shell.ending or _shows(shell, route) or route.view == "inbox":
             return
     on_show = shell.screen
     if isinstance(on_show, ShowsPlaces) and on_show.go_to_place(route.at, route.page, route.node):

@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 
 from octavo.api.errors import ApiError
 from octavo.tui.shell.session import Session, SignedIn
+from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
@@ -114,6 +115,8 @@ class SignInScreen(HasCommands, Screen[None]):
             self._say(("care", str(error)))
             return
         self._say(*self._signed_in.facts)
+        if is_being_removed(self):
+            return
         start = self.query_one("#start", TextButton)
         start.off = False
         start.focus()
@@ -157,6 +160,8 @@ class SignInScreen(HasCommands, Screen[None]):
         await self.shell.start(session)
 
     def _say(self, *facts: tuple[str, str]) -> None:
+        if is_being_removed(self):
+            return  # the app was left meanwhile
         marks = {"ok": ("✓ ", "$success"), "care": ("! ", "$warning"), "asking": ("… ", "$octavo-muted")}
         lines = [Content.assemble(marks[kind], Content(sentence)) for kind, sentence in facts]
         self.query_one("#facts", Static).update(Content("\n").join(lines))

@@ -28,6 +28,7 @@ from octavo.tui.render.styled_lines import Line, Piece, fit
 from octavo.tui.render.styles import Styles
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.shell.workspace import HELD
+from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.scrolling import Scrolling
 from octavo.tui.widgets.wording import long_age, plural
@@ -196,7 +197,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        if self.is_mounted:
+        if is_whole(self):
             self._look = Styles.of(self.app.theme_variables, ascii=self.shell.settings.ascii)
             self._arrange()
 
@@ -208,12 +209,14 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     def watch_show_vertical_scrollbar(self) -> None:
         # The bar comes when the words are set already, and takes a column of theirs.
-        if self.is_mounted:
+        if is_whole(self):
             self._arrange()
 
     # Setting
 
     def _arrange(self) -> None:
+        if is_being_removed(self):
+            return  # what is suggested was compared meanwhile
         width = max(20, min(self.size.width - self.scrollbar_size_vertical - 1, 90))
         self._parts = []
         self._head = self._set_head(self.comment, width) if self.comment is not None and self._about else []
@@ -229,7 +232,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         self.virtual_size = Size(self.size.width, top + len(self._foot()))
         self.refresh()
         self.refresh_bindings()
-        if self.is_mounted:
+        if is_whole(self):
             self.post_message(self.Changed())
 
     def _set_head(self, comment: Comment, width: int) -> list[Line]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from octavo.api.places import Discussion
 from octavo.data.comment_words import words_of
 from octavo.tui.comments.filters import Thread
-from octavo.tui.terminal.textual_internals import is_being_removed
+from octavo.tui.terminal.textual_internals import is_whole
 
 if TYPE_CHECKING:
     from octavo.tui.shell.view import View
@@ -62,7 +62,7 @@ class ThreadWords:
         finally:
             self._looking = False
         self._is_fresh = True
-        if replies != self._replies and not (is_being_removed(rows) or self._view.shell.ending):
+        if replies != self._replies and is_whole(rows):
             self._replies = replies
             rows.apply_filter()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.reading_position import ReadingPositions
-from octavo.tui.terminal.textual_internals import is_closing
+from octavo.tui.terminal.textual_internals import is_being_removed
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -47,7 +47,7 @@ class ReadingHistory:
         if self._keeping is not None:
             self._keeping.stop()
             self._keeping = None
-        if not is_closing(self._screen) and self._view.document is not None:
+        if not is_being_removed(self._screen) and self._view.document is not None:
             self.places.keep(self._view.key, self._view.place.whereabouts)
 
     @property

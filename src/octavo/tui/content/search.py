@@ -199,7 +199,7 @@ class SearchScreen(Dialog[None]):
             self._show()
 
     def _search_in(self, organization: Organization) -> None:
-        if self._is_closing():
+        if is_being_removed(self):
             return
         self._organization = organization
         statuses: tuple[Status, ...] = (*UNDECIDED, "merged")
@@ -238,12 +238,12 @@ class SearchScreen(Dialog[None]):
     async def _find_here(self) -> None:
         known = self.shell.session.index
         try:
-            while not self._is_closing() and self.words:
+            while not is_being_removed(self) and self.words:
                 self._look_again = False
                 words, spaces = self.words, self._spaces()
                 hits = await known.search(words, limit=MOST_HERE, spaces=spaces, length=SHOWN)
                 extent = await known.extent(spaces)
-                if self._is_closing():
+                if is_being_removed(self):
                     return
                 if not self._look_again:
                     self._here, self._known = hits, extent
@@ -251,9 +251,6 @@ class SearchScreen(Dialog[None]):
                     return
         finally:
             self._looking = False
-
-    def _is_closing(self) -> bool:
-        return is_being_removed(self) or self.shell.ending
 
     def _spaces(self) -> tuple[str, ...] | None:
         """The spaces that are searched. None: nobody knows which there are."""

@@ -36,6 +36,7 @@ from octavo.tui.shell.inbox_feed import InboxFeed
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
@@ -403,7 +404,7 @@ class InboxScreen(ListView[Row]):
         self._resting = self.set_timer(reading.AFTER, lambda: reading.rested(row))
 
     def _stands_otherwise(self, name: str) -> None:
-        if self.is_mounted:
+        if is_whole(self):
             self.row_preview.summary.status_changed(name)
 
     # Going on from here

@@ -18,6 +18,7 @@ from octavo.data.send_once import Sleep
 from octavo.tui.review.checked_dialog import READ_SECONDS
 from octavo.tui.review.merge_checks import Checks, check, forecast
 from octavo.tui.review.merge_dialog import became, blocked, why_typed
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import Confirm
@@ -332,10 +333,9 @@ class MergeSeveralDialog(Confirm):
         said = f"{done}; {why}." if why else f"{done}."
         app.say(said, tone="care" if why else "done", seconds=15)
         self._is_merging, self._is_over = False, True
-        if not self._answered:
-            self.update(foot="esc close", after=said, blocked="It is over. Esc closes this.")
+        self.update(foot="esc close", after=said, blocked="It is over. Esc closes this.")
 
     def _tell(self, number: int, fact: Fact) -> None:
-        if not self._answered:
+        if is_whole(self):
             self._stand[number] = replace(self._stand[number], fact=fact)
             self._draw()

@@ -35,6 +35,7 @@ from octavo.tui.review.reverting import TAKING_BACK, ChangeAtHand
 from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.permissions import NEVER_DELETED, not_allowed_with
 from octavo.tui.shell.view import View
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
@@ -232,7 +233,7 @@ class ChangeRequestScreen(View):
             self.refresh_bindings()
 
     def show_changed(self) -> None:
-        if self.comparison.changed is not None and self.is_mounted:
+        if self.comparison.changed is not None and is_whole(self):
             self.changed_tree.show(self.comparison.changed)
             self.page_diff.show()
             self.page_diff.arrive()

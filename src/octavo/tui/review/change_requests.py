@@ -29,6 +29,7 @@ from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
 from octavo.tui.shell.permissions import NEVER_DELETED, why_without_space
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.shell import Shell
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Row, Rows
@@ -260,12 +261,12 @@ class ChangesScreen(ListView[ChangeRequest]):
         self._look_soon()
 
     def on_screen_resume(self) -> None:
-        if self.is_mounted:
+        if is_whole(self):
             self.rows.redraw()
             self._look_soon()
 
     def _stands_otherwise(self, name: str) -> None:
-        if not self.is_mounted:
+        if not is_whole(self):
             return
         self.rows.redraw(name)
         self.query_one(Summary).status_changed(name)

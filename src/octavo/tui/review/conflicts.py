@@ -28,6 +28,7 @@ from octavo.tui.review.tree_conflicts import TreeConflict
 from octavo.tui.shell.outside import open_outside
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
@@ -168,7 +169,7 @@ class ConflictsScreen(View):
 
     @property
     def _item(self) -> ConflictedPage | TreeConflict | None:
-        return self.rows.item if self.is_mounted else None
+        return self.rows.item if is_whole(self) else None
 
     @on(Lines.Highlighted, "#conflicts")
     def _other_item(self) -> None:
@@ -361,13 +362,13 @@ class ConflictsScreen(View):
             await self.source.send(found, self._choices, self._close)
         finally:
             self._is_sending = False
-        if self.is_mounted and self in self.app.screen_stack:
+        if is_whole(self) and self in self.app.screen_stack:
             self.ask_again()
 
     def _close(self, pages: tuple[str, ...]) -> bool:
         """Close this when nothing is left to decide once these pages are written. Whether it did."""
         found, done = self._unsettled, self._choices.done
-        if found is None or self.app.screen is not self:
+        if found is None or not is_whole(self) or self.app.screen is not self:
             return False
         shapes_left = any(shape.can_choose and shape.name not in done for shape in found.shapes)
         if shapes_left or any(page.page not in pages for page in found.pages):

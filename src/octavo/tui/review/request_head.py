@@ -18,6 +18,7 @@ from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_base import Comparison
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.view import View
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.changing_text import ChangingText
 
 MOST_REVISIONS = 5
@@ -92,7 +93,7 @@ class RequestHead:
     def draw(self) -> None:
         """Write it as it is now."""
         view, comparison = self._view, self._comparison
-        if not view.is_mounted:
+        if not is_whole(view):
             return
         about, space = comparison.about, view.shell.workspace.space(comparison.space.space_id)
         still_open = sum(thread.is_open_thread for thread in self._threads.posted)

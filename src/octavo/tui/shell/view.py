@@ -78,7 +78,7 @@ class Subscriptions:
             leave()
 
     def _shown(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
-        if self._octavo.ending or internals.is_closing(self._shower):
+        if internals.is_being_removed(self._shower):
             return  # there is nothing left to show it in
         self._octavo.workspace.look_at_link()
         show(with_age(snapshot))
@@ -128,7 +128,7 @@ class Subscriptions:
     def is_on_show(self) -> bool:
         """Whether it is on the screen one looks at, or below a dialog on that."""
         shower = self._shower
-        if not shower.is_attached or internals.is_closing(shower):
+        if not internals.is_whole(shower):
             return False
         stack = self._octavo.screen_stack
         bottom = max((at for at, each in enumerate(stack) if not each.is_modal), default=0)

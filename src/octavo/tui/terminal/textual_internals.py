@@ -12,7 +12,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from typing import Any, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakSet
@@ -441,50 +441,41 @@ def painted_rows(screen: Screen[Any]) -> list[Strip]:
 
 
 def is_being_removed(node: DOMNode) -> bool:
-    """Whether it is to go, and what is in it first. It cannot be asked for its keys any more."""
-    return node._pruning
+    """Whether it is to go, and what is in it first, or is gone. It cannot be asked for its keys any more, and what is in
+    it not for anything."""
+    return node._pruning or node._closing  # of what the tree does not hold, as scroll bars, only the latter is set
 
 
-_set_timer = MessagePump.set_timer
+def is_whole(widget: Widget) -> bool:
+    """Whether it has its parts, and keeps them for now. It is asked wherever something was waited for meanwhile, and where
+    one is told of something: Textual's `is_mounted` and `is_attached` hold for what is being removed, and the former for
+    what is gone."""
+    return widget.is_mounted and not is_being_removed(widget)
 
 
-def _set_timer_while_there(
-    pump: MessagePump,
-    delay: float,
-    callback: TimerCallback | None = None,
-    *,
-    name: str | None = None,
-    pause: bool = False,
-) -> Timer:
-    """A timer that calls nothing once what it is for is being removed: one that ended while that was busy is called when
-    that no longer is, and what was in there is gone by then."""
-    if callback is None or not isinstance(pump, DOMNode):
-        return _set_timer(pump, delay, callback, name=name, pause=pause)
-
-    def call() -> object:
-        return None if is_being_removed(pump) else callback()
-
-    return _set_timer(pump, delay, call, name=name, pause=pause)
-
-
-MessagePump.set_timer = _set_timer_while_there  # type: ignore[method-assign, assignment]  # for every screen, dialog and widget
+def _while_there(node: DOMNode, callback: TimerCallback) -> TimerCallback:
+    return lambda: None if is_being_removed(node) else callback()
 
 
 def _begun(timer: Timer) -> None:
-    """Run in the context of what the timer is for: Textual runs it in that of whoever set it, and a dialog that was closed
-    is held by the notice that was said there, as long as the screen below shows that."""
-    context = copy_context()
-    if (target := timer._target()) is not None:
+    """Call nothing once what the timer is for is being removed: one that ended while that was busy is called when that no
+    longer is, and what was in there is gone by then.
+
+    And run in the context of what it is for. Textual runs it in that of whoever set it, and a dialog that was closed is held
+    by the notice that was said there, as long as the screen below shows that.
+    """
+    context, target, callback = copy_context(), timer._target(), timer._callback
+    if target is not None:
         context.run(active_message_pump.set, cast("MessagePump", target))
+    if isinstance(target, DOMNode) and callback is not None:
+        if isinstance(callback, partial) and callback.func == target.call_next:  # one that is called once
+            timer._callback = partial(callback.func, *(_while_there(target, each) for each in callback.args))
+        else:
+            timer._callback = _while_there(target, callback)
     timer._task = asyncio.get_running_loop().create_task(timer._run_timer(), name=timer.name, context=context)
 
 
 Timer._start = _begun  # type: ignore[method-assign, assignment]  # the one way in which one begins
-
-
-def is_closing(node: MessagePump) -> bool:
-    """Whether it hears of nothing more, and has no parts: later than `is_being_removed`."""
-    return node._closing
 
 
 # Of what scrolls

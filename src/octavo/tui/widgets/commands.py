@@ -30,6 +30,8 @@ from textual.keys import format_key
 from textual.screen import Screen
 from textual.widget import Widget
 
+from octavo.tui.terminal.textual_internals import is_whole
+
 MOVING = "MOVING ABOUT"
 """What steps stand under where all commands are listed."""
 _STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
@@ -239,8 +241,8 @@ class HasCommands:
 
 
 def _is_whole(place: object) -> bool:
-    """Whether a place can be asked: one that is being made has not all its parts yet."""
-    return not isinstance(place, Widget) or place.is_mounted
+    """Whether a place can be asked: one that is being made has not all its parts yet, and one that is being removed loses them."""
+    return not isinstance(place, Widget) or is_whole(place)
 
 
 @dataclass(frozen=True)

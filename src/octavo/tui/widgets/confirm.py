@@ -16,6 +16,7 @@ from textual.events import Key
 from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
+from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
@@ -218,9 +219,8 @@ class Confirm(Dialog[Confirmed | None]):
 
     @property
     def _stands(self) -> bool:
-        """Whether it is whole. What is in a dialog that closes goes before the dialog does, piece by piece."""
-        parts = (Frame, Facts, ".confirm--body", "#typed", "#yes")
-        return not self._answered and all(self.query(part) for part in parts)
+        """Whether what is known is still to be shown."""
+        return not self._answered and not is_being_removed(self)
 
     @property
     def is_open(self) -> bool:

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
+from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.safe_text import fit, safe, safe_lines
 
 Tone = Literal["done", "care", "failed"]
@@ -159,7 +160,7 @@ class Notices(Widget):
 
     def _place(self) -> None:
         """Stand at the lower right, or the upper right when that hides less of the focused row and of the dialog."""
-        if not self.is_attached:
+        if is_being_removed(self):
             return  # the screen was left meanwhile
         screen, own = self.screen.size, self._own() + self.gutter.totals
         x = max(0, screen.width - own.width - 1)

@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed, not_allowed_in
+from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
@@ -83,13 +84,13 @@ class Authoring:
             await opening
         finally:
             self._opening = False
-            if not self._view.shell.ending:
+            if is_whole(self._view):
                 self.pages.look_for_unsent()
 
     def _editing_ended(self, change_request: ChangeRequest | None) -> None:
         if change_request is not None:
             self.pages.page_is_written(change_request)
-        elif self._view.is_mounted:
+        elif is_whole(self._view):
             self.pages.look_for_unsent()
 
     def arrange(self) -> None:
