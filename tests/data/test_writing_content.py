@@ -16,7 +16,7 @@ from octavo.api.safety import text as safe
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.state import State
-from octavo.data.writing_content import edit, texts
+from octavo.data.writing_content import NO_OPERATION, edit, texts
 from octavo.server.app import Platform
 from tests.data.sends import Gate, refuse_to_save
 from tests.data.test_send_once import Naps
@@ -250,9 +250,9 @@ async def test_a_server_without_the_operation_is_known_by_its_answer(
     await without_operation(live, gate)
     seen = await head(ask, at)
     assert (await edit(live, at, seen, says("Mine", "gone"))).kind == "refused", "It may be the page that is not there"
-    assert live.edits_content
+    assert live.unavailable(content.Edit) is None
     assert (await edit(live, at, seen, says("Mine"))).kind == "no_operation"
-    assert not live.edits_content
+    assert live.unavailable(content.Edit) == NO_OPERATION
 
 
 async def test_a_server_that_answers_with_the_change_request_alone_is_understood(

@@ -217,7 +217,9 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
     schema: Json = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
-    return {"required": bool(required), "content": {"application/json": {"schema": schema}}}
+    elif spec.changes:
+        schema["minProperties"] = 1
+    return {"required": bool(required) or spec.changes, "content": {"application/json": {"schema": schema}}}
 
 
 def _identity(route: Route) -> str:

@@ -217,6 +217,11 @@ class Spec:
         """The first sentence of its docstring."""
         return inspect.getdoc(self.operation).split("\n")[0]  # type: ignore[union-attr]  # a test holds it has one
 
+    @property
+    def changes(self) -> bool:
+        """Whether it says what is to be different from now on. One that says nothing of that is not sent."""
+        return self.operation.__name__.startswith(("Update", "Move"))
+
     @cached_property
     def places(self) -> tuple[type[Ref], ...]:
         """The kinds of `at` it accepts. None for an operation that happens nowhere in particular."""

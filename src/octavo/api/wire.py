@@ -54,13 +54,22 @@ class Route:
         return f"{self.spec.method} {self.path}"
 
 
+class NothingChanged(ValueError):
+    """An operation that changes something does not say what."""
+
+    def __init__(self) -> None:
+        super().__init__("nothing was changed")
+
+
 def encode(op: Operation[Any]) -> Request:
-    """`op` as HTTP."""
+    """`op` as HTTP. Raises ValueError for what cannot travel, NothingChanged for a change of nothing."""
     spec = SPECS[type(op)]
     sent = op.model_dump(mode="json", by_alias=True, exclude=_in_path(spec) | {"at"}, exclude_unset=True)
     queried = query_fields(spec)
     query = {name: value for name, value in sent.items() if name in queried and value is not None}
     body = {name: value for name, value in sent.items() if name not in queried} if body_fields(spec) else None
+    if spec.changes and body == {}:
+        raise NothingChanged
     url = location(op)
     if query:
         url += "?" + urlencode({name: _query_text(value) for name, value in query.items()}, doseq=True)
@@ -68,7 +77,7 @@ def encode(op: Operation[Any]) -> Request:
 
 
 def decode(request: Request) -> Operation[Any]:
-    """The operation a request stands for. Raises NoSuchOperation, or pydantic's ValidationError."""
+    """The operation a request stands for. Raises NoSuchOperation, NothingChanged, or pydantic's ValidationError."""
     path, _, query = request.url.partition("?")
     others: list[str] = []
     for route, pattern in _patterns():
@@ -138,6 +147,8 @@ def _decoded(route: Route, values: dict[str, str], query: str, body: dict[str, A
     for name, texts in parse_qs(query, keep_blank_values=True).items():
         if name in queried:
             given[name] = texts if _is_many(route.spec, name) else texts[-1]
+    if route.spec.changes and bodied and not body:
+        raise NothingChanged
     return build(route, {**given, **values})
 
 

@@ -30,7 +30,7 @@ from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, Invalid, ReadOnly
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.urgency import IsWaitedFor, urgency
-from octavo.api.wire import Request, encode, route_of
+from octavo.api.wire import NothingChanged, Request, encode, route_of
 from octavo.client import answers
 from octavo.client.body import PAGE_CAP
 from octavo.client.carrier import Carrier, Outgoing, Transport
@@ -248,6 +248,8 @@ def _request(op: Operation[Any]) -> Request:
     """`op` as HTTP has it. Raises Invalid for a value that cannot travel."""
     try:
         return encode(op)
+    except NothingChanged:
+        raise Invalid("Nothing was changed, so nothing was sent.") from None
     except ValueError as error:
         raise _not_sendable(error) from None
 

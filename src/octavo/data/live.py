@@ -23,6 +23,7 @@ from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.urgency import asked_for
 from octavo.api.wire import encode, location
 from octavo.data.answer import Answer, Edit, Snapshot
+from octavo.data.availability import Availability
 from octavo.data.entry import Entry, OriginalComment
 from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache, immutable
@@ -61,10 +62,9 @@ class Live:
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         """`index`: what learns the words of all that is read."""
-        self.send = send
+        self.availability = Availability(send)
+        self.send: Send = self.availability
         self.outbox = outbox
-        self.edits_content = True
-        """False once the server said that it has no operation to edit content."""
         self.reverts_pages = True
         """False once the server was found to edit content, but not to put a page back as it was."""
         self.marks_drafts = True
@@ -84,6 +84,11 @@ class Live:
         outbox.known = self._basis
         outbox.on_done(self._done)
         outbox.watch(self._refold)
+
+    def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
+        """Why an operation cannot be done here whoever asks, in a sentence: the server does not have it, or the plan does
+        not include it. None: it can, as far as is known."""
+        return self.availability.unavailable(op)
 
     def watch(
         self, op: Operation[T], watcher: Callable[[Snapshot[T]], None], *, patiently: bool = False

@@ -99,13 +99,12 @@ async def edit(
     )
     sent = await send_once(live, what, sleep=sleep)
     if sent.kind == "done":
-        live.edits_content = True
         return await _judged(live.send, at, expected, _revision(sent.answer), found)
     if sent.kind == "moved":
         live.touched(op)  # what is on show is not what is there
         return EditOutcome("moved", sent.sentence, sent.answer)
     if isinstance(sent.error, NotFound) and await _all_there(live.send, op, base):
-        live.edits_content = False
+        live.availability.lacks(op, NO_OPERATION)
         return EditOutcome("no_operation", NO_OPERATION)
     return EditOutcome(sent.kind, sent.sentence, error=sent.error)
 

@@ -232,6 +232,8 @@ def _decoded(request: Request, body: Json | None) -> Operation[Any]:
             raise Refused(404, "Nothing of this interface is at this address.") from None
         sentence = f"{request.method} is not among the methods of this address: {', '.join(unknown.methods)}."
         raise Refused(405, sentence, {"allow": ", ".join(_allowed(request))}) from None
+    except wire.NothingChanged:
+        raise Refused(400, "The body says nothing of what is to change. Give at least one field.") from None
     except ValidationError as invalid:
         raise about_body(invalid, body) from None
 

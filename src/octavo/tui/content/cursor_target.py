@@ -254,6 +254,18 @@ def _why_no_page(app: Shell, target: CursorTarget, lacks: str) -> str | None:
     return "Open a page first: enter opens the one the cursor is on." if nothing else None
 
 
+def _why_no_links(app: Shell, target: CursorTarget) -> str | None:
+    from octavo.api.links import ListOfSpace
+
+    return _why_no_space(app, target) or app.session.live.unavailable(ListOfSpace)
+
+
+def _why_no_backlinks(app: Shell, target: CursorTarget) -> str | None:
+    from octavo.api.links import ListToPage
+
+    return _why_no_page(app, target, "address to link to") or app.session.live.unavailable(ListToPage)
+
+
 def _files(app: Shell, target: CursorTarget) -> None:
     from octavo.tui.content.files import FilesScreen
 
@@ -314,7 +326,7 @@ SPACE: Commands[CursorTarget] = Commands(
     "space",
     (
         Command("files", "F", "Files", "Files of this space, and where they are used", run=_files, why_not=_why_no_space, shown=False),
-        Command("links", "L", "Links", "Links of this space, broken ones first", run=_links, why_not=_why_no_space, shown=False),
+        Command("links", "L", "Links", "Links of this space, broken ones first", run=_links, why_not=_why_no_links, shown=False),
         Command("keep_offline", "", "Keep offline", "Read all of this space now and keep it, so that it is here without the server",
                 run=_keep_offline, why_not=_why_no_space, there=lambda app, target: not _keeping(app, target)),
         Command("keep_fresh", "", "Look at what is kept of it", "Look now whether what is kept of this space is still so",
@@ -328,7 +340,7 @@ PAGE: Commands[CursorTarget] = Commands(
     "page",
     (
         Command("backlinks", "B", "Links here", "Where other pages link to this one",
-                run=_backlinks, why_not=lambda app, target: _why_no_page(app, target, "address to link to"), shown=False),
+                run=_backlinks, why_not=_why_no_backlinks, shown=False),
         Command("history", "H", "History", "The revisions that changed this page",
                 run=_history, why_not=lambda app, target: _why_no_page(app, target, "history of its own"), shown=False),
         Command("export", "ctrl+e", "Export", "Save the page or the space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),

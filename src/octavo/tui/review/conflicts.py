@@ -13,8 +13,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from octavo.api.content import Edit
 from octavo.api.errors import ApiError
-from octavo.data.writing_content import NO_OPERATION
 from octavo.documents.merging.resolution import Side
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWay
@@ -256,7 +256,7 @@ class ConflictsScreen(View):
     def _why_not_decided(self) -> str | None:
         if self._unsettled is None:
             return "What is in conflict is still loading."
-        return NO_OPERATION if self.live.edits_content is False else None
+        return self.live.unavailable(Edit)
 
     def why_not_send(self) -> str | None:
         """Why what is decided cannot be sent, in a sentence."""

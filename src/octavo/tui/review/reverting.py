@@ -11,12 +11,12 @@ from octavo.api.content import ContentEdit, DocumentBody, RevertPage, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.putting_back import put_back
-from octavo.data.writing_content import NO_OPERATION, texts
+from octavo.data.writing_content import texts
 from octavo.documents.blocks import Block
 from octavo.documents.reverting import UnknownBlock, reverted
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.review.diff_base import Comparison
-from octavo.tui.shell.permissions import UNDECIDED, not_allowed
+from octavo.tui.shell.permissions import UNDECIDED, not_allowed, why_no_editing
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import plural
@@ -61,9 +61,7 @@ def _why_not_taken_back(app: Shell, here: ChangeAtHand) -> str | None:
         return f"This is compared with {sides.name}. Q puts back what was there at the base: B chooses it."
     if about.base is None or about.revision is None:
         return "The server does not say what was there before."
-    if app.has_session and not app.session.live.edits_content:
-        return NO_OPERATION
-    return not_allowed(app, about, comparison.space, "edit", *UNDECIDED)
+    return why_no_editing(app) or not_allowed(app, about, comparison.space, "edit", *UNDECIDED)
 
 
 def _take_back(app: Shell, here: ChangeAtHand) -> None:

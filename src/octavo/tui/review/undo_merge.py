@@ -11,6 +11,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
 from octavo.tui.review.request_at_hand import RequestAtHand, may_not
+from octavo.tui.shell.permissions import why_no_editing
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.fact_list import Fact
@@ -29,9 +30,7 @@ def may_not_undo(app: Shell, request: RequestAtHand) -> str | None:
         return f"{request.name} is not merged, so there is nothing to undo."
     if request.about.revision_merged is None:
         return _NO_BEFORE
-    if app.session.live.edits_content is False:
-        return "This server has no operation to edit content, so nothing can be put back from here."
-    return may_not(app, request, "edit")
+    return why_no_editing(app) or may_not(app, request, "edit")
 
 
 def ask_to_undo(app: Shell, request: RequestAtHand) -> None:

@@ -21,6 +21,13 @@ _NEED_COMMENT_RIGHT = ("comment", "reply", "reply_resolve", "react")
 """What takes the right to comment."""
 
 
+def why_no_editing(app: Shell) -> str | None:
+    """Why no page can be edited here, whoever asks, in a sentence."""
+    from octavo.api.content import Edit  # the first screen does without
+
+    return app.session.live.unavailable(Edit) if app.has_session else None
+
+
 def not_allowed_in(app: Shell, space_id: str, right: str) -> str | None:
     """Why what takes this right in a space cannot be done, in a sentence."""
     space = app.workspace.space(space_id)

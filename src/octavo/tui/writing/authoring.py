@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
-from octavo.tui.shell.permissions import UNDECIDED, not_allowed, not_allowed_in
+from octavo.tui.shell.permissions import UNDECIDED, not_allowed, not_allowed_in, why_no_editing
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -60,10 +60,8 @@ class Authoring:
         app, at, change_request = self._view.shell, self.pages.space_ref, self.pages.change_request
         if at is None:
             return "Open a space first: enter opens the one the cursor is on."
-        if app.has_session and not app.session.live.edits_content:
-            from octavo.data.writing_content import NO_OPERATION
-
-            return NO_OPERATION
+        if why := why_no_editing(app):
+            return why
         if change_request is not None and (why := not_allowed(app, change_request, at, "edit", *UNDECIDED)):
             return why
         return not_allowed_in(app, at.space_id, "edit")

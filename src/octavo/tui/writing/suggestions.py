@@ -11,7 +11,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.send_once import Sent
 from octavo.documents.suggesting import beside, suggestions
-from octavo.tui.shell.permissions import not_allowed_in
+from octavo.tui.shell.permissions import not_allowed_in, why_no_editing
 from octavo.tui.shell.write_queue import UndoAction
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing.applying_suggestions import Outcome, Wording, apply, take_back
@@ -60,11 +60,7 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
         return "This suggests words for no block of a page: the thread hangs on the whole of it."
     if not isinstance(at, ChangeRequestRef):
         return "A suggestion is put into a change request, and this was said of live content: e edits the page."
-    if not app.session.live.edits_content:
-        from octavo.data.writing_content import NO_OPERATION
-
-        return NO_OPERATION
-    return not_allowed_in(app, at.space_id, "edit")
+    return why_no_editing(app) or not_allowed_in(app, at.space_id, "edit")
 
 
 def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Reply) -> None:

@@ -1,0 +1,123 @@
+"""What cannot be done here, whoever asks: operations the server does not have, and those that its plan does not include.
+
+    if (why := live.unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, to be shown instead
+
+It is learned from how the server refuses, and forgotten with the session: at the next start it may be another version.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from octavo.api.errors import ApiError, NotFound, Rejected
+from octavo.api.operation import SPECS, Listing, Operation, load
+from octavo.api.wire import NoSuchOperation, Request, decode, location, route_of
+from octavo.data.sending import Send
+
+if TYPE_CHECKING:
+    from octavo.api.sites import Site
+
+T = TypeVar("T")
+
+NO_METHOD = frozenset({405, 501})
+"""Statuses that say of the operation itself that it is not there."""
+NOT_PAID = 402
+
+
+_FEATURES = {
+    "redirects": "sites-redirects",
+    "share_links": "sites-share-links",
+    "adaptive_schema": "sites-adaptive-content",
+    "site_structure.CreateSection": "sites-sections",
+    "site_structure.UpdateSection": "sites-sections",
+    "site_structure.CreateGroup": "sites-sections",
+    "fonts": "sites-custom-fonts",
+    "search.InSite": "sites-full-text-search",
+}
+"""The feature of a site that operations are for, by their names or those of their areas (3.2)."""
+
+
+def why_frozen(site: Site, op: type[Operation[Any]]) -> str | None:
+    """Why what an operation does is had no more on a site, in a sentence, as the site itself says it. None: it does not."""
+    name = SPECS[op].name
+    wanted = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
+    found = next((each for each in site.features if each.id == wanted and each.frozen), None)
+    if found is None:
+        return None
+    called = found.id.removeprefix("sites-").replace("-", " ")
+    takes = f": that takes a site of the type {found.plan}" if found.plan else ""
+    return f"The plan of “{site.title}” does not include {called} any more{takes}."
+
+
+class Availability:
+    """Sends operations, and remembers which of them need not be asked for again."""
+
+    def __init__(self, send: Send) -> None:
+        self.changed: Callable[[], None] = lambda: None
+        """Called when something is found not to be there, or to be there after all."""
+        self._send = send
+        self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
+        """Why, by the place it is so at: its route where the server has none, its address where a plan lacks it."""
+
+    async def __call__(self, op: Operation[T]) -> T:
+        """The answer to `op`. Raises ApiError."""
+        try:
+            answer = await self._send(op)
+        except Rejected as error:
+            if why := await self._why(op, error):
+                self._note(op, *why)
+            raise
+        if type(op) in self._missing and self.unavailable(op) is not None:
+            del self._missing[type(op)]
+            self.changed()
+        return answer
+
+    def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
+        """Why an operation cannot be done here, in a sentence. None: it can, as far as is known. Of a kind of operation that
+        happens in several kinds of place: why it can be done in none of those where it was tried."""
+        if isinstance(op, type):
+            return next(iter(self._missing.get(op, {}).values()), None)
+        known = self._missing.get(type(op), {})
+        return (known.get(route_of(op)) or known.get(location(op))) if known else None
+
+    def lacks(self, op: Operation[Any], sentence: str) -> None:
+        """It was found in another way that the server has no such operation."""
+        self._note(op, route_of(op), sentence)
+
+    def _note(self, op: Operation[Any], where: str, sentence: str) -> None:
+        if self._missing.setdefault(type(op), {}).get(where) != sentence:
+            self._missing[type(op)][where] = sentence
+            self.changed()
+
+    async def _why(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
+        """Where that holds, and why, when a refusal is about the operation and not about what it was asked with."""
+        if error.status == NOT_PAID:
+            return location(op), f"The plan does not include this: {error}"
+        if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_all_else_there(op)):
+            asked = f"{SPECS[type(op)].method} {route_of(op)}"
+            return route_of(op), f"This server has no such operation: it answered {error.status} to {asked}."
+        return None
+
+    async def _is_all_else_there(self, op: Operation[Any]) -> bool:
+        """Whether it was the list that was not found, and not what it is a list of.
+
+        Only of lists: where there is nothing they are empty, while a 404 elsewhere may say that there is no such thing.
+        """
+        above, _, last = route_of(op).rpartition("/")
+        if not isinstance(op, Listing) or last.startswith("{") or "{" not in above:
+            return False
+        await asyncio.to_thread(load)  # reading a path takes all operations, and few lists are not found
+        address = location(op).rpartition("/")[0]
+        while not above.endswith("}"):
+            above, address = above.rpartition("/")[0], address.rpartition("/")[0]
+        try:
+            holder = decode(Request("GET", address))
+        except NoSuchOperation:
+            return False
+        try:
+            await self._send(holder)
+        except ApiError:
+            return False
+        return True

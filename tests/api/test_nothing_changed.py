@@ -1,0 +1,73 @@
+"""A change that says nothing of what is to be different is never sent, and the platform refuses it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from octavo.api.errors import Invalid
+from octavo.api.openapi_document import document
+from octavo.api.operation import Operation, load
+from octavo.api.wire import NothingChanged, Route, body_fields, encode, routes
+from octavo.client.client import Client
+from octavo.server.app import Platform
+from tests.server.asking import Ask, Clock
+from tests.walk import furnish
+
+DOCUMENT: dict[str, Any] = document()
+ROUTES = [route for spec in load().values() for route in routes(spec) if body_fields(spec)]
+MAKE = {"spaces.Create", "collections.Create", "sites.Create", "change_requests.Create"}
+"""What can be made without a word."""
+TELL_BY_THEMSELVES = {"teams.AddMember", "invites.CreateLink", "translations.Create"}
+"""A person is added without a role; the others say in a sentence of their own what is missing."""
+
+
+def schema(route: Route) -> dict[str, Any]:
+    """What the published document says of a body."""
+    body: dict[str, Any] = DOCUMENT["paths"][route.path][route.spec.method.lower()]["requestBody"]
+    found: dict[str, Any] = body["content"]["application/json"]["schema"]
+    return {**found, "body": body["required"]}
+
+
+def nothing(route: Route) -> Operation[Any]:
+    """The operation at a place, with nothing said."""
+    names = dict.fromkeys(route.spec.operation.model_fields, "x")
+    in_path = {name: "x" for name in names if f"{{{name}}}" in route.spec.path}
+    at = {"at": route.place.model_validate(dict.fromkeys(route.place.model_fields, "x"))} if route.place else {}
+    return route.spec.operation.model_construct(set(in_path) | set(at), **in_path, **at)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.key)
+def test_every_operation_requires_something_or_says_that_it_may_be_empty(route: Route) -> None:
+    said = schema(route)
+    if said.get("required"):
+        assert not said.get("minProperties")
+        return
+    if route.spec.changes:
+        assert said["minProperties"] == 1
+        assert said["body"] is True
+        with pytest.raises(NothingChanged):
+            encode(nothing(route))
+    else:
+        assert route.spec.name in MAKE | TELL_BY_THEMSELVES
+        assert encode(nothing(route)).body == {}
+
+
+async def test_the_client_sends_none_of_them_and_the_platform_takes_none() -> None:
+    platform = Platform(furnish(Clock()))
+    client, asking = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), Ask(platform)
+    changes = [route for route in ROUTES if route.spec.changes and not schema(route).get("required")]
+    assert len(changes) > 20
+    for route in changes:
+        with pytest.raises(Invalid, match=r"^Nothing was changed, so nothing was sent\.$"):
+            await client(nothing(route))
+        address = route.path.replace("{", "").replace("}", "")
+        answer = await asking.http(route.spec.method, address, json={})
+        assert answer.status_code == 400, route.key
+        assert "says nothing of what is to change" in answer.text
+    assert not client.activity
+    await client.aclose()
+    platform.close()
+    platform.world.store.close()

@@ -1,0 +1,114 @@
+"""What the server does not have, or the plan does not include, is known by how it refuses, and from then on asked no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import comments, content, fonts, links, redirects, share_links, sites, spaces
+from octavo.api.errors import ApiError
+from octavo.api.operation import Operation
+from octavo.api.places import SpaceRef
+from octavo.data.availability import why_frozen
+from octavo.data.live import Live
+from octavo.server.app import Platform
+from tests.data.sends import Gate
+from tests.server.asking import ACME
+
+NO_ROUTE = "Cannot GET that."
+
+
+async def refused(live: Live, op: Operation[Any]) -> None:
+    with pytest.raises(ApiError):
+        await live.send(op)
+
+
+@pytest.mark.parametrize("status", [405, 501])
+async def test_a_status_about_the_operation_says_that_it_is_not_there(
+    live: Live, platform: Platform, status: int
+) -> None:
+    platform.refuse_next(sites.List, status, NO_ROUTE)
+    assert live.unavailable(sites.List) is None
+    await refused(live, sites.List(at=ACME))
+    said = f"This server has no such operation: it answered {status} to GET /v1/orgs/{{organizationId}}/sites."
+    assert live.unavailable(sites.List(at=ACME, published=True)) == said
+    assert live.unavailable(sites.List) == said
+    assert live.unavailable(sites.Create) is None, "each operation by itself"
+
+
+async def test_a_list_that_is_not_found_where_its_place_is_there_is_not_there(
+    live: Live, platform: Platform, here: SpaceRef
+) -> None:
+    op = links.ListOfSpace(at=here)
+    platform.refuse_next(links.ListOfSpace, 404, NO_ROUTE)
+    await refused(live, op)
+    assert live.unavailable(op) == (
+        "This server has no such operation: it answered 404 to GET /v1/spaces/{spaceId}/links."
+    )
+    assert live.unavailable(links.ListOfPage(at=here, page_id="intro")) is None
+    platform.refuse_next(links.ListToPage, 404, NO_ROUTE)
+    await refused(live, links.ListToPage(at=here, page_id="intro"))
+    assert live.unavailable(links.ListToPage) is not None, "the page it is about is there"
+
+
+async def test_what_is_not_there_itself_says_nothing_of_the_operation(live: Live, here: SpaceRef) -> None:
+    gone = SpaceRef(space_id="gone")
+    for op in (
+        links.ListOfSpace(at=gone),
+        links.ListToPage(at=here, page_id="gone"),
+        comments.List(at=gone),
+        spaces.Get(at=gone),
+        content.GetPage(at=here, page_id="gone"),
+    ):
+        await refused(live, op)
+        assert live.unavailable(op) is None, f"{op} is there for others"
+
+
+async def test_only_what_is_refused_is_looked_into(live: Live, gate: Gate, platform: Platform, here: SpaceRef) -> None:
+    before = len(gate.asked)
+    await live.send(links.ListOfSpace(at=here))
+    assert len(gate.asked) == before + 1
+    platform.refuse_next(spaces.Get, 404, NO_ROUTE)
+    await refused(live, spaces.Get(at=here))
+    assert len(gate.asked) == before + 2, "a thing that is not found may just not be there"
+    platform.refuse_next(links.ListOfSpace, 503, "Later.", times=9)
+    await refused(live, links.ListOfSpace(at=here))
+    assert live.unavailable(links.ListOfSpace) is None
+
+
+async def test_what_the_plan_does_not_include_is_not_included_there_and_is_elsewhere(
+    live: Live, platform: Platform
+) -> None:
+    platform.refuse_next(fonts.List, 402, "Custom fonts take the plan pro.")
+    await refused(live, fonts.List(at=ACME))
+    north = ACME.model_copy(update={"organization_id": "north"})
+    said = live.unavailable(fonts.List(at=ACME))
+    assert said is not None
+    assert said.startswith("The plan does not include this: ")
+    assert "Custom fonts take the plan pro." in said
+    assert live.unavailable(fonts.List(at=north)) is None
+
+
+async def test_what_answers_again_is_there_again_and_who_listens_is_told(live: Live, platform: Platform) -> None:
+    told: list[str | None] = []
+    live.availability.changed = lambda: told.append(live.unavailable(sites.List))
+    for _ in range(2):
+        platform.refuse_next(sites.List, 501, NO_ROUTE)
+        await refused(live, sites.List(at=ACME))
+    assert len(told) == 1
+    assert told[0]
+    await live.send(sites.List(at=ACME))
+    assert told[1:] == [None]
+
+
+def test_a_frozen_feature_says_which_plan_it_takes() -> None:
+    site = sites.Site(
+        id="s",
+        title="Docs",
+        features=(sites.Feature(id="sites-redirects", plan="premium", frozen=True), sites.Feature(id="sites-seo")),
+    )
+    assert why_frozen(site, redirects.Create) == (
+        "The plan of “Docs” does not include redirects any more: that takes a site of the type premium."
+    )
+    assert why_frozen(site, share_links.Create) is None, "what the server does not speak of is tried"
