@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from unicodedata import category, east_asian_width
@@ -140,11 +141,16 @@ def _code(name: str) -> str | None:
 
 
 def _by_another_name(name: str) -> str | None:
-    codes = _codes()
+    """Its code points under another of its names, in the one table before that of all names: what the platform's editor
+    writes is in there, and the other takes 30 ms and 2 MB."""
+    return _renamed(name, _code) or _renamed(name, _codes().get)
+
+
+def _renamed(name: str, code: Callable[[str], str | None]) -> str | None:
     for looks, other in _OTHERS:
-        if name not in codes and re.fullmatch(looks, name):
+        if code(name) is None and re.fullmatch(looks, name):
             name = re.sub(looks, other, name)
-    return codes.get(name)
+    return code(name)
 
 
 def _put_together(name: str) -> str | None:
