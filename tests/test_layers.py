@@ -33,7 +33,20 @@ MAY_IMPORT = {
     "first_picture": set[str](),
     "__init__": set[str](),
 }
-ROOMS = ("terminal", "widgets", "shell", "render", "reader", "comments", "writing", "review", "content", "inbox", "app")
+ROOMS = (
+    "terminal",
+    "widgets",
+    "shell",
+    "render",
+    "reader",
+    "comments",
+    "writing",
+    "review",
+    "content",
+    "inbox",
+    "resources",
+    "app",
+)
 """Those of the terminal app, from the ground up: each may use those before it."""
 KNOWN_IN = {
     "terminal": {"octavo.settings", "octavo.redaction", "octavo.first_picture", "octavo.api.safety"},

@@ -104,6 +104,10 @@ Domain = Annotated[str, formed(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a 
 WebAddress = Annotated[str, formed(r"^https?://[^\s/]\S*$", "an address: https://example.com/page", most=2048)]
 """Where something is found with HTTP."""
 
+COLOUR = r"^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"
+Colour = Annotated[str, formed(COLOUR, "a colour: #346ddb")]
+"""A colour as style sheets have it."""
+
 Label = Annotated[
     str,
     formed(
@@ -128,3 +132,8 @@ class Known:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Those who are told the shape of answers are told what is documented."""
         return {**handler(schema), "enum": list(self.values)}
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Says of a value that it may be a secret: it is shown when somebody asks for it."""

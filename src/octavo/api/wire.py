@@ -64,7 +64,7 @@ class NothingChanged(ValueError):
 def encode(op: Operation[Any]) -> Request:
     """`op` as HTTP. Raises ValueError for what cannot travel, NothingChanged for a change of nothing."""
     spec = SPECS[type(op)]
-    sent = op.model_dump(mode="json", by_alias=True, exclude=_in_path(spec) | {"at"}, exclude_unset=True)
+    sent = op.model_dump(mode="json", by_alias=True, exclude=in_path(spec) | {"at"}, exclude_unset=True)
     queried = query_fields(spec)
     query = {name: value for name, value in sent.items() if name in queried and value is not None}
     body = {name: value for name, value in sent.items() if name not in queried} if body_fields(spec) else None
@@ -108,7 +108,7 @@ def location(op: Operation[Any]) -> str:
 
 def arguments(op: Operation[Any]) -> dict[str, Any]:
     """What the caller set, by field name, apart from what says where."""
-    names = op.model_fields_set - _in_path(SPECS[type(op)]) - {"at"}
+    names = op.model_fields_set - in_path(SPECS[type(op)]) - {"at"}
     return {name: getattr(op, name) for name in names}
 
 
@@ -132,13 +132,13 @@ def query_fields(spec: Spec) -> set[str]:
     """The wire names of the fields that travel in the query."""
     aliases = _aliases(spec)
     if spec.method in ("GET", "DELETE"):
-        return set(aliases) - {camel(name) for name in _in_path(spec)} - {"at"}
+        return set(aliases) - {camel(name) for name in in_path(spec)} - {"at"}
     return {name for name, field in aliases.items() if field in spec.query}
 
 
 def body_fields(spec: Spec) -> set[str]:
     """The wire names of the fields that travel in the body."""
-    return set(_aliases(spec)) - query_fields(spec) - {camel(name) for name in _in_path(spec)} - {"at"}
+    return set(_aliases(spec)) - query_fields(spec) - {camel(name) for name in in_path(spec)} - {"at"}
 
 
 def _decoded(route: Route, values: dict[str, str], query: str, body: dict[str, Any] | None) -> Operation[Any]:
@@ -172,7 +172,7 @@ def _aliases(spec: Spec) -> dict[str, str]:
 
 
 @cache
-def _in_path(spec: Spec) -> set[str]:
+def in_path(spec: Spec) -> set[str]:
     return set(_NAME.findall(spec.path)) - {"content"}
 
 

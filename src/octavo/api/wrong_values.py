@@ -22,6 +22,12 @@ _KINDS = {
     "int_type": "a whole number",
     "int_parsing": "a whole number",
     "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "date_from_datetime_parsing": "a day: 2026-11-23",
+    "date_parsing": "a day: 2026-11-23",
+    "datetime_from_date_parsing": "a moment: 2026-11-23 or 2026-11-23T18:30Z",
+    "datetime_parsing": "a moment: 2026-11-23 or 2026-11-23T18:30Z",
     "dict_type": "an object",
     "model_type": "an object",
     "model_attributes_type": "an object",
@@ -41,7 +47,7 @@ def sentence(invalid: ValidationError, given: Any) -> str:
         return f"{first['ctx']['error']}."  # it is about several fields, and names them
     field = _field(first, given)
     same = [each for each in details if each["type"] == first["type"] and _field(each, given) == field]
-    return f"{field or 'The body'} {_rule(first, same)}."
+    return f"{field or 'The body'} {rule(first, same)}."
 
 
 def about_null(spec: Spec, given: Mapping[str, Any]) -> str | None:
@@ -51,7 +57,8 @@ def about_null(spec: Spec, given: Mapping[str, Any]) -> str | None:
     return f"{wrong} cannot be null. Leave it out to keep what it is." if wrong else None
 
 
-def _rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
+def rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
+    """What is wrong with a value, to go on with its name: `must be a whole number`. `alike` are errors of that kind there."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":

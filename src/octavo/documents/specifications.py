@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
-from functools import cache
 from typing import Any
+
+from octavo.documents.yaml_values import core_loader
 
 Json = dict[str, Any]
 
@@ -52,42 +52,9 @@ def _parsed(text: str) -> Any:
     import yaml
 
     try:
-        return yaml.load(text, _loader())
+        return yaml.load(text, core_loader())
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise Unreadable(f"It is not YAML: {' '.join(str(error).split())[:300]}.") from None
-
-
-@cache
-def _loader() -> Any:
-    """Reads YAML as version 1.2 has it, and interfaces are described in: `no` and `12:30` are words, days are no dates."""
-    import yaml
-
-    safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    loader: Any = type("CoreLoader", (safe,), {"yaml_implicit_resolvers": {}})
-    for name, pattern, first in _CORE:
-        loader.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), list(first) or [""])
-    loader.add_constructor("tag:yaml.org,2002:merge", lambda made, node: made.construct_scalar(node))
-    loader.add_constructor("tag:yaml.org,2002:int", lambda made, node: _whole(made.construct_scalar(node)))
-    return loader
-
-
-_CORE = (
-    ("bool", r"(?:true|True|TRUE|false|False|FALSE)\Z", "tTfF"),
-    ("null", r"(?:~|null|Null|NULL)\Z", "~nN"),
-    ("null", r"\Z", ""),
-    ("int", r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z", "-+0123456789"),
-    (
-        "float",
-        r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z",
-        "-+0123456789.",
-    ),
-    ("merge", r"<<\Z", "<"),
-)
-"""What plain words mean, how they look, and what they begin with."""
-
-
-def _whole(text: str) -> int:
-    return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
 
 
 class _Plain:

@@ -43,7 +43,7 @@ class KeptFile:
 def kept_files(app: Shell) -> tuple[KeptFile, ...]:
     """Those of this session, the newest first."""
     found = []
-    for path in _folder(app).glob("*.md"):
+    for path in (*_folder(app).glob("*.md"), *_folder(app).glob("*.yaml")):
         about = about_of(path)
         if about is None:
             kind = path.name.partition("-")[0].partition(".")[0]

@@ -92,10 +92,11 @@ def edit_text(
     keep: Callable[[str], str] | None = None,
     about: FileNote | None = None,
     line: int = 1,
+    suffix: str = ".md",
 ) -> Edited | NotEdited:
     """Let the person change `text` in their editor while `app` stands still. `folder` becomes private (0700). `line` is
-    the one it opens at, where it takes one."""
-    run = partial(run_editor, text, folder, os.environ, name=name, keep=keep, about=about, line=line)
+    the one it opens at, where it takes one. `suffix` is what the name of the file ends with: editors go by it."""
+    run = partial(run_editor, text, folder, os.environ, name=name, keep=keep, about=about, line=line, suffix=suffix)
     return _standing_still(app, lambda command: run(command=command))
 
 
@@ -144,6 +145,7 @@ def run_editor(
     keep: Callable[[str], str] | None = None,
     about: FileNote | None = None,
     line: int = 1,
+    suffix: str = ".md",
 ) -> Edited | NotEdited:
     """Run an editor on a private file with `text`, and read it back: `command`, or else what `environment` names.
 
@@ -158,7 +160,7 @@ def run_editor(
     if len(text.encode(errors="surrogatepass")) > LARGEST:
         return NotEdited("The text is larger than 1 MiB, which is more than is read back from an editor.")
     try:
-        path = _write(text, folder, name)
+        path = _write(text, folder, name, suffix)
         if about is not None:
             _note(path, replace(about, process=os.getpid()))
     except OSError as error:
@@ -223,10 +225,10 @@ def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
     return [found] if found else NotEdited("There is no editor. Set EDITOR to the one you use.")
 
 
-def _write(text: str, folder: Path, name: str) -> Path:
+def _write(text: str, folder: Path, name: str, suffix: str) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
-    descriptor, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".md", dir=folder)
+    descriptor, path = tempfile.mkstemp(prefix=f"{name}-", suffix=suffix, dir=folder)
     with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
         file.write(text)
     return Path(path)

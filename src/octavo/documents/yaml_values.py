@@ -1,0 +1,162 @@
+"""Values as YAML and back: what is read knows the line it stands on, and what is wrong names its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+LARGEST = 1 << 20
+"""The most characters of a text."""
+MOST_VALUES = 100_000
+DEEPEST = 60
+_SHALLOW = 2000
+
+
+class Fault(ValueError):
+    """What is wrong with a text, in a sentence, and on which line, counted from 1."""
+
+    def __init__(self, line: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.line, self.sentence = line, sentence
+
+
+@dataclass(frozen=True)
+class Read:
+    """A value as it was read."""
+
+    line: int
+    """The first of its lines, counted from 1."""
+    value: Any
+    """Of JSON."""
+    text: str | None = None
+    """Of one that is neither a list nor an object: as it is written, so that `007` stays that."""
+    parts: Mapping[str, Read] = field(default_factory=dict)
+    """Of an object."""
+    items: tuple[Read, ...] = ()
+    """Of a list."""
+
+
+def read(text: str) -> Read | None:
+    """The value a text of YAML or JSON is. None where it has none. Raises Fault."""
+    import yaml  # only whoever brings YAML pays for what reads it
+
+    if len(text) > LARGEST:
+        raise Fault(1, f"It is larger than {LARGEST >> 20} MiB, which is the most that is read.")
+    loader = core_loader(fast=_is_shallow(text))(text)
+    try:
+        node = loader.get_single_node()
+        return _Reading(loader).of(node) if node is not None else None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        said = " ".join(str(error.problem or error.context or "it cannot be read").split())
+        line = min(mark.line + 1 if mark is not None else 1, max(1, len(text.splitlines())))
+        raise Fault(line, f"This is not YAML: {said[:200]}.") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1 if isinstance(error.position, int) else 1
+        raise Fault(line, f"This is not YAML: {error.reason}.") from None
+    except RecursionError:
+        raise Fault(1, f"There are more than {DEEPEST} values within each other.") from None
+    finally:
+        loader.dispose()
+
+
+def written(value: Any) -> str:
+    """A value of JSON as YAML, texts of several lines as such. It ends with a line end."""
+    import yaml
+
+    text: str = yaml.dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=100)
+    return text.removesuffix("...\n")
+
+
+class _Reading:
+    """Makes values of what stands in a text, and counts them: a few names may stand for very many values."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader, self._count = loader, 0
+
+    def of(self, node: Any, depth: int = 0) -> Read:
+        import yaml
+
+        line = node.start_mark.line + 1
+        self._count += 1
+        if self._count > MOST_VALUES or depth > DEEPEST:
+            raise Fault(line, f"There are more than {MOST_VALUES} values, or more than {DEEPEST} within each other.")
+        if isinstance(node, yaml.MappingNode):
+            parts: dict[str, Read] = {}
+            for key, value in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    raise Fault(key.start_mark.line + 1, "A name must be text.")
+                if key.value in parts:
+                    raise Fault(key.start_mark.line + 1, f"{key.value} stands here twice.")
+                inner = self.of(value, depth + 1)
+                parts[key.value] = replace(inner, line=key.start_mark.line + 1)
+            return Read(line, {name: part.value for name, part in parts.items()}, None, parts)
+        if isinstance(node, yaml.SequenceNode):
+            items = tuple(self.of(each, depth + 1) for each in node.value)
+            return Read(line, [each.value for each in items], items=items)
+        try:
+            value = self._loader.construct_object(node)
+        except (ValueError, OverflowError):
+            raise Fault(line, "This is no number.") from None
+        if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+            raise Fault(line, "This is no number that can be sent.")
+        return Read(line, value, node.value)
+
+
+def _is_shallow(text: str) -> bool:
+    """Whether not very many values can stand within each other: what reads fast ends the program where they do."""
+    begins = max((len(line) - len(line.lstrip(" \t-?:")) for line in text.splitlines()), default=0)
+    return begins + text.count("[") + text.count("{") <= _SHALLOW
+
+
+@cache
+def core_loader(*, fast: bool = True) -> Any:
+    """Reads YAML as version 1.2 has it, and interfaces are described in: `no` and `12:30` are words, days are no dates."""
+    import yaml
+
+    safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if fast else yaml.SafeLoader
+    loader: Any = type("CoreLoader", (safe,), {"yaml_implicit_resolvers": {}})
+    for name, pattern, first in _CORE:
+        loader.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), list(first) or [""])
+    loader.add_constructor("tag:yaml.org,2002:merge", lambda made, node: made.construct_scalar(node))
+    loader.add_constructor("tag:yaml.org,2002:int", lambda made, node: _whole(made.construct_scalar(node)))
+    return loader
+
+
+@cache
+def _dumper() -> Any:
+    """Writes what both versions of YAML read as it was: words that are something else in one of them are quoted."""
+    import yaml
+
+    dumper: Any = type("CoreDumper", (yaml.SafeDumper,), {"ignore_aliases": lambda self, value: True})
+    for name, pattern, first in _CORE:
+        dumper.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), list(first) or [""])
+
+    def text(made: Any, value: str) -> Any:
+        block = "\n" in value and all(line == line.rstrip() for line in value.split("\n"))
+        return made.represent_scalar("tag:yaml.org,2002:str", value, style="|" if block else None)
+
+    dumper.add_representer(str, text)
+    return dumper
+
+
+_CORE = (
+    ("bool", r"(?:true|True|TRUE|false|False|FALSE)\Z", "tTfF"),
+    ("null", r"(?:~|null|Null|NULL)\Z", "~nN"),
+    ("null", r"\Z", ""),
+    ("int", r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z", "-+0123456789"),
+    (
+        "float",
+        r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z",
+        "-+0123456789.",
+    ),
+    ("merge", r"<<\Z", "<"),
+)
+"""What plain words mean, how they look, and what they begin with."""
+
+
+def _whole(text: str) -> int:
+    return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))

@@ -1,0 +1,521 @@
+"""The form of a request: one field below the other, each with what is wrong with it; as YAML in the editor too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
+from time import monotonic
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from textual import on
+from textual.app import App, ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.events import DescendantFocus
+from textual.timer import Timer
+from textual.widgets import Input, Static, TextArea
+
+from octavo.api.errors import ApiError
+from octavo.api.operation import Model, Operation
+from octavo.tui.resources.form_fields import FormField
+from octavo.tui.resources.form_inputs import FieldRow
+from octavo.tui.resources.form_references import References, named
+from octavo.tui.resources.form_state import NOTHING_CHANGED, FormRequest, FormState, Reads, Sent
+from octavo.tui.resources.form_values import FORM, Made
+from octavo.tui.shell.dialog_draft import why_not_saved
+from octavo.tui.shell.progress import meanwhile
+from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
+from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.draft_clock import DraftClock
+from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.chooser import Choice
+
+T = TypeVar("T")
+
+NO_REFERENCES: Mapping[str, References] = MappingProxyType({})
+_LONG = 4000
+"""Characters in all fields from which on they are not judged with each key."""
+_SHOWN_NAMES = 4
+
+
+def fill_in(
+    shell: Shell,
+    operation: type[Operation[T]],
+    *,
+    title: str,
+    known: Mapping[str, Any],
+    draft: str,
+    sent: Callable[[Operation[T], T | None], None],
+    now: Model | None = None,
+    references: Mapping[str, References] = NO_REFERENCES,
+    read: Reads | None = None,
+    verb: str = "",
+    intro: str = "",
+) -> None:
+    """Let a request be filled in, and send it. What is left unsent is kept as a draft.
+
+    `known`: what is not asked, such as `at`. `draft`: under which name what is written is kept. `sent` is called with what
+    was sent and its answer: None where that was lost, and what was asked for is there. `now`: what the thing is like; only
+    what is changed of it is sent. `references`: what can be picked, by field. `read` says how the thing is just before it
+    is sent: its operation, or what finds it.
+    """
+    form = FormRequest(shell, operation, title, known, now, draft, sent, references, read, verb, intro)
+    shell.push_screen(FormDialog(FormState(form)))
+
+
+def _send(app: App[Any], dialog: FormDialog) -> None:
+    dialog.send()
+
+
+FORM_KEYS: Commands[FormDialog] = Commands(
+    "form",
+    (
+        Command("send", "ctrl+s", "Save", "Send what was changed", run=_send, why_not=lambda _, form: form.why_not_send(),
+                called=lambda _, form: form.state.verb, priority=True),
+        Command("edit", "ctrl+e", "Editor", "Write all of it in your own editor, as YAML", run=lambda _, form: form.edit_outside(), priority=True),
+        Command("reveal", "ctrl+r", "Show", "Show what is hidden, or hide it again", run=lambda _, form: form.reveal(),
+                there=lambda _, form: form.has_hidden, priority=True),
+        Command("restore", "ctrl+b", "As it was", "Put the field with the cursor back to what it was", run=lambda _, form: form.restore(),
+                why_not=lambda _, form: form.why_not_restore(), priority=True, shown=False),
+        Command("close", "escape", "Keep draft", "Close; what is written is there the next time", run=lambda _, form: form.leave(), priority=True),
+        Command("next", "tab", "Next", "Go to the next field", run=lambda _, form: form.focus_next(), shown=False),
+        Command("previous", "shift+tab", "Previous", "Go to the field before", run=lambda _, form: form.focus_previous(), shown=False),
+    ),
+    find=lambda form: form,
+)  # fmt: skip
+
+
+class FormDialog(Dialog[None]):
+    """A form. It answers nothing: what was sent is told by its state, which goes on when this is closed."""
+
+    CONTEXT: ClassVar[str] = "form"
+    HELP: ClassVar[str] = (
+        "tab and enter go to the next field, ctrl+s sends it, and esc leaves: what is written is there the next time. On "
+        "what is picked, enter and space open the list, or turn yes and no. Only what was changed (+) is sent."
+    )
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        PurePath(__file__).with_name("form.tcss"),
+    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (FORM_KEYS,)
+
+    def __init__(self, state: FormState) -> None:
+        super().__init__()
+        self.state: FormState = state
+        form = state.form
+        self._shell, self._references = form.shell, form.references
+        self._rows = {
+            each.name: FieldRow(each, state.written[each.name], picked=self._is_picked(each), id=f"field-{number}")
+            for number, each in enumerate(state.fields)
+        }
+        self._names: dict[str, Mapping[str, str]] = {}
+        """What is picked is called, by field and id."""
+        self._clear = self._is_done = False
+        self._said = ""
+        self._made = state.made()
+        self._clock = DraftClock()
+        self._timer: Timer | None = None
+        self._judging: Timer | None = None
+
+    def _is_picked(self, field: FormField) -> bool:
+        has_list = field.name in self._references
+        items = field.items == "reference" or field.kind == "reference"
+        return field.kind in ("choice", "choices", "yes or no") or (items and has_list)
+
+    def compose(self) -> ComposeResult:
+        with Frame() as frame:
+            frame.name_it(self.state.form.title, f"ctrl+s {self.state.verb.lower()} · ctrl+e editor")
+            with VerticalScroll(classes="form--body", can_focus=False):
+                yield Static(safe_lines(self.state.form.intro), classes="form--intro")
+                group = ""
+                for each in self.state.fields:
+                    if each.group != group and each.group:
+                        yield Static(safe(each.group), classes="form--group")
+                    group = each.group
+                    yield self._rows[each.name]
+            yield ChangingText(classes="form--about")
+            yield ChangingText(classes="form--why")
+            with Horizontal(classes="form--buttons"):
+                yield TextButton("Close", "esc", id="no")
+                yield TextButton(self.state.verb, "ctrl+s", id="yes", classes="-primary")
+
+    def on_mount(self) -> None:
+        state = self.state
+        self._shell.before_end.add(self._keep_now)
+        self.app.app_suspend_signal.subscribe(self, lambda _: self._keep_now())
+        self.query_one(".form--intro").display = bool(state.form.intro)
+        if state.fault:
+            self._said = f"{state.fault} ctrl+e opens what you wrote in the editor."
+        elif state.is_from_draft:
+            self._said = "What you wrote before is here: it was not sent yet."
+        for each in state.fields:
+            if each.name in self._references:
+                self._names[each.name] = named(self._references[each.name].known(self._shell, state.written))
+                if (state.written[each.name] or "").strip() and not self._names[each.name]:
+                    self._shell.background(self._learn_names(each))
+        self._judge()
+        if first := next((row for row in self._rows.values() if row.display), None):
+            first.input.focus()
+        else:
+            self.query_one("#yes").focus()
+
+    def on_unmount(self) -> None:
+        self._shell.before_end.discard(self._keep_now)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Let the fields scroll where the screen is too low, so that what is said and the buttons are always seen."""
+        if not self.query(".form--body"):
+            return
+        frame, body = self.query_one(Frame), self.query_one(".form--body")
+        others = sum(
+            each.outer_size.height + each.styles.margin.height
+            for each in frame.children
+            if each is not body and each.display
+        )
+        body.styles.max_height = max(3, self.size.height - others - 4)
+
+    # What is written
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _typed(self, message: Input.Changed | TextArea.Changed) -> None:
+        row = next((each for each in message.control.ancestors if isinstance(each, FieldRow)), None)
+        if row is None or row.is_picked:
+            return
+        before, text = self.state.written[row.field.name], row.text
+        if text != (before or ""):
+            self._write(row.field, text)
+
+    def _write(self, field: FormField, text: str | None) -> None:
+        self.state.write(field.name, text)
+        self._said = ""
+        self._keep_soon()
+        if self._judging is not None:
+            self._judging.stop()
+            self._judging = None
+        if sum(len(each or "") for each in self.state.written.values()) > _LONG:
+            self._judging = self.set_timer(0.3, self._judge)
+        else:
+            self._judge()
+
+    def _judge(self) -> None:
+        """Say what is wrong, show what goes with what was chosen, and what can be done."""
+        state, self._judging = self.state, None
+        if not self.query(".form--buttons"):
+            return
+        made = self._made = state.made()
+        wrong = state.wrong(made)
+        for name, row in self._rows.items():
+            row.display = row.field.is_there(state.written)
+            row.say(wrong.get(name, ""), changed=state.is_changed(name))
+            if row.is_picked:
+                row.show_words(self._words(row.field))
+        for heading in self.query(".form--group").results(Static):
+            heading.display = True
+        why = self.query_one(".form--why", ChangingText)
+        why.update(safe_lines(wrong.get(FORM, "") or self._said))
+        why.display = bool(wrong.get(FORM, "") or self._said)
+        button = self.query_one("#yes", TextButton)
+        button.off = self.why_not_send() is not None
+        self._say_about()
+        self.refresh_bindings()
+        self.call_after_refresh(self._fit)
+
+    def _words(self, field: FormField) -> str:
+        """What is picked in a field, as it is called."""
+        written = self.state.written[field.name]
+        if written is None:
+            return "none"
+        if not written.strip():
+            return "choose" if field.required else "left out" if self.state.form.now is None else "not set"
+        names = self._names.get(field.name, {})
+        words = [names.get(each, each) for each in written.splitlines() if each.strip()]
+        more = f" and {len(words) - _SHOWN_NAMES} more" if len(words) > _SHOWN_NAMES else ""
+        return ", ".join(words[:_SHOWN_NAMES]) + more
+
+    @on(DescendantFocus)
+    def _say_about(self) -> None:
+        """What the field with the cursor is, and how many were changed."""
+        if not self.query(".form--about"):
+            return
+        row = self._row
+        changed = sum(self.state.is_changed(name) for name in self._rows)
+        count = f"{plural(changed, 'field')} changed" if changed else ""
+        about = " · ".join(filter(None, [row.field.hint, row.field.limits])) if row is not None else ""
+        self.query_one(".form--about", ChangingText).update(safe_lines("\n".join(filter(None, [about, count]))))
+
+    @property
+    def _row(self) -> FieldRow | None:
+        """The field with the cursor."""
+        focused = self.focused
+        places = focused.ancestors if focused is not None else ()
+        return next((each for each in places if isinstance(each, FieldRow)), None)
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.focus_next()
+
+    # What is picked
+
+    @on(TextButton.Pressed)
+    async def _pressed(self, message: TextButton.Pressed) -> None:
+        button = message.button
+        if button.id == "yes":
+            await self.do("form.send")
+        elif button.id == "no":
+            await self.do("form.close")
+        elif (row := self._row) is not None or (row := self._row_of(button)) is not None:
+            self._pick(row.field)
+
+    def _row_of(self, button: TextButton) -> FieldRow | None:
+        return next((each for each in button.ancestors if isinstance(each, FieldRow)), None)
+
+    def _pick(self, field: FormField) -> None:
+        written = self.state.written[field.name] or ""
+        if field.kind == "yes or no":
+            turned = {"yes": "no", "no": "yes" if field.required or self.state.begin[field.name] else ""}
+            self._picked(field, turned.get(written, "yes"))
+        elif field.name in self._references:
+            self._shell.background(self._pick_reference(field))
+        else:
+            from octavo.tui.widgets.chooser import Choice
+
+            self._choose(field, [Choice(each, each) for each in field.choices])
+
+    async def _pick_reference(self, field: FormField) -> None:
+        from octavo.tui.widgets.chooser import Choice
+
+        references = self._references[field.name]
+        op = references.op(self.state.written)
+        if op is None:
+            self._shell.explain(references.nothing)
+            return
+        try:
+            with meanwhile(self._shell, "Reading what there is to pick…"):
+                choices = list(await references.all(self._shell, op))
+        except ApiError as error:
+            self._shell.say(f"What can be picked did not load: {error} ctrl+e lets you write an id.", tone="failed")
+            return
+        self._names[field.name] = named(choices)
+        if self.app.screen is self:
+            words = [Choice(each, each, group="INSTEAD") for each in field.choices] if field.kind == "list" else []
+            self._choose(field, [*choices, *words])
+
+    def _choose(self, field: FormField, choices: Sequence[Choice[str]]) -> None:
+        """Ask for one of them; for a list again and again, until that is left."""
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
+
+        if field.kind in ("list", "choices"):
+            self._choose_several(field, choices)
+            return
+        written = self.state.written[field.name]
+        none: list[Choice[str | None]] = []
+        if not field.required and not (self.state.begin[field.name] or ""):
+            none.append(Choice("", "Leave it out"))
+        if field.nullable:
+            none.append(Choice("null", "None", field.hint))
+
+        def chosen(answer: tuple[str | None] | None) -> None:
+            if answer is not None:
+                self._picked(field, answer[0])
+
+        offered: list[Choice[tuple[str | None]]] = [
+            Choice((None if each.value == "null" else each.value,), each.title, each.detail) for each in none
+        ]
+        offered += [
+            Choice((each.value,), each.title, each.detail, each.right, each.group, each.sign, each.off)
+            for each in choices
+        ]
+        self.app.push_screen(Picker(field.label, offered, now=(written,)), chosen)
+
+    def _choose_several(self, field: FormField, choices: Sequence[Choice[str]], at: str | None = None) -> None:
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
+
+        now = [each.strip() for each in (self.state.written[field.name] or "").splitlines() if each.strip()]
+        known = {each.value for each in choices}
+        inside = [
+            Choice(each.value, each.title, each.detail, "takes it off", "IN IT NOW", "✓")
+            for each in choices
+            if each.value in now
+        ]
+        inside += [Choice(each, each, "", "takes it off", "IN IT NOW", "✓") for each in now if each not in known]
+        others = [
+            Choice(each.value, each.title, each.detail, each.right, each.group or "CAN BE ADDED", " ", each.off)
+            for each in choices
+            if each.value not in now
+        ]
+
+        def chosen(one: str | None) -> None:
+            if one is None:
+                return
+            alone = one in field.choices and field.kind == "list"
+            left = [each for each in now if each not in field.choices or field.kind == "choices"]
+            after = [each for each in now if each != one] if one in now else [one] if alone else [*left, one]
+            among = inside if one in now else others
+            here = next(number for number, each in enumerate(among) if each.value == one)
+            beside = [*among[here + 1 : here + 2], *among[max(0, here - 1) : here]]
+            self._picked(field, "\n".join(after))
+            self._choose_several(field, choices, beside[0].value if beside else None)
+
+        self.app.push_screen(Picker(f"{field.label} · esc when done", [*inside, *others], now=at), chosen)
+
+    def _picked(self, field: FormField, written: str | None) -> None:
+        self._write(field, written)
+
+    async def _learn_names(self, field: FormField) -> None:
+        """Learn what is picked is called."""
+        references = self._references[field.name]
+        if (op := references.op(self.state.written)) is None:
+            return
+        try:
+            self._names[field.name] = named(await references.all(self._shell, op))
+        except ApiError:
+            return  # its id is shown
+        self._judge()
+
+    # What is hidden, and what was there
+
+    @property
+    def has_hidden(self) -> bool:
+        """Whether something is hidden here."""
+        return any(each.masked for each in self.state.fields)
+
+    def reveal(self) -> None:
+        """Show what is hidden, or hide it again."""
+        self._clear = not self._clear
+        for row in self._rows.values():
+            row.reveal(self._clear)
+
+    def why_not_restore(self) -> str | None:
+        """Why the field with the cursor cannot be put back."""
+        row = self._row
+        if row is None:
+            return "No field has the cursor."
+        return None if self.state.is_changed(row.field.name) else f"{row.field.label} is as it was."
+
+    def restore(self) -> None:
+        """Put the field with the cursor back to what it was."""
+        if (row := self._row) is not None:
+            before = self.state.begin[row.field.name]
+            self._write(row.field, before)
+            row.put(before)
+
+    # The editor
+
+    def edit_outside(self) -> None:
+        """Go on in the person's own editor, with all of it as YAML."""
+        state, shell = self.state, self._shell
+        self._keep_now()
+        about = FileNote(state.form.title, state.editor_draft.place, shell.session.state.namespace)
+        result = edit_text(
+            shell,
+            state.as_yaml(),
+            shell.settings.state_folder / "editing",
+            name="form",
+            suffix=".yaml",
+            keep=lambda text: why_not_saved(state.editor_draft.save_now, text),
+            about=about,
+            line=state.fault_line,
+        )
+        if not isinstance(result, Edited):
+            self._said = result.said
+        elif state.take_yaml(result.text):
+            self._said = ""
+            for name, row in self._rows.items():
+                row.put(state.written[name])
+        else:
+            self._said = f"{state.fault} ctrl+e opens it again: nothing of it is lost."
+        self._judge()
+
+    # Keeping, sending, leaving
+
+    def _keep_soon(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
+
+    def _keep(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        self._clock.kept()
+        self.state.keep()
+
+    def _keep_now(self) -> None:
+        self.state.keep_now()
+
+    def why_not_send(self) -> str | None:
+        """Why it cannot be sent now, in a sentence."""
+        state = self.state
+        if state.is_sending:
+            return "It is being sent."
+        for name, sentence in self._made.wrong.items():
+            if state.attempted and (name == FORM or name in self._rows):
+                return sentence
+        return state.fault or None
+
+    def send(self) -> None:
+        """Send it, or go to what is wrong."""
+        self.state.attempted = True
+        self._judge()
+        made = self._made
+        if made.wrong:
+            self._go_to_wrong(made)
+        elif made.operation is None:
+            self._say(NOTHING_CHANGED)
+        else:
+            self._keep()
+            self._say("Sending…")
+            self._shell.background(self._sent())
+
+    async def _sent(self) -> None:
+        sent = await self.state.send()
+        form = self.state.form
+        if isinstance(sent, Sent):
+            self._leave()
+            form.sent(sent.operation, sent.answer)
+        elif self not in self.app.screen_stack:
+            self._shell.say(f"{form.title}: {sent} What you wrote is kept.", tone="failed")
+        else:
+            for name, row in self._rows.items():
+                row.put(self.state.written[name])
+            self._say("" if FORM in self.state.refused else sent)
+            self._go_to_wrong(self._made)
+
+    def _say(self, words: str) -> None:
+        self._said = words
+        self._judge()
+
+    def _go_to_wrong(self, made: Made) -> None:
+        names = [*self.state.refused, *made.wrong]
+        if first := next((row for name, row in self._rows.items() if name in names and row.display), None):
+            first.input.focus()
+
+    def leave(self) -> None:
+        """Close; what is written is a draft."""
+        if not self.state.is_sending:
+            self._keep()
+        self._leave()
+
+    def _leave(self) -> None:
+        if self.app.screen is self:
+            self.dismiss(None)
+        else:
+            self._is_done = True
+
+    def on_screen_resume(self) -> None:
+        """What is opened over it is closed: so is the form, where it was sent meanwhile."""
+        if self._is_done:
+            self.dismiss(None)

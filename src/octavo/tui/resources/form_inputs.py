@@ -1,0 +1,129 @@
+"""What the fields of a form are written in: lines, texts, buttons that open what can be picked, and what is hidden."""
+
+from __future__ import annotations
+
+import re
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.color import Color, ColorParseError
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
+
+from octavo.tui.resources.form_fields import FormField
+from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.secret_input import SecretInput
+from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+
+_NAMED = re.compile(r"(\s*(?:- )?[\w.$\"'-]+:(?:\s|$))(.*)", re.DOTALL)
+_BULLET = "•"
+
+
+class MaskedEditor(TextEditor):
+    """Several lines of which names are seen, and what they are of only when it is asked for."""
+
+    masked = True
+
+    def get_line(self, line_index: int) -> Text:
+        line = super().get_line(line_index)
+        if not self.masked:
+            return line
+        named = _NAMED.fullmatch(line.plain)
+        seen, hidden = (named[1], named[2]) if named is not None else ("", line.plain)
+        return Text(seen + re.sub(r"\S", _BULLET, hidden), end="")
+
+    def action_copy(self) -> None:
+        if not self.masked:
+            super().action_copy()
+
+    def action_cut(self) -> None:
+        if not self.masked:
+            super().action_cut()
+
+    def show(self, clear: bool) -> None:
+        """Let it be seen, or hide it again."""
+        self.masked = not clear
+        self.notify_style_update()
+
+
+class FieldRow(Vertical):
+    """A field of a form: its name, where it is written, and below that what is wrong with it."""
+
+    def __init__(self, field: FormField, written: str | None, *, picked: bool, id: str) -> None:
+        """`picked`: it is chosen from a list, and not written."""
+        super().__init__(id=id, classes="form--field")
+        self.field, self._written, self._picked = field, written, picked
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(classes="form--row"):
+            yield ChangingText(safe(self.field.label), classes="form--label")
+            self.input = self._made()
+            yield self.input
+            if self.field.kind == "colour":
+                yield Static("", classes="form--swatch")
+        yield ChangingText("", classes="form--wrong")
+
+    def _made(self) -> Widget:
+        field, written = self.field, self._written or ""
+        limits = "an id" if field.kind == "reference" else field.limits
+        said = " · ".join(filter(None, ["required" if field.required else "", limits]))
+        if self._picked:
+            return TextButton("")
+        if field.kind == "secret":
+            secret = SecretInput(placeholder=said)
+            secret.value = written
+            return secret
+        if field.kind in ("text", "list", "structure", "choices"):
+            return (MaskedEditor if field.masked else TextEditor)(written, placeholder=said)
+        return LineInput(written, placeholder=said)
+
+    @property
+    def is_picked(self) -> bool:
+        """Whether it is chosen from a list, and not written."""
+        return self._picked
+
+    @property
+    def text(self) -> str:
+        """What is written in it. Empty where nothing is, and where it is picked."""
+        if isinstance(self.input, TextArea):
+            return self.input.text
+        return self.input.value if isinstance(self.input, Input) else ""
+
+    def put(self, written: str | None) -> None:
+        """Write something else in it."""
+        text = written or ""
+        if isinstance(self.input, TextArea) and self.input.text != text:
+            self.input.load_text(text)
+        elif isinstance(self.input, Input) and self.input.value != text:
+            self.input.value = text
+
+    def show_words(self, words: str) -> None:
+        """What was picked, in words."""
+        if isinstance(self.input, TextButton):
+            self.input.words = f"{words} ▾"
+
+    def say(self, sentence: str, *, changed: bool) -> None:
+        """What is wrong with it, if anything, and whether it is other than it was."""
+        wrong = self.query_one(".form--wrong", ChangingText)
+        wrong.update(safe_lines(sentence))
+        wrong.display = bool(sentence)
+        self.set_class(changed, "-changed")
+        sign = Content("+ ") if changed else Content("  ")
+        self.query_one(".form--label", ChangingText).update(sign + safe(self.field.label))
+        for swatch in self.query(".form--swatch").results(Static):
+            try:
+                swatch.styles.background = Color.parse(self.text.strip())
+                swatch.display = bool(self.text.strip())
+            except ColorParseError:
+                swatch.display = False
+
+    def reveal(self, clear: bool) -> None:
+        """Let what is hidden be seen, or hide it again."""
+        if isinstance(self.input, MaskedEditor):
+            self.input.show(clear)
+        elif isinstance(self.input, SecretInput):
+            self.input.password = not clear

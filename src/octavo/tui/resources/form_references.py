@@ -1,0 +1,61 @@
+"""What can be picked for a field that names something else: people, teams, spaces, pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from octavo.api.operation import Listing, Operation
+from octavo.tui.resources.form_values import Written
+from octavo.tui.shell.view import ITEMS_READ
+
+if TYPE_CHECKING:
+    from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.chooser import Choice
+
+
+def _items(answer: Any) -> Iterable[Any]:
+    items: Iterable[Any] = answer.items
+    return items
+
+
+@dataclass(frozen=True)
+class References:
+    """Where what can be picked is listed, and how one of it is called."""
+
+    ask: Operation[Any] | Callable[[Written], Operation[Any] | None]
+    """What lists it, which may depend on what is written elsewhere in the form."""
+    choice: Callable[[Any], Choice[str]]
+    """One of it: its id, and what it is called."""
+    items: Callable[[Any], Iterable[Any]] = _items
+    """What is in the answer."""
+    nothing: str = "Choose what it is in first."
+    """Why nothing can be picked now, where nothing can be asked."""
+
+    def op(self, written: Written) -> Operation[Any] | None:
+        """What lists it now."""
+        return self.ask if isinstance(self.ask, Operation) else self.ask(written)
+
+    def known(self, shell: Shell, written: Written) -> Sequence[Choice[str]]:
+        """What is known of it without asking."""
+        op = self.op(written)
+        value = shell.session.live.peek(op).value if op is not None else None
+        return [self.choice(each) for each in self.items(value)] if value is not None else ()
+
+    async def all(self, shell: Shell, op: Operation[Any]) -> Sequence[Choice[str]]:
+        """All of it, as far as lists are read whole. Raises ApiError."""
+        live = shell.session.live
+        value = await live.fetch(op)
+        while isinstance(op, Listing) and getattr(value, "next", None) is not None and len(value.items) < ITEMS_READ:
+            before = len(value.items)
+            await live.more(op)
+            value = live.peek(op).value or value
+            if len(value.items) == before:
+                break  # it was refused, which the list says where it is shown
+        return [self.choice(each) for each in self.items(value)]
+
+
+def named(choices: Sequence[Choice[str]]) -> Mapping[str, str]:
+    """What each is called, by its id."""
+    return {each.value: each.title for each in choices}

@@ -1,0 +1,250 @@
+"""What is written in a form, how it stands beside what is there, and its way to the server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from octavo.api.errors import ApiError, NotFound, Outcome
+from octavo.api.operation import Model, Operation
+from octavo.documents.yaml_values import Fault
+from octavo.tui.resources import form_yaml
+from octavo.tui.resources.form_fields import FormField, fields_of
+from octavo.tui.resources.form_references import References
+from octavo.tui.resources.form_values import FORM, Made, beginnings, make, refused_field, same
+from octavo.tui.shell.dialog_draft import DialogDraft
+
+if TYPE_CHECKING:
+    from octavo.tui.shell.shell import Shell
+
+NOTHING_CHANGED = "Nothing was changed, so nothing is sent."
+_MAYBE = "It may be there all the same: look before you send it again."
+
+
+Reads = Operation[Any] | Callable[[], Awaitable[Model | None]]
+"""What says how a thing is now: its operation, or what finds it elsewhere. None: it is not there. Raises ApiError."""
+
+
+@dataclass(frozen=True)
+class FormRequest:
+    """What a form is of."""
+
+    shell: Shell
+    operation: type[Operation[Any]]
+    title: str
+    known: Mapping[str, Any]
+    """The arguments that are not asked."""
+    now: Model | None
+    """What the thing is like. None: one is made."""
+    draft: str
+    """Under which what is written is kept."""
+    sent: Callable[[Any, Any], None]
+    """Called with what was sent, and its answer."""
+    references: Mapping[str, References]
+    read: Reads | None
+    """What is asked just before it is changed."""
+    verb: str
+    intro: str
+
+    async def look(self) -> Model | None:
+        """How the thing is now. None: it is not there. Raises ApiError."""
+        if self.read is None:
+            return self.now
+        try:
+            found = (
+                await self.shell.session.live.fetch(self.read)
+                if isinstance(self.read, Operation)
+                else await self.read()
+            )
+        except NotFound:
+            return None
+        return found if isinstance(found, Model) else None
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A form that was sent."""
+
+    operation: Operation[Any]
+    answer: Any
+    """None where it was lost, and what was asked for is there."""
+
+
+class FormState:
+    """What is written so far. What is said of it is asked by the dialog, which may be closed while it is sent."""
+
+    def __init__(self, form: FormRequest) -> None:
+        self.form = form
+        self.fields: tuple[FormField, ...] = fields_of(form.operation, leave_out=frozenset(form.known))
+        self.begin = beginnings(self.fields, form.now)
+        self.written: dict[str, str | None] = dict(self.begin)
+        self.refused: dict[str, str] = {}
+        """What the server said, or somebody else did, by field."""
+        self.attempted = False
+        """Whether it was tried to send it: then all that is missing is said."""
+        self.is_sending = False
+        self.draft = DialogDraft(form.shell, form.draft)
+        self.editor_draft = DialogDraft(form.shell, f"{form.draft} as YAML")
+        self.fault = ""
+        """What is wrong with what an editor wrote, which is kept beside."""
+        self.fault_line = 1
+        self.is_from_draft = self._take_draft()
+
+    @property
+    def verb(self) -> str:
+        """What sending it is called."""
+        return self.form.verb or ("Make it" if self.form.now is None else "Save")
+
+    # What is written
+
+    def made(self) -> Made:
+        """What it comes to."""
+        form = self.form
+        return make(form.operation, self.fields, form.known, self.begin, self.written, anew=form.now is None)
+
+    def write(self, name: str, text: str | None) -> None:
+        """Another text is in a field."""
+        if self.written[name] != text:
+            self.written[name] = text
+            self.refused.pop(name, None)
+            self.refused.pop(FORM, None)
+
+    def is_changed(self, name: str) -> bool:
+        """Whether something else is written in a field than what was there."""
+        return not same(self.written[name], self.begin[name])
+
+    def wrong(self, made: Made) -> dict[str, str]:
+        """What is to be said: of what nobody wrote in nothing, until it is sent."""
+        shown = {
+            name: sentence
+            for name, sentence in made.wrong.items()
+            if self.attempted or (name == FORM and made.changed) or (name != FORM and self.is_changed(name))
+        }
+        return {**shown, **self.refused}
+
+    # What is kept of it
+
+    def _take_draft(self) -> bool:
+        """Take up what was written before. Whether there was anything."""
+        try:
+            kept = json.loads(self.draft.text) if self.draft.text else {}
+        except ValueError:
+            kept = {}
+        for each in self.fields:
+            if isinstance(kept, dict) and each.name in kept and isinstance(kept[each.name], str | None):
+                self.written[each.name] = kept[each.name]
+        if text := self.editor_draft.text:
+            self.take_yaml(text)
+        return any(self.is_changed(each.name) for each in self.fields)
+
+    @property
+    def draft_text(self) -> str:
+        """What is kept: only what was changed."""
+        changed = {each.name: self.written[each.name] for each in self.fields if self.is_changed(each.name)}
+        return json.dumps(changed, ensure_ascii=False) if changed else ""
+
+    def keep(self) -> None:
+        """Keep what is written."""
+        self.draft.keep(self.draft_text)
+
+    def keep_now(self) -> None:
+        """Keep it before this returns: the app ends, or stops."""
+        self.draft.keep_now(self.draft_text)
+
+    # The editor
+
+    def as_yaml(self) -> str:
+        """All of it as a text for the editor: what could not be read there goes on as it is."""
+        title = f"{self.form.title}"
+        return self.editor_draft.text or form_yaml.text_of(title, self.fields, self.begin, self.written)
+
+    def take_yaml(self, text: str) -> bool:
+        """Take what an editor wrote. Whether it could be read: if not, it is kept beside, and `fault` says why."""
+        try:
+            written = form_yaml.written_of(text, self.fields, self.begin)
+        except Fault as fault:
+            self.fault, self.fault_line = f"Line {fault.line}: {fault.sentence}", fault.line
+            self.editor_draft.keep(text)
+            return False
+        for name, each in written.items():
+            self.write(name, each)
+        self.fault, self.fault_line = "", 1
+        self.editor_draft.drop()
+        self.keep()
+        return True
+
+    # Sending
+
+    async def send(self) -> Sent | str:
+        """Send it. Else what is to be said, and where that is of a field it is in `refused`."""
+        self.is_sending = True
+        try:
+            return await self._send()
+        finally:
+            self.is_sending = False
+
+    async def _send(self) -> Sent | str:
+        live = self.form.shell.session.live
+        if self.form.read is not None and (said := await self._look_again()):
+            return said
+        made = self.made()
+        if made.operation is None:
+            if not made.changed:
+                self.draft.drop()
+            return next(iter(self.wrong(made).values()), NOTHING_CHANGED)
+        answer: Any = None
+        try:
+            answer = await live.write(made.operation)
+        except ApiError as error:
+            if error.outcome is not Outcome.UNKNOWN:
+                return self._refuse(str(error))
+            if not await self._is_so(made):
+                return self._refuse(f"{error} {_MAYBE}", whole=True)
+        self.draft.drop()
+        return Sent(made.operation, answer)
+
+    def _refuse(self, sentence: str, *, whole: bool = False) -> str:
+        there = [each for each in self.fields if each.is_there(self.written)]
+        self.refused[FORM if whole else refused_field(sentence, there)] = sentence
+        return sentence
+
+    async def _look_again(self) -> str:
+        """See whether somebody else changed it meanwhile. What is to be said of that: empty when it may be sent."""
+        try:
+            found = await self.form.look()
+        except ApiError as error:
+            return self._refuse(f"Not sent: {error}", whole=True)
+        if found is None:
+            return self._refuse("Not sent: it is not there any more.", whole=True)
+        before, self.begin = self.begin, beginnings(self.fields, found)
+        clashes: dict[str, str] = {}
+        for each in self.fields:
+            name, there = each.name, self.begin[each.name]
+            if same(before[name], there):
+                continue
+            if same(self.written[name], before[name]):
+                self.written[name] = there  # nobody wrote in it here
+            elif not same(self.written[name], there):
+                clashes[name] = f"Somebody else made it {_quoted(there)} meanwhile. {self.verb} again sends yours."
+        self.refused |= clashes
+        return "Somebody else changed the same meanwhile: look at it, then send it again." if clashes else ""
+
+    async def _is_so(self, made: Made) -> bool:
+        """Whether what was sent is so, where its answer was lost: seen, where it can be looked at."""
+        if self.form.read is None:
+            return False
+        try:
+            found = await self.form.look()
+        except ApiError:
+            return False
+        if found is None:
+            return False
+        now = beginnings(self.fields, found)
+        return all(same(now[each.name], self.written[each.name]) for each in self.fields if each.top in made.changed)
+
+
+def _quoted(written: str | None) -> str:
+    text = " ".join((written or "").split())
+    return f"“{text[:60]}{'…' if len(text) > 60 else ''}”" if text else "empty"

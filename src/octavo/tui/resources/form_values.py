@@ -1,0 +1,319 @@
+"""What is written in a form, as the operation it makes, or as what is wrong with it. Pure.
+
+What is written in a field is text, whatever the field is of: empty is left out, None is null, a list has one item on
+each line, `yes` and `no` are what they say, an object is YAML.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from octavo.api.operation import SPECS, Operation
+from octavo.api.wrong_values import rule
+from octavo.documents import yaml_values
+from octavo.documents.yaml_values import Fault
+from octavo.tui.resources.form_fields import FormField, constants_of
+
+Written = Mapping[str, str | None]
+"""What is written in each field, by its name."""
+
+FORM = ""
+"""The name of what is wrong with no field alone."""
+_MISSING: Any = object()
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a form comes to."""
+
+    operation: Operation[Any] | None
+    """None: something is wrong, or nothing was changed."""
+    wrong: Mapping[str, str] = field(default_factory=dict)
+    """A sentence for each field that cannot be so. `FORM` is of several."""
+    changed: frozenset[str] = frozenset()
+    """The fields of the operation that are other than they were."""
+
+
+# What it begins with
+
+
+def beginnings(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
+    """What stands in each field before anything is written: how the thing is, or what holds where nothing is said."""
+    return {each.name: _begins(each, now) for each in fields}
+
+
+def _begins(made: FormField, now: BaseModel | Mapping[str, Any] | None) -> str | None:
+    if now is None:
+        return as_written(made, made.default) if made.default is not None else ""
+    value: Any = now
+    for name, wire in zip(made.name.split("."), made.wire, strict=True):
+        value = _within(value, name, wire)
+    return "" if value is _MISSING else as_written(made, value)
+
+
+def _within(value: Any, name: str, wire: str) -> Any:
+    if isinstance(value, BaseModel):
+        # The only field of a model may be what an answer has in the place of that model: the id of a team.
+        return getattr(value, name, _MISSING)
+    if isinstance(value, Mapping):
+        return value.get(wire, value.get(name, _MISSING))
+    return None if value is None else _MISSING
+
+
+def as_written(made: FormField, value: Any) -> str | None:
+    """A value as it is written in its field. Empty for one that no such field can have."""
+    if value is None:
+        return None if made.nullable and made.kind in ("choice", "reference", "yes or no") else ""
+    if made.kind == "structure":
+        return yaml_values.written(_plain(value)) if value not in ((), {}, []) else ""
+    if made.kind == "yes or no":
+        return {True: "yes", False: "no"}.get(value, "") if isinstance(value, bool) else ""
+    if made.kind in ("list", "choices"):
+        if isinstance(value, str):
+            return value if value in made.choices else ""
+        return "\n".join(filter(None, map(_one, value))) if isinstance(value, Sequence) else ""
+    return _one(value)
+
+
+def _one(value: Any) -> str:
+    """A value of a line: of a thing that came whole it is the id."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or value is None:
+        return ""
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, date):
+        return value.isoformat().replace("+00:00", "Z")
+    named = value.get("id") if isinstance(value, Mapping) else getattr(value, "id", None)
+    if isinstance(named, str):
+        return named
+    return "" if isinstance(value, BaseModel) else json.dumps(value, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    """A value of models as JSON has it."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+# What it comes to
+
+
+def make(
+    operation: type[Operation[Any]],
+    fields: Sequence[FormField],
+    known: Mapping[str, Any],
+    begin: Written,
+    written: Written,
+    *,
+    anew: bool,
+) -> Made:
+    """The operation that what is written makes: with what must be said, and what is other than it was (`begin`).
+
+    Where nothing is, there is none, unless something is made `anew`: that may be said without a word.
+    """
+    there = [each for each in fields if each.is_there(written)]
+    was_there = {each.name for each in fields if each.is_there(begin)}
+    changed = {
+        each.top for each in there if not same(written[each.name], begin[each.name]) or each.name not in was_there
+    }
+    if not changed and not anew:
+        return Made(None)
+    required = {name for name, info in operation.model_fields.items() if info.is_required()}
+    values: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for top in dict.fromkeys(each.top for each in there):
+        if top in changed | required:
+            wrong |= _fill(values, operation, top, [each for each in there if each.top == top], begin, written)
+    if not wrong:
+        try:
+            made = operation.model_validate({**known, **values})
+        except ValidationError as invalid:
+            wrong = _complaints(invalid, there)
+        else:
+            return Made(made, {}, frozenset(changed))
+    return Made(None, wrong, frozenset(changed))
+
+
+def same(one: str | None, other: str | None) -> bool:
+    """Whether two texts of a field are the same, but for the space around them."""
+    return one == other if one is None or other is None else one.strip() == other.strip()
+
+
+def _fill(
+    values: dict[str, Any],
+    operation: type[Operation[Any]],
+    top: str,
+    fields: Sequence[FormField],
+    begin: Written,
+    written: Written,
+) -> dict[str, str]:
+    """Put what is written of one field of the operation into `values`. What cannot be read, in a sentence each."""
+    found: dict[tuple[str, ...], Any] = {}
+    wrong: dict[str, str] = {}
+    for each in fields:
+        try:
+            value = _value(each, written[each.name], begin[each.name] or "")
+        except Fault as fault:
+            wrong[each.name] = f"Line {fault.line}: {fault.sentence}"
+        else:
+            if value is not _MISSING:
+                found[each.wire] = value
+    if wrong:
+        return wrong
+    within = [each for each in fields if len(each.wire) > 1]
+    said = {way: value for way, value in found.items() if value is not None}
+    if within and not said:
+        if not (found or any((begin[each.name] or "").strip() for each in within)):
+            return {}
+        found = {within[0].wire[:1]: None}  # nothing is said in it any more
+    if None in found.values() and not said:
+        spec = SPECS.get(operation)
+        if spec is not None and top not in spec.nullable:
+            return {fields[0].name: f"{fields[0].group or fields[0].label} cannot be nothing: it can only be changed."}
+        values[next(iter(found))[0]] = None
+        return {}
+    tops = {way[:end] for way in said for end in range(1, len(way))}
+    constants = constants_of(operation, top, written) if within else {}
+    for way, value in {**{way: value for way, value in constants.items() if way[:-1] in tops}, **said}.items():
+        _put(values, way, value)
+    return {}
+
+
+def _put(values: dict[str, Any], way: Sequence[str], value: Any) -> None:
+    for name in way[:-1]:
+        values = values.setdefault(name, {})
+    values[way[-1]] = value
+
+
+def _value(made: FormField, written: str | None, begin: str) -> Any:
+    """What goes into the request for a field. Raises Fault."""
+    if written is None:
+        return None
+    text = written if made.kind == "text" else written.strip()
+    if not text.strip():
+        return _emptied(made) if begin.strip() else _MISSING
+    if made.kind == "yes or no":
+        return {"yes": True, "no": False}.get(text, text)
+    if made.kind == "structure":
+        read = yaml_values.read(text)
+        return read.value if read is not None else None
+    if made.kind == "choices" or (made.kind == "list" and text not in made.choices):
+        return [_item(made, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return text
+
+
+def _emptied(made: FormField) -> Any:
+    """What goes out for what was something, and shall be nothing."""
+    if made.nullable:
+        return None
+    if made.kind in ("list", "choices"):
+        return []
+    if made.kind == "structure":
+        return {}
+    return _MISSING if made.required else ""
+
+
+def _item(made: FormField, number: int, line: str) -> Any:
+    line = line.strip()
+    if made.items != "line" or not line.startswith("{"):
+        return line
+    try:
+        read = yaml_values.read(line)
+    except Fault as fault:
+        raise Fault(number, fault.sentence) from None
+    return read.value if read is not None else line
+
+
+# What is wrong with it
+
+
+def _complaints(invalid: ValidationError, fields: Sequence[FormField]) -> dict[str, str]:
+    """What is wrong, by field: of each the first."""
+    found: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
+    for error in invalid.errors(include_url=False, include_input=False):
+        name, inside = _field_of(error, fields)
+        found.setdefault(name, []).append((error, inside))
+    by_name = {each.name: each for each in fields}
+    return {name: _complaint(by_name.get(name), errors) for name, errors in found.items()}
+
+
+def _complaint(made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]]) -> str:
+    first, inside = errors[0]
+    alike = [error for error, _ in errors if error["type"] == first["type"]]
+    if first["type"] == "value_error" and not first["loc"]:
+        return _sentence(str(first["ctx"]["error"]))
+    if made is None:
+        return _sentence(f"{'.'.join(map(str, first['loc'])) or 'It'} {rule(first, alike)}")
+    if made.kind in ("list", "choices") and inside and isinstance(inside[0], int):
+        return _sentence(f"line {inside[0] + 1} {rule(first, alike)}")
+    if first["type"].startswith("union_tag") and made.choices:
+        return f"{made.label} must be one of {', '.join(made.choices)}."
+    where = _way(inside) if made.kind == "structure" else ""
+    return _sentence(f"{where or made.label} {rule(first, alike)}")
+
+
+def _way(inside: Sequence[int | str]) -> str:
+    """The way to something in an object: `items[0].name`."""
+    way = ""
+    for part in inside:
+        way += f"[{part}]" if isinstance(part, int) else f".{part}" if way else part
+    return way
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else '.'}"
+
+
+def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
+    """The field an error is about, and the way from there on. Pydantic's way names the shapes it tried as well."""
+    near = list(fields)
+    depth, inside = 0, list(error["loc"])
+    while inside and near:
+        part = inside[0]
+        on = [each for each in near if len(each.wire) > depth and each.wire[depth] == part]
+        if on:
+            near, depth = on, depth + 1
+            inside.pop(0)
+            if len(near) == 1 and len(near[0].wire) == depth:
+                break
+        elif depth == 0:
+            return FORM, inside
+        elif any(len(each.wire) > depth for each in near):
+            inside.pop(0)  # the name of a shape
+        else:
+            break
+    if not near or depth == 0:
+        return FORM, inside
+    return near[0].name, [part for part in inside if not _is_shape(part)]
+
+
+def _is_shape(part: int | str) -> bool:
+    """Whether it is how pydantic calls a kind of value: `literal['a']`, `constrained-str`, `Invitation`."""
+    return (
+        isinstance(part, str) and re.fullmatch(r"[a-z-]+\[.*\]|constrained-\w+|[A-Z]\w*|str|int|bool", part) is not None
+    )
+
+
+def refused_field(sentence: str, fields: Sequence[FormField]) -> str:
+    """The field a server speaks of when it refuses a request. `FORM` when it names none."""
+    best: tuple[int, int, str] | None = None
+    for each in fields:
+        ways = {".".join(each.wire), each.wire[-1], each.wire[0], each.label, each.name}
+        for way in ways:
+            if found := re.search(rf"(?<![\w-]){re.escape(way)}(?![\w-])", sentence, re.IGNORECASE):
+                rank = (found.start(), -len(way), each.name)
+                best = min(best, rank) if best is not None else rank
+    return best[2] if best is not None else FORM

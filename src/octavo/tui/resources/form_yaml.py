@@ -1,0 +1,170 @@
+"""A form as commented YAML, to be written in an editor, and back. Pure.
+
+What is there is a line, what is left out is a comment to be taken off. A line that is not there any more leaves its
+field as it was before anything was written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import Any
+
+from octavo.documents import yaml_values
+from octavo.documents.yaml_values import Fault, Read
+from octavo.tui.resources.form_fields import FormField
+from octavo.tui.resources.form_values import Written, same
+
+_WIDTH = 96
+
+
+def text_of(title: str, fields: Sequence[FormField], begin: Written, written: Written) -> str:
+    """A form as a text for the editor."""
+    begun = any((each or "").strip() for each in begin.values())
+    lines = [
+        f"# {title}",
+        "#",
+        "# Save and close to go back to the form: nothing is sent from here. Lines that begin with # do not count.",
+        "# What you leave as it is is not sent." if begun else "# What you leave out is not sent.",
+    ]
+    tops = dict.fromkeys(each.top for each in fields)
+    for top in tops:
+        lines.append("")
+        lines += _lines([each for each in fields if each.top == top], 0, written)
+    return "\n".join(lines) + "\n"
+
+
+def written_of(text: str, fields: Sequence[FormField], begin: Written) -> dict[str, str | None]:
+    """What such a text says, by field. Raises Fault, which names the line."""
+    read = yaml_values.read(text)
+    found = dict(begin)
+    if read is None or read.value is None:
+        return found
+    if read.text is not None or read.items or not isinstance(read.value, dict):
+        raise Fault(read.line, "There must be a name before each value, as in “title: Tides”.")
+    _take(read, fields, 0, begin, found)
+    return found
+
+
+# Writing
+
+
+def _lines(fields: Sequence[FormField], depth: int, written: Written) -> Iterator[str]:
+    """The lines of fields whose way is the same so far."""
+    first = fields[0]
+    if len(first.wire) == depth + 1:
+        yield from _field(first, depth, written)
+        return
+    is_said = any(each.is_there(written) and (written[each.name] or "").strip() for each in fields)
+    margin, off = "  " * depth, "" if is_said else "# "
+    if depth == 0 and first.group:
+        yield f"# {first.group.partition(' · ')[0]}"
+    yield f"{margin}{off}{first.wire[depth]}:"
+    for name in dict.fromkeys(each.wire[depth + 1] for each in fields):
+        for line in _lines([each for each in fields if each.wire[depth + 1] == name], depth + 1, written):
+            yield line if is_said or line.lstrip().startswith("#") else f"# {line}"
+
+
+def _field(made: FormField, depth: int, written: Written) -> Iterator[str]:
+    margin = "  " * depth
+    about = [made.label + (" (required)" if made.required else "")]
+    about += [made.limits] if made.limits else []
+    about += [f"one of {', '.join(made.choices)}"] if made.choices and made.kind != "list" else []
+    about += ["true or false"] if made.kind == "yes or no" else []
+    about += ["null means something" if not made.hint else "or null"] if made.nullable else []
+    comment = ". ".join(filter(None, [" · ".join(about), made.hint]))
+    for line in wrap(comment, _WIDTH - len(margin)):
+        yield f"{margin}# {line}"
+    value = written[made.name]
+    name = made.wire[-1]
+    if not made.is_there(written) or (value is not None and not value.strip()):
+        yield f"{margin}# {name}:"
+        return
+    for line in yaml_values.written({name: _value(made, value)}).splitlines():
+        yield f"{margin}{line}" if line else ""
+
+
+def _value(made: FormField, written: str | None) -> Any:
+    """What is written in a field as the editor shows it. What cannot be read stays the text it is."""
+    if written is None:
+        return None
+    text = written if made.kind == "text" else written.strip()
+    if made.kind == "yes or no":
+        return {"yes": True, "no": False}.get(text, text)
+    if made.kind == "number":
+        try:
+            return int(text)
+        except ValueError:
+            return text
+    if made.kind == "choices" or (made.kind == "list" and text not in made.choices):
+        return [_item(line.strip()) for line in text.splitlines() if line.strip()]
+    if made.kind == "structure":
+        try:
+            read = yaml_values.read(text)
+        except Fault:
+            return text
+        return read.value if read is not None else None
+    return text
+
+
+def _item(line: str) -> Any:
+    if line.startswith("{"):
+        try:
+            read = yaml_values.read(line)
+        except Fault:
+            return line
+        return read.value if read is not None else line
+    return line
+
+
+# Reading
+
+
+def _take(read: Read, fields: Sequence[FormField], depth: int, begin: Written, found: dict[str, str | None]) -> None:
+    for name, part in read.parts.items():
+        here = [each for each in fields if each.wire[depth] == name]
+        if not here:
+            names = ", ".join(dict.fromkeys(each.wire[depth] for each in fields))
+            raise Fault(part.line, f"There is no {name[:60]} here. There is: {names}.")
+        if len(here[0].wire) == depth + 1:
+            found[here[0].name] = _as_before(here[0], begin, _read(here[0], part))
+        elif part.value is None:
+            found |= {each.name: None if begin[each.name] is None else "" for each in here}
+        elif not part.parts:
+            inner = ", ".join(dict.fromkeys(each.wire[depth + 1] for each in here))
+            raise Fault(part.line, f"{name} has values by name: {inner}.")
+        else:
+            _take(part, here, depth + 1, begin, found)
+
+
+def _as_before(made: FormField, begin: Written, text: str | None) -> str | None:
+    """What was read; where that is what stood there before, just as it stood."""
+    before = begin[made.name]
+    return before if same(text, before) else text
+
+
+def _read(made: FormField, part: Read) -> str | None:
+    if part.value is None:
+        return None if made.nullable and made.kind in ("choice", "reference", "yes or no") else ""
+    if made.kind == "structure":
+        if isinstance(part.value, str):
+            return part.value  # what could not be read when it was shown
+        return yaml_values.written(part.value) if part.value not in ([], {}) else ""
+    if made.kind in ("list", "choices") and part.text is None:
+        if part.parts:
+            raise Fault(part.line, f"{made.wire[-1]} is a list: each item on a line of its own, after a -.")
+        return "\n".join(_line(made, each) for each in part.items)
+    if part.text is None:
+        raise Fault(part.line, f"{made.wire[-1]} is one value, not several.")
+    if isinstance(part.value, bool):
+        return "yes" if part.value else "no"
+    return part.text
+
+
+def _line(made: FormField, item: Read) -> str:
+    if item.text is not None and "\n" not in item.text:
+        return item.text
+    if made.items == "line" and item.parts:
+        return json.dumps(item.value, ensure_ascii=False)
+    raise Fault(item.line, f"An item of {made.wire[-1]} is one line of text.")

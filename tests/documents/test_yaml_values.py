@@ -1,0 +1,89 @@
+"""Values as YAML, and what is read of it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.documents.yaml_values import DEEPEST, Fault, read, written
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x7f"), max_size=30) | st.sampled_from(
+    [
+        "no",
+        "12:30",
+        "0o7",
+        "007",
+        "1_000",
+        "~",
+        "null",
+        "1e3",
+        "<<",
+        "2026-11-23",
+        "a\nb\n",
+        " a\n b",
+        "- x",
+        "# y",
+        "",
+        "=",
+        "yes",
+        ".5",
+    ]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_what_is_written_is_read_as_it_was(value: Any) -> None:
+    found = read(written(value))
+    assert (found.value if found is not None else None) == value
+
+
+def test_what_is_read_knows_its_lines_and_how_it_was_written() -> None:
+    found = read("# first\ntitle: 007\n\nsource:\n  url: https://x.example\n  tags: [a, no]\n")
+    assert found is not None
+    assert (found.parts["title"].line, found.parts["title"].value, found.parts["title"].text) == (2, 7, "007")
+    assert found.parts["source"].parts["url"].line == 5
+    assert found.value["source"]["tags"] == ["a", "no"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("title: x\nother: [1, 2\n", 2),
+        ("title: x\n  worse: y\n", 2),
+        ("title: x\ntitle: y\n", 2),
+        ("title: x\n\t- y", 2),
+        ("title: x\nother: 'y", 2),
+        ("title: x\n? [a]\n: y\n", 2),
+        ("title: x\nother: .inf\n", 2),
+        ("title: x\nother: \x00\n", 2),
+        ("title: x\nother: !!python/object:os.system y\n", 2),
+        ("title: x\nother: *nobody\n", 2),
+        ("title: x\n---\nother: y\n", 2),
+    ],
+)
+def test_what_is_wrong_names_its_line(text: str, line: int) -> None:
+    with pytest.raises(Fault) as fault:
+        read(text)
+    assert fault.value.line == line
+    assert str(fault.value).endswith(".")
+
+
+def test_a_few_names_do_not_stand_for_very_many_values() -> None:
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"{after}: &{after} [{', '.join([f'*{before}'] * 9)}]\n"
+        for before, after in zip("abcdefg", "bcdefgh", strict=True)
+    )
+    with pytest.raises(Fault, match="more than"):
+        read(bomb)
+    with pytest.raises(Fault):
+        read("[" * (DEEPEST + 5) + "]" * (DEEPEST + 5))
+    with pytest.raises(Fault):
+        read("[" * 200_000)

@@ -1,0 +1,303 @@
+"""Forms made of request models: filled in, kept, refused, and sent."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.drivers.headless_driver import HeadlessDriver
+
+from octavo.api import mcp_servers, organizations, redirects, site_structure, sites, teams
+from octavo.api.operation import Operation
+from octavo.api.places import OrganizationRef, SiteRef
+from octavo.tui.resources.form import FormDialog, fill_in
+from octavo.tui.resources.form_inputs import FieldRow
+from octavo.tui.resources.form_references import References
+from octavo.tui.widgets.chooser import Choice
+from tests.journeys.stage import Run, Stage
+
+NOOR = "noor-haddad"
+AT = OrganizationRef(organization_id="saltmarsh")
+DOCS = SiteRef(organization_id="saltmarsh", site_id="docs")
+PEOPLE = References(organizations.ListMembers(at=AT, limit=1000), lambda each: Choice(each.id, each.user.name))
+SITE_SPACES = References(site_structure.ListSiteSpaces(at=DOCS), lambda each: Choice(each.id, each.title))
+
+
+class Opened:
+    """A form that was opened in a run."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.sent: list[tuple[Operation[Any], Any]] = []
+
+    async def open(self, operation: type[Operation[Any]], **more: Any) -> FormDialog:
+        keywords = {"title": "A form", "known": {"at": DOCS}, "draft": f"form {operation.__qualname__}", **more}
+        fill_in(self.run.app, operation, sent=lambda op, answer: self.sent.append((op, answer)), **keywords)
+        await self.run.settle()
+        dialog = self.run.app.screen
+        assert isinstance(dialog, FormDialog)
+        return dialog
+
+    async def settings(self) -> FormDialog:
+        """That of the site."""
+        now = await self.run.app.session.live.fetch(sites.Get(at=DOCS))
+        return await self.open(sites.Update, now=now, read=sites.Get(at=DOCS), draft="form site docs")
+
+
+def where(dialog: FormDialog) -> str:
+    """The field with the cursor."""
+    assert dialog.focused is not None
+    return next((each.field.name for each in dialog.focused.ancestors if isinstance(each, FieldRow)), "")
+
+
+async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        await form.settings()
+        await run.see("Saltmarsh Docs", "Visibility", "public", "Adaptive content")
+        await run.press("ctrl+s")
+        await run.see("Nothing was changed, so nothing is sent.")
+        assert not run.gate.sent(sites.Update)
+        await run.press("ctrl+u", "x")
+        await run.see("Title must have at least 2 characters.")
+        await run.press("ctrl+s")
+        await run.hear("Title must have at least 2 characters.")
+        await run.press("ctrl+u", *"Sea and shore", "tab", "enter")
+        await run.see("visitor-auth")
+        await run.type("unlisted")
+        await run.press("enter")
+        await run.see("+ Visibility", "unlisted", "2 fields changed")
+        await run.press("ctrl+s")
+        await run.gone("A form")
+        (sent,) = run.gate.sent(sites.Update)
+        assert sent.model_fields_set == {"at", "title", "visibility"}
+        assert (sent.title, sent.visibility) == ("Sea and shore", "unlisted")
+        assert form.sent[0][0] is sent
+        assert form.sent[0][1].title == "Sea and shore"
+        await form.settings()
+        await run.see("Sea and shore")
+        await run.gone("What you wrote before")
+
+
+async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        await form.settings()
+        await run.press("ctrl+u", *"Q", "tab", "tab", "end", *"-2", "escape")
+        await run.gone("A form")
+        await form.settings()
+        await run.see("What you wrote before is here", "Title must have at least 2 characters.", "docs-2")
+        await run.press("tab", "tab", "end", *"3")
+        await run.quit()
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        dialog = await form.settings()
+        await run.see("docs-23")
+        await run.press("ctrl+b")
+        await run.see("  Title                 Saltmarsh Docs")
+        await run.press("tab", "tab", "ctrl+b")
+        assert dialog.state.made().changed == frozenset()
+        await run.press("escape")
+        assert not run.app.session.drafts.all()
+        assert not run.gate.sent(sites.Update)
+
+
+async def test_what_is_refused_is_said_at_its_field_and_all_stays(stage: Stage) -> None:
+    async with stage.play(NOOR, size=(80, 24)) as run:
+        form = Opened(run)
+        dialog = await form.settings()
+        await run.press("ctrl+u", *"Sea", "tab", "tab", "ctrl+u", *"sea")
+        run.platform.refuse_next(sites.Update, 400, "basename is taken by another site.")
+        await run.press("ctrl+s")
+        await run.see("Basename is taken by another site.", "Sea")
+        assert where(dialog) == "basename"
+        await run.press("end", *"-2")
+        await run.gone("is taken")
+        run.platform.refuse_next(sites.Update, 500, "The sea is rough.")
+        await run.press("ctrl+s")
+        await run.see("The sea is rough.", "sea-2")
+        await run.press("ctrl+s")
+        await run.gone("A form")
+        assert form.sent[0][1].basename == "sea-2"
+
+
+async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        dialog = await form.settings()
+        await run.press("ctrl+u", *"Mine")
+        await run.ask(sites.Update(at=DOCS, title="Theirs", visibility="unlisted"), NOOR)
+        await run.press("ctrl+s")
+        await run.see("Somebody else made it “Theirs” meanwhile. Save again sends yours.", "Mine", "unlisted")
+        assert where(dialog) == "title"
+        assert not run.gate.sent(sites.Update)
+        await run.press("ctrl+s")
+        await run.gone("A form")
+        (sent,) = run.gate.sent(sites.Update)
+        assert sent.model_fields_set == {"at", "title"}
+        assert (await run.ask(sites.Get(at=DOCS), NOOR)).visibility == "unlisted"
+
+
+async def test_what_others_made_just_so_is_not_sent(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        await form.settings()
+        await run.press("ctrl+u", *"Same")
+        await run.ask(sites.Update(at=DOCS, title="Same"), NOOR)
+        await run.press("ctrl+s")
+        await run.see("Nothing was changed, so nothing is sent.")
+        assert not run.gate.sent(sites.Update)
+
+
+async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        await form.settings()
+        await run.press("ctrl+u", *"Sea")
+        run.gate.shut(sites.Update)
+        run.platform.refuse_next(sites.Update, 400, "title is taken.")
+        await run.press("ctrl+s")
+        await run.see("Sending")
+        await run.press("ctrl+s")
+        await run.hear("It is being sent.")
+        await run.press("escape")
+        await run.gone("Basename")
+        run.gate.open()
+        await run.hear("A form: title is taken. What you wrote is kept.")
+        assert len(run.gate.sent(sites.Update)) == 1
+        await form.settings()
+        await run.see("Sea", "What you wrote before is here")
+
+
+async def test_what_it_names_is_picked(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        await form.open(teams.Create, known={"at": AT}, references={"members": PEOPLE})
+        await run.press(*"Divers", "tab", "enter")
+        await run.see("Members · esc when done")
+        await run.type("Mara Lindqvist")
+        await run.press("enter")
+        await run.see("IN IT NOW")
+        await run.type("Priya Raman")
+        await run.press("enter")
+        await run.press("escape")
+        await run.see("Mara Lindqvist, Priya Raman")
+        await run.press("ctrl+s")
+        await run.gone("A form")
+        assert form.sent[0][0].members == ("mara-lindqvist", "priya-raman")
+        assert form.sent[0][1].members == 2
+
+
+async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) -> None:
+    async with stage.play(NOOR, size=(80, 24)) as run:
+        form = Opened(run)
+        dialog = await form.open(redirects.Create, references={"destination.site_space_id": SITE_SPACES})
+        await run.see("Source", "Destination", "Kind")
+        await run.gone("Site space", "Page")
+        await run.press(*"/old", "tab", "enter")
+        await run.type("site-page")
+        await run.press("enter")
+        await run.see("Site space", "Page")
+        await run.press("ctrl+s")
+        await run.see("Site space is required.", "Page is required.")
+        assert where(dialog) == "destination.site_space_id"
+        await run.press("shift+tab", "enter")
+        await run.type("site-space")
+        await run.press("enter", "tab", "enter", "enter", "ctrl+s")
+        await run.gone("A form")
+        sent = form.sent[0][0]
+        assert (sent.source, sent.destination.kind) == ("/old", "site-space")
+        await form.open(redirects.Create)
+        await run.see("Source")
+        await run.gone("/old")
+
+
+async def test_what_may_be_a_secret_is_hidden_until_it_is_asked_for(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        await form.open(mcp_servers.Create)
+        await run.press(*"Tides", "tab", *"https://sea.example", "tab")
+        await run.type("Authorization: Bearer s3cret\nX-Shore: west")
+        await run.see("Authorization: •••••• ••••••", "X-Shore: ••••")
+        assert "s3cret" not in run.text
+        await run.press("ctrl+r")
+        await run.see("Authorization: Bearer s3cret")
+        await run.press("ctrl+s")
+        await run.gone("A form")
+        assert form.sent[0][0].headers == {"Authorization": "Bearer s3cret", "X-Shore": "west"}
+
+
+EDITOR = """#!{python}
+import sys
+from pathlib import Path
+path = Path(sys.argv[-1])
+Path({seen!r}).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+path.write_text(Path({next!r}).read_text(encoding="utf-8"), encoding="utf-8")
+"""
+
+
+async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HeadlessDriver, "can_suspend", True)
+    seen, following, program = tmp_path / "seen", tmp_path / "next", tmp_path / "editor"
+    program.write_text(EDITOR.format(python=sys.executable, seen=str(seen), next=str(following)))
+    program.chmod(0o700)
+    async with stage.play(NOOR, editor=(str(program),)) as run:
+        form = Opened(run)
+        await form.settings()
+        await run.press("ctrl+u", *"Sea", "tab")
+        wrong = "title: Shore\nvisibility: unlisted\nproxy: [a, b]\n"
+        following.write_text(wrong)
+        await run.press("ctrl+e")
+        assert "# Title · 2 to 128 characters\ntitle: Sea\n" in seen.read_text()
+        assert "adaptiveContent:\n" in seen.read_text()
+        await run.see("Line 3: proxy is one value, not several. ctrl+e opens it again: nothing of it is lost.", "Sea")
+        await run.press("ctrl+s")
+        await run.hear("Line 3: proxy is one value")
+        assert not run.gate.sent(sites.Update)
+        await run.press("escape")
+        await form.settings()
+        await run.see("Line 3: proxy is one value, not several.")
+        following.write_text("title: Shore\nvisibility: unlisted\nproxy: nowhere\n")
+        await run.press("ctrl+e")
+        assert seen.read_text() == wrong
+        await run.see("Shore", "unlisted", "Proxy must be a host and a path: example.com/docs.")
+        assert not list((stage.folder / "state" / "editing").iterdir())
+        following.write_text("title: Shore\nvisibility: unlisted\nproxy: null\nsomething: else\n")
+        await run.press("ctrl+e")
+        await run.see("Line 4: There is no something here.")
+        following.write_text("title: Shore\n# visibility: unlisted\n")
+        await run.press("ctrl+e")
+        await run.gone("Line 4", "Proxy must be")
+        await run.press("ctrl+s")
+        await run.gone("A form")
+        assert form.sent[0][0].model_fields_set == {"at", "title"}
+
+
+async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        await form.settings()
+        await run.press("ctrl+u", *"Sea")
+
+        async def lose(op: Operation[Any]) -> Any:
+            from octavo.api.errors import Lost
+
+            answer = await send(op)
+            if isinstance(op, sites.Update):
+                raise Lost("The connection broke.")
+            return answer
+
+        send, run.gate._send = run.gate._send, lose  # type: ignore[assignment]  # a connection that breaks after it
+        await run.press("ctrl+s")
+        await run.gone("A form")
+        assert len(run.gate.sent(sites.Update)) == 1
+        assert form.sent[0][1] is None
+        await form.open(teams.Create, known={"at": AT})
+        run.platform.refuse_next(teams.Create, 502, "Nobody knows.")
+        await run.press(*"Divers", "ctrl+s")
+        await run.see("Nobody knows. It may be there all the same: look before you send it again.")
+        assert len(run.gate.sent(teams.Create)) == 1
