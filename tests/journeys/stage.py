@@ -45,7 +45,7 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 MARA = "mara-lindqvist"
 """May review and merge, in the limpet manual only review."""
-LONGEST = 12.0
+LONGEST = 45.0
 """Seconds after which what a journey waits for will not come, on a machine that does much else too."""
 
 

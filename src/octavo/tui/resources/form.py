@@ -363,11 +363,9 @@ class FormDialog(Dialog[None]):
             alone = one in field.choices and field.kind == "list"
             left = [each for each in now if each not in field.choices or field.kind == "choices"]
             after = [each for each in now if each != one] if one in now else [one] if alone else [*left, one]
-            among = inside if one in now else others
-            here = next(number for number, each in enumerate(among) if each.value == one)
-            beside = [*among[here + 1 : here + 2], *among[max(0, here - 1) : here]]
             self._picked(field, "\n".join(after))
-            self._choose_several(field, choices, beside[0].value if beside else None)
+            # One more of them is what comes next: what is in it is seen above.
+            self._choose_several(field, choices, next((each.value for each in others if each.value != one), None))
 
         self.app.push_screen(Picker(f"{field.label} · esc when done", [*inside, *others], now=at), chosen)
 
@@ -491,7 +489,7 @@ class FormDialog(Dialog[None]):
         else:
             for name, row in self._rows.items():
                 row.put(self.state.written[name])
-            self._say("" if FORM in self.state.refused else sent)
+            self._say("" if self.state.refused else sent)
             self._go_to_wrong(self._made)
 
     def _say(self, words: str) -> None:

@@ -47,7 +47,8 @@ class MaskedEditor(TextEditor):
     def show(self, clear: bool) -> None:
         """Let it be seen, or hide it again."""
         self.masked = not clear
-        self.notify_style_update()
+        self.notify_style_update()  # it keeps the lines it drew
+        self.refresh()
 
 
 class FieldRow(Vertical):

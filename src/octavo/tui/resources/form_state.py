@@ -207,7 +207,7 @@ class FormState:
 
     def _refuse(self, sentence: str, *, whole: bool = False) -> str:
         there = [each for each in self.fields if each.is_there(self.written)]
-        self.refused[FORM if whole else refused_field(sentence, there)] = sentence
+        self.refused[FORM if whole else refused_field(sentence, there)] = f"{sentence[:1].upper()}{sentence[1:]}"
         return sentence
 
     async def _look_again(self) -> str:
