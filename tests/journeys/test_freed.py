@@ -15,11 +15,12 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from octavo import tui
-from octavo.api import change_requests, content
-from octavo.api.places import SpaceRef
+from octavo.api import change_requests, content, teams
+from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.link_following import follow
 from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.resources.form import fill_in
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.writing.page_drafts import PagePlace
 from tests.journeys.stage import MARA, Run, Stage
@@ -45,6 +46,13 @@ async def a_note(run: Run) -> None:
     await run.until(lambda: screen.view.contents.is_whole)
     follow(screen.reading, LinkFollowed("gap", False, "note"))
     await run.see("Note gap")
+
+
+async def a_form(run: Run) -> None:
+    here = OrganizationRef(organization_id="saltmarsh")
+    fill_in(run.app, teams.Create, title="New team", known={"at": here}, draft="form", sent=lambda op, answer: None)
+    await run.see("New team")
+    await run.type("Divers")
 
 
 async def merge_seven(run: Run) -> None:
@@ -74,6 +82,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "ActivityScreen": ("!",),
         "Picker": ("f2",),
         "Confirm": ("ctrl+n", "enter", "enter"),
+        "FormDialog": (a_form,),
         "PageForm": ("M", "down", "down", "enter", "enter"),
         "InfoScreen": ("i",),
         "OrganizationMenu": ("ctrl+o",),
