@@ -30,7 +30,7 @@ class Opened:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.sent: list[tuple[Operation[Any], Any]] = []
+        self.sent: list[tuple[Any, Any]] = []
 
     async def open(self, operation: type[Operation[Any]], **more: Any) -> FormDialog:
         keywords = {"title": "A form", "known": {"at": DOCS}, "draft": f"form {operation.__qualname__}", **more}
@@ -291,7 +291,7 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
                 raise Lost("The connection broke.")
             return answer
 
-        send, run.gate._send = run.gate._send, lose  # type: ignore[assignment]  # a connection that breaks after it
+        send, run.gate._send = run.gate._send, lose  # the connection breaks after it
         await run.press("ctrl+s")
         await run.gone("A form")
         assert len(run.gate.sent(sites.Update)) == 1
