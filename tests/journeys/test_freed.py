@@ -98,6 +98,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "NoteSheet": (a_note,),
         "InboxScreen": ("1",),
         "CommentsScreen": ("4",),
+        "BrowserScreen": ("6", "enter"),
         "ContentScreen": ("2",),
     },
     "changes": {

@@ -72,7 +72,7 @@ def test_the_readme_tells_of_every_key() -> None:
 
 
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
-    keys = {"change.merge": "ctrl+g", "view.inbox": "5", "no.such": "x", "change.approve": "L"}
+    keys = {"change.merge": "ctrl+g", "view.inbox": "9", "no.such": "x", "change.approve": "L"}
     async with stage.play(start="changes", keys=keys) as run:
         await run.hear("The key map names no.such, which is no command of this version.")
         await run.hear("The key map gives L to change.approve, but it is the key of change.archive.")
@@ -80,7 +80,7 @@ async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
         assert "Merge #2" not in run.text
         await run.press("ctrl+g")
         await run.see("Merge #2 into Handbook?")
-        await run.press("escape", "5")
+        await run.press("escape", "9")
         await run.see("YOUR REVIEW IS ASKED")
 
 

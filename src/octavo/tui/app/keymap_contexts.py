@@ -23,6 +23,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.picture import PictureScreen
 from octavo.tui.reader.record import RecordSheet
 from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.review.bulk_merge import MergeSeveralDialog
 from octavo.tui.review.change_request import ChangeRequestScreen
@@ -61,6 +62,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     PictureScreen,
     ReviewersScreen,
     SearchScreen,
+    BrowserScreen,
     Composer,
     Offers,
     Confirm,

@@ -24,6 +24,8 @@ _MODULES = (
     "octavo.tui.widgets.help",
     "octavo.tui.widgets.command_palette",
     "octavo.tui.comments.thread_sheet",
+    "octavo.tui.resources.organization_resources",
+    "octavo.tui.resources.site_resources",
     "octavo.tui.content.files",
     "octavo.tui.content.links",
     "octavo.tui.reader.note",

@@ -30,6 +30,8 @@ VIEWS = {
     "content": "octavo.tui.content.content:ContentScreen",
     "changes": "octavo.tui.review.change_requests:ChangesScreen",
     "comments": "octavo.tui.comments.all_threads:CommentsScreen",
+    "sites": "octavo.tui.resources.site_resources:screen",
+    "admin": "octavo.tui.resources.organization_resources:screen",
 }
 """The modes of the app."""
 CHANGE_REQUEST = "octavo.tui.review.change_request:ChangeRequestScreen"

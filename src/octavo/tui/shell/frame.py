@@ -19,7 +19,22 @@ VIEWS = (
     ("2", "content", "Content"),
     ("3", "changes", "Changes"),
     ("4", "comments", "Comments"),
+    ("5", "sites", "Sites"),
+    ("6", "admin", "Admin"),
 )
+
+_WAYS = (
+    (True, False, 24),
+    (True, False, 14),
+    (True, True, 8),
+    (True, True, 0),
+    (False, False, 14),
+    (False, False, 8),
+    (False, True, 8),
+    (False, True, 0),
+)
+"""How the top bar is put, the first that has room: whether views are named, whether they stand close, and how many letters
+of the organization are shown."""
 
 Piece = str | tuple[str, str]
 
@@ -68,26 +83,35 @@ class TopBar(Widget):
 
     def _line(self) -> Content:
         width = self.content_size.width
-        wide, middle = width >= 96, width >= 72
+        left = Content("")
+        for is_named, is_tight, letters in _WAYS:
+            left = self._left(letters, is_named=is_named, is_tight=is_tight)
+            rights: list[Content] = [self._right(False), self._right(False, short=True)]
+            if letters == _WAYS[0][2]:
+                rights.insert(0, self._right(True))
+            # How old what is shown is is worth more than where it comes from.
+            for right in rights:
+                if (gap := width - left.cell_length - right.cell_length) > 0:
+                    return left + Content(" " * gap) + right
+        return left.truncate(width, ellipsis=True)
+
+    def _left(self, letters: int, *, is_named: bool, is_tight: bool) -> Content:
+        """The organization in so many letters, and the views: with their names or only that of the one on show."""
+        between = Content("" if is_tight else " ")
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
         self._spans = []
-        most = 24 if wide else 14 if width >= 48 else 8
-        left = self._add(left, Content.assemble((_cut(title, most), "bold $foreground"), " ▾"), "organization")
-        left += Content("  ")
-        for key, view, name in VIEWS:
-            label = Content.assemble((key, "$primary"), f" {name}" if middle or view == self._view else "")
-            if (count := self.shell.workspace.counts.get(view)) and middle:
+        name = Content.styled(f"{_cut(title, letters)} ", "bold $foreground") if letters else Content("")
+        left = self._add(left, Content.assemble(name, "▾"), "organization") + Content(" ") + between
+        for key, view, name_of_view in VIEWS:
+            label = Content.assemble((key, "$primary"), f" {name_of_view}" if is_named or view == self._view else "")
+            if (count := self.shell.workspace.counts.get(view)) and is_named:
                 label = label + Content(f" {count}")
-            label = Content.assemble(" ", label, " ")
+            label = Content.assemble(" " if view == self._view else between, label, " ")
             if view == self._view:
                 label = label.stylize("bold $foreground on $panel")
             left = self._add(left, label, view)
-        for right in (self._right(wide), self._right(False), self._right(False, short=True)):
-            # How old what is shown is is worth more than where it comes from.
-            if (gap := width - left.cell_length - right.cell_length) > 0:
-                return left + Content(" " * gap) + right
-        return left.truncate(width, ellipsis=True)
+        return left
 
     def _add(self, line: Content, piece: Content, view: str) -> Content:
         self._spans.append((line.cell_length, line.cell_length + piece.cell_length, view))

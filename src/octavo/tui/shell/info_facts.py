@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.content import Page
-from octavo.api.operation import Model
+from octavo.api.operation import Model, Urls
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
+from octavo.api.users import User
 from octavo.tui.widgets.wording import long_age
 
 ADDRESSES = ("address", "published")
@@ -30,7 +31,46 @@ def facts_of(thing: Model) -> tuple[str, list[tuple[str, str]]]:
             return "change request", _said(_of_change_request(thing))
         case Organization():
             return "organization", _said(_of_organization(thing))
-    return "", []
+    kind = str(getattr(thing, "object", "")).removeprefix("site-") or type(thing).__name__
+    return kind.replace("-", " ").lower(), of_fields(thing)
+
+
+def of_fields(thing: Model, without: Collection[str] = ()) -> list[tuple[str, str]]:
+    """Every field of a thing that says anything, with its name: what is known of things nothing more is known of."""
+    return _said(_of_fields(thing, without))
+
+
+def _of_fields(thing: Model, without: Collection[str], within: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in thing:
+        said = f"{within} {name.replace('_', ' ')}".strip()
+        if name in without or name == "object" or value is None:
+            continue
+        match value:
+            case Urls():
+                yield "address", value.app
+                yield "published", value.published or value.public
+            case User():
+                yield said, value.name
+                yield f"{said} e-mail", value.email
+            case Model() if name == "permissions":
+                yield "you may", _rights(value)
+            case Model() if title := getattr(value, "title", ""):
+                yield said, title
+            case Model():
+                yield from _of_fields(value, without, said)
+            case bool():
+                yield said, "yes" if value else "no"
+            case tuple():
+                yield said, ", ".join(_called(each) for each in value)
+            case dict():
+                yield said, ", ".join(f"{key}: {each}" for key, each in value.items())
+            case _:
+                yield said, value
+
+
+def _called(value: object) -> str:
+    named = (getattr(value, name, "") for name in ("title", "name", "label", "id"))
+    return str(next(filter(None, named), value)) if isinstance(value, Model) else str(value)
 
 
 def _said(facts: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:

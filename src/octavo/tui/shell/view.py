@@ -185,7 +185,7 @@ class View(HasCommands, Screen[None]):
     HELP: ClassVar[str] = ""
     """What one does here, in a sentence or two: the start of its help."""
 
-    VIEW: ClassVar[str] = ""
+    VIEW: str = ""
     """The mode whose tab is lit."""
 
     IS_STOP: ClassVar[bool] = True

@@ -58,19 +58,19 @@ class Columns:
     """Columns side by side, as many as there is room for."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
-        self._columns = tuple(columns)
+        self.all = tuple(columns)
 
     def __bool__(self) -> bool:
-        return bool(self._columns)
+        return bool(self.all)
 
     @property
     def have_titles(self) -> bool:
         """Whether a line with their names stays at the top."""
-        return any(column.title for column in self._columns)
+        return any(column.title for column in self.all)
 
     def titles(self, width: int) -> Content:
         """Their names, in `width` cells."""
-        return fit(Content("  ") + self.row([column.title for column in self._columns], width - 2, safe), width)
+        return fit(Content("  ") + self.row([column.title for column in self.all], width - 2, safe), width)
 
     def row(self, cells: Sequence[Words], width: int, draw: Callable[[Words], Content]) -> Content:
         """What stands in each, in a line of `width`, as `draw` draws it."""
@@ -83,14 +83,14 @@ class Columns:
 
     def _widths(self, width: int) -> list[tuple[Column, int]]:
         """Each column with its cells in a line of `width`, 0 for those that are dropped."""
-        kept = list(self._columns)
+        kept = list(self.all)
         while len(kept) > 1 and sum((each.width or each.least) + 2 for each in kept) > width:
             last = max(kept, key=lambda each: (each.drop, kept.index(each)))
             kept.remove(last)
         free = width - sum(each.width + 2 for each in kept)
         shares = sum(not each.width for each in kept)
         widths: list[tuple[Column, int]] = []
-        for column in self._columns:
+        for column in self.all:
             if column not in kept:
                 widths.append((column, 0))
             elif column.width:
@@ -240,9 +240,7 @@ class Rows(Lines, Generic[T]):
     ) -> None:
         super().__init__(empty=empty, hint=hint, id=id)
         self._draw, self.key_of, self._groups, self._search = draw, key, groups, search
-        self._columns = Columns(columns)
-        if self._columns.have_titles:
-            self.columns_line = self._columns.titles
+        self.columns = columns
         self._row_height = 2 if two_lines else 1
         self.can_filter = search is not None
         self._all: Sequence[T] = ()
@@ -258,6 +256,18 @@ class Rows(Lines, Generic[T]):
     def items(self) -> Sequence[T]:
         """The values shown, in order: all, or those the filter leaves."""
         return self._shown
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """What stands side by side. None: rows are lines."""
+        return self._columns.all
+
+    @columns.setter
+    def columns(self, columns: Sequence[Column]) -> None:
+        self._columns = Columns(columns)
+        self.columns_line = self._columns.titles if self._columns.have_titles else None
+        self.painter.forget()
+        self.refresh()
 
     @property
     def two_lines(self) -> bool:

@@ -1,0 +1,295 @@
+"""What is done with the things of a table: the one under the cursor, or all that are ticked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from octavo.api.operation import Model
+from octavo.tui.resources import writing
+from octavo.tui.resources.exports import FORMATS
+from octavo.tui.resources.resource import Action, Column, Known, Names, Resource
+from octavo.tui.resources.table import Table
+from octavo.tui.shell.shell import Shell
+from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.wording import plural
+
+MOST_NAMED = 12
+"""Things that are named before they are deleted together."""
+MOST_TYPED = 60
+"""Letters of a name that has to be typed. A longer one, or one that few can type, is answered with a word."""
+
+
+@dataclass(frozen=True)
+class AtHand:
+    """Things the keys are about, and where they are."""
+
+    resource: Resource[Any]
+    known: Known
+    inside: Model
+    """What they are in: a site, a team; at the top the organization."""
+    things: tuple[Any, ...]
+    """Those that are ticked, else the one under the cursor."""
+    untick: Callable[[], None]
+
+    @property
+    def thing(self) -> Any:
+        """The first of them."""
+        return self.things[0]
+
+    @property
+    def called(self) -> str:
+        """What they are called: by name when it is one."""
+        return writing.many_of(self.resource, self.things)
+
+    def why_may_not(self, right: str, deed: str) -> str | None:
+        """Why what takes a right cannot be done, in a sentence."""
+        if not right:
+            return None
+        of_thing = self.resource.rights.of_thing and self.things
+        owners = self.things if of_thing else (self.inside,)
+        for owner in owners:
+            permissions = getattr(owner, "permissions", None)
+            if permissions is not None and right in type(permissions).model_fields and not getattr(permissions, right):
+                title = getattr(owner, "title", "") or self.called
+                return (
+                    f"Your role in {title} does not let you {deed} {self.resource.many}: it takes the right to "
+                    f"{_RIGHTS.get(right, right.replace('_', ' '))}. An administrator of the organization can give it to you."
+                )
+        return None
+
+
+_RIGHTS = {"admin": "administer it", "edit": "edit it", "create_content": "create content"}
+
+
+# Deleting
+
+
+def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
+    verb = at.resource.verbs[0]
+    if at.resource.delete is None:
+        return f"{at.resource.many[:1].upper()}{at.resource.many[1:]} cannot be {at.resource.verbs[1]} here: the interface has no way to."
+    return at.why_may_not(at.resource.rights.delete, verb)
+
+
+def _delete(app: Shell, at: AtHand) -> None:
+    from octavo.tui.widgets.confirm import Confirm, Confirmed
+    from octavo.tui.widgets.fact_list import Fact
+
+    resource, things = at.resource, at.things
+    verb, done = resource.verbs
+    live = app.session.live
+    back = writing.putting_back(live, resource, at.known, things)
+    typed = "" if back is not None else _to_type(verb, resource, things)
+    facts = [Fact("care", "", said) for thing in things for said in resource.hangs_on(thing)]
+    if len(things) > 1:
+        named = [Fact("note", "", resource.title(each)) for each in things[:MOST_NAMED]]
+        more = [Fact("note", "", f"and {len(things) - MOST_NAMED} more")] if len(things) > MOST_NAMED else []
+        facts = [*named, *more, *facts[:MOST_NAMED]]
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is None:
+            return
+        at.untick()
+        app.writes.send_once(
+            f"{verb} {at.called}",
+            writing.delete(live, resource, at.known, things),
+            said=f"{at.called} {'is' if len(things) == 1 else 'are'} {done}.",
+            back=None if back is None else lambda _: back,
+        )
+
+    app.push_screen(
+        Confirm(
+            f"{verb[:1].upper()}{verb[1:]} {at.called}?",
+            verb=f"{verb[:1].upper()}{verb[1:]}",
+            intro="" if back is None else "u puts it back." if len(things) == 1 else "u puts them back.",
+            facts=facts,
+            typed=typed,
+            why_typed=f"This cannot be taken back. Type {typed} to {verb}.",
+        ),
+        decided,
+    )
+
+
+def _to_type(verb: str, resource: Resource[Any], things: Sequence[Any]) -> str:
+    """What has to be typed before things go for good: the name of one, how many they are."""
+    if len(things) > 1:
+        return f"{verb} {len(things)}"
+    name = " ".join(resource.title(things[0]).split())
+    return name if name == resource.title(things[0]) and name.isascii() and 0 < len(name) <= MOST_TYPED else verb
+
+
+# What else can be done
+
+
+def _why_no_action(app: Shell, at: AtHand) -> str | None:
+    if not at.resource.actions:
+        return f"Nothing else can be done with {at.resource.many}."
+    return at.why_may_not(at.resource.rights.change, "change")
+
+
+def _act(app: Shell, at: AtHand) -> None:
+    from octavo.tui.widgets.chooser import Choice
+    from octavo.tui.widgets.picker import Picker
+
+    choices = [
+        Choice(each, each.name, detail=each.help, off=each.why_not(at.thing) or "") for each in at.resource.actions
+    ]
+
+    def chosen(action: Action[Any] | None) -> None:
+        if action is not None:
+            _confirm_action(app, at, action)
+
+    app.push_screen(Picker(at.resource.title(at.thing), choices), chosen)
+
+
+def _confirm_action(app: Shell, at: AtHand, action: Action[Any]) -> None:
+    from octavo.tui.shell.write_queue import UndoAction
+    from octavo.tui.widgets.confirm import Confirm, Confirmed
+
+    resource, known, thing, live = at.resource, at.known, at.thing, app.session.live
+    title = resource.title(thing)
+    back = partial(writing.act, live, action, resource, known, thing, back=True)
+    undo = UndoAction(f"take that back for {title}", back, f"{title} is as it was.")
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.writes.send_once(
+                f"{action.name.lower()} {title}",
+                writing.act(live, action, resource, known, thing),
+                said=f"{title} {action.done}.",
+                back=None if action.back is None else lambda _: undo,
+            )
+
+    app.push_screen(Confirm(f"{action.name} {title}?", verb=action.name, intro=action.help), decided)
+
+
+# Copying and opening
+
+
+def _address(at: AtHand) -> str:
+    urls = getattr(at.thing, "urls", None)
+    named = (getattr(urls, name, "") for name in ("app", "published", "public"))
+    return at.resource.address(at.thing) or next(filter(None, named), "") or ""
+
+
+def _why_no_address(app: Shell, at: AtHand) -> str | None:
+    if not _address(at):
+        return f"The server gives no address of {at.resource.title(at.thing)}."
+    return None
+
+
+def _why_not_opened(app: Shell, at: AtHand) -> str | None:
+    if app.session.is_here:
+        from octavo.tui.shell.outside import said_without_address
+
+        return said_without_address(app, at.resource.one)
+    return _why_no_address(app, at)
+
+
+def _open(app: Shell, at: AtHand) -> None:
+    from octavo.tui.shell.outside import open_outside
+
+    open_outside(app, _address(at))
+
+
+def _copy(app: Shell, at: AtHand) -> None:
+    names = "\n".join(at.resource.title(each) for each in at.things)
+    what = f"the name of the {at.resource.one}" if len(at.things) == 1 else f"the names of {at.called}"
+    clipboard.copy(app, names, f"Copied {what}.")
+
+
+THING: Commands[AtHand] = Commands(
+    "resource",
+    (
+        Command("delete", "X", "Delete", "Delete the row, or all that are ticked: what goes with it is said, and it is asked before",
+                run=_delete, why_not=_why_not_deleted, writes=True, called=lambda _, at: _called_delete(at)),
+        Command("act", "a", "Do more", "What else can be done with it: publish, let sign on, and the like", run=_act, why_not=_why_no_action, writes=True,
+                there=lambda _, at: bool(at.resource.actions)),
+        Command("yank", "y", "Copy", "Copy what it is called, or what all that are ticked are called", run=_copy, shown=False),
+        Command("yank_url", "Y", "Copy address", "Copy its address", shown=False, why_not=_why_no_address,
+                run=lambda app, at: clipboard.copy(app, _address(at), f"Copied the address of the {at.resource.one}.")),
+        Command("open_browser", "o", "In the browser", "Open it in the browser", run=_open, why_not=_why_not_opened, shown=False),
+    ),
+    context="what the cursor is on",
+    nothing="The cursor is on nothing.",
+)  # fmt: skip
+"""What can be done with the things at hand."""
+
+
+def _called_delete(at: AtHand) -> str:
+    verb = at.resource.verbs[0]
+    return f"{verb[:1].upper()}{verb[1:]}" + (f" ({len(at.things)})" if len(at.things) > 1 else "")
+
+
+# The table itself
+
+
+def choose_order(app: Shell, table: Table, changed: Callable[[], None]) -> None:
+    """Ask by which column to sort."""
+    from octavo.tui.widgets.chooser import Choice
+    from octavo.tui.widgets.picker import Picker
+
+    as_listed = "As the server lists them"
+    choices: list[Choice[Column[Any] | str]] = [
+        Choice(each, each.title.capitalize(), right=_order_of(table, each)) for each in table.resource.columns
+    ]
+    choices.append(Choice(as_listed, as_listed, right="" if table.by is not None else "now"))
+
+    def chosen(by: Column[Any] | str | None) -> None:
+        if by is not None:
+            table.sort(None if isinstance(by, str) else by)
+            changed()
+
+    app.push_screen(Picker(f"Sort {table.resource.many}", choices, now=table.by or as_listed), chosen)
+
+
+def _order_of(table: Table, column: Column[Any]) -> str:
+    return "" if column is not table.by else "now, enter turns it round"
+
+
+def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: Column[Any] | None = None) -> None:
+    """Ask which columns are to be shown, until that is closed."""
+    from octavo.tui.widgets.chooser import Choice
+    from octavo.tui.widgets.picker import Picker
+
+    choices = [
+        Choice(each, each.title.capitalize(), right="shown" if each in table.columns else "")
+        for each in table.resource.columns
+    ]
+
+    def chosen(column: Column[Any] | None) -> None:
+        if column is not None:
+            table.toggle(column)
+            changed()
+            choose_columns(app, table, changed, column)
+
+    app.push_screen(Picker(f"Columns of {table.resource.many}", choices, now=now), chosen)
+
+
+def export(app: Shell, table: Table, things: Sequence[Any], names: Names) -> None:
+    """Ask as what, and where to, some things are to be saved."""
+    from octavo.tui.shell.exporting import Export, ask_where, slug
+    from octavo.tui.widgets.chooser import Choice
+    from octavo.tui.widgets.picker import Picker
+
+    resource = table.resource
+    what = plural(len(things), resource.one, resource.many)
+
+    async def content(ending: str) -> AsyncIterator[bytes]:
+        yield FORMATS[ending][1](table.columns, things, names, resource.secrets).encode("utf-8", "replace")
+
+    def chosen(ending: str | None) -> None:
+        if ending is not None:
+            ask_where(app, Export(what, f"{slug(resource.many)}.{ending}", partial(content, ending)))
+
+    details = {
+        "json": "everything that is known of them",
+        "csv": "the columns on show",
+        "md": "a table of the columns on show",
+    }
+    choices = [Choice(ending, name, detail=details[ending]) for ending, (name, _) in FORMATS.items()]
+    app.push_screen(Picker(f"Export {what}", choices), chosen)

@@ -1,0 +1,435 @@
+"""The resource browser: kinds of things on the left, a table of one, what is known of the one under the cursor below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api.errors import ApiError, NotFound
+from octavo.api.operation import Listing, ListPage, Model, Operation
+from octavo.api.organizations import Organization
+from octavo.api.places import OrganizationRef
+from octavo.data.live import Snapshot
+from octavo.tui.resources import acting
+from octavo.tui.resources.details import Details
+from octavo.tui.resources.resource import Known, Resource, made, names_in
+from octavo.tui.resources.table import Table
+from octavo.tui.shell.info import show_info
+from octavo.tui.shell.list_view import PANES, ListView, Preview
+from octavo.tui.shell.shell import Shell
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.wording import in_a_line, short_age
+
+ASK_AFTER = 0.12
+"""Seconds the cursor rests on a kind before it is asked for."""
+MOST = 20_000
+"""Things of a list that are read on to by themselves: what is sorted and filtered is to be all of them."""
+_MISSING = (402, 405, 501)
+"""What a server answers that does not have an operation at all, or whose plan does not include it."""
+
+
+@dataclass
+class Level:
+    """Where one is: at the top, or in a thing."""
+
+    title: str
+    """What stands in the breadcrumbs."""
+    kinds: tuple[Resource[Any], ...]
+    known: Known
+    inside: Model
+    """The thing one is in; at the top the organization."""
+    state: str = ""
+    kind: Resource[Any] = field(init=False)
+    """The kind that is open."""
+    left_at: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    """The filter that held for a kind, and the thing the cursor was on."""
+
+    def __post_init__(self) -> None:
+        self.kind = self.kinds[0]
+
+
+def _go_through_kinds(step: int) -> Callable[[Shell, BrowserScreen], None]:
+    return lambda _, view: view.kinds.move(step)
+
+
+def _read_on(view: BrowserScreen, step: int) -> None:
+    if not view.query_one(Details).read_on(step):
+        view.rows.move(step)
+
+
+def _export(app: Shell, view: BrowserScreen) -> None:
+    acting.export(app, view.table, view.ticked or tuple(view.rows.items), view.name_of)
+
+
+def _why_nothing_to_export(app: Shell, view: BrowserScreen) -> str | None:
+    return None if view.rows.items else "There is nothing here to export."
+
+
+def _why_one_kind(app: Shell, view: BrowserScreen) -> str | None:
+    return None if view.levels and len(view.level.kinds) > 1 else "There is only one kind of thing here."
+
+
+BROWSER: Commands[BrowserScreen] = Commands(
+    "resources",
+    (
+        Command("previous_kind", "left_square_bracket", "Kind before", "Show the kind before", key_display="[", shown=False,
+                run=_go_through_kinds(-1), why_not=_why_one_kind),
+        Command("next_kind", "right_square_bracket", "Next kind", "Show the next kind of things", key_display="]",
+                run=_go_through_kinds(1), why_not=_why_one_kind),
+        Command("sort", "S", "Sort", "Sort by a column; by the same once more: the other way round",
+                run=lambda _, view: acting.choose_order(view.shell, view.table, view.draw_list)),
+        Command("columns", "F", "Columns", "Choose which columns are shown",
+                run=lambda _, view: acting.choose_columns(view.shell, view.table, view.draw_list)),
+        Command("export", "ctrl+e", "Export", "Save what is shown, or what is ticked, as CSV, JSON or a table of Markdown", shown=False,
+                run=_export, why_not=_why_nothing_to_export),
+        Command("read_on", "space", "Read on", "Read on in the details; at their end go to the next row", shown=False,
+                run=lambda _, view: _read_on(view, 1)),
+        Command("read_back", "b", "Read back", "Back in the details; at their start go to the row before", shown=False,
+                run=lambda _, view: _read_on(view, -1)),
+        Command("next", "J", "Next", "Next row, also from the kinds", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Before", "Row before, also from the kinds", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("up", "escape", "Up", "To the kinds, then to what this is in", run=lambda _, view: view.go_up(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+"""What can be done with the tables."""
+
+
+class BrowserScreen(ListView[Any]):
+    """Shows kinds of things as they are declared. One goes into a thing with enter, and out of it with esc."""
+
+    CONTEXT = "tables of sites and the organization"
+    HELP = (
+        "Kinds of things on the left, a table of one, and what is known of the row below it. [ and ] go through the kinds, "
+        "enter goes into what the cursor is on, esc out of it. S sorts, F chooses columns, / filters, x ticks; X deletes the "
+        "row or all that are ticked, after asking. ctrl+e exports, y copies, space reads on in the details."
+    )
+    CSS_PATH = "browser.tcss"
+    KEYBAR: ClassVar[tuple[str, ...]] = (
+        "list.open",
+        "resource.delete",
+        "resource.act",
+        "list.tick",
+        "resources.sort",
+        "resources.columns",
+        "list.filter",
+    )
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        acting.THING.about(lambda view: view.at_hand),
+        PANES,
+        BROWSER,
+    )
+
+    kinds: Rows[Resource[Any]]
+
+    def __init__(
+        self, view: str, title: str, kinds: tuple[Resource[Any], ...], known: Callable[[Organization], Known]
+    ) -> None:
+        """`view`: the mode it is. `known` is what is known at the top, beside the organization."""
+        super().__init__()
+        self.VIEW = view
+        self._title, self._kinds, self._known = title, kinds, known
+        self.levels: list[Level] = []
+        """Where one is, the top first. None: it is not known yet in which organization."""
+        self.tables: dict[str, Table] = {}
+        self.counts: dict[Operation[Any], str] = {}
+        """How many there are of what was looked at, by what was asked."""
+        self.missing: dict[object, str] = {}
+        """Why there are none of some kind, by what was asked: it is not asked again unless somebody wants it."""
+        self.answer: Snapshot[Any] = Snapshot()
+        self._called: dict[str, str] = {}
+        """What things are called, by their ids, as far as the lists that were asked tell it."""
+        self._asking: Timer | None = None
+
+    def body(self) -> Iterable[Widget]:
+        self.kinds = Rows(self._draw_kind, key=lambda each: each.many, id="kinds")
+        self.rows = Rows(
+            lambda thing: self.table.row(thing, self.name_of),
+            key=lambda thing: self.level.kind.key(thing),
+            search=lambda thing: self.table.words(thing, self.name_of),
+            ticks=True,
+            id="things",
+        )
+        details = Details(id="details")
+        self.preview = Preview(self, self.rows, (details,))
+        with Horizontal(id="all"):
+            with Vertical(id="left", classes="hairline"):
+                yield ChangingText("", classes="pane-title", id="inside")
+                yield ChangingText("", id="state")
+                yield self.kinds
+            with Horizontal(id="right"):
+                with Vertical(id="table"):
+                    yield ChangingText("", classes="pane-title", id="kind")
+                    yield self.rows
+                yield details
+
+    def on_mount(self) -> None:
+        self.shell.workspace.organization_changed.subscribe(self, self._enter)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._names_came())
+        if self.shell.workspace.organization is not None:
+            self._enter(self.shell.workspace.organization)
+        elif not self.show_nowhere(self.rows, self._title.lower()):
+            self.rows.state.wait_for(self._title.lower())
+        self.rows.focus()
+
+    def _enter(self, organization: Organization) -> None:
+        self.levels.clear()
+        self.counts.clear()
+        self.missing.clear()
+        at = OrganizationRef(organization_id=organization.id)
+        self._go_into(Level(self._title, self._kinds, {"at": at, **self._known(organization)}, organization))
+
+    # Where one is
+
+    @property
+    def level(self) -> Level:
+        """Where one is."""
+        return self.levels[-1]
+
+    @property
+    def table(self) -> Table:
+        """That of the kind that is open."""
+        kind = self.level.kind
+        if kind.name not in self.tables:
+            self.tables[kind.name] = Table(kind, self.shell.session.state)
+        return self.tables[kind.name]
+
+    def _go_into(self, level: Level) -> None:
+        self.levels.append(level)
+        self._show_level()
+
+    def _show_level(self) -> None:
+        level = self.level
+        self.set_class(len(level.kinds) < 2, "-one-kind")
+        self.query_one("#inside", Static).update(Content(level.title.upper() if len(self.levels) == 1 else level.title))
+        self.query_one("#state", Static).update(Content(f" {level.state}" if level.state else ""))
+        self.kinds.show(level.kinds)
+        self.kinds.go_to(level.kind.many)
+        self._open_kind(level.kind)
+        (self.kinds if len(level.kinds) > 1 and len(self.levels) > 1 else self.rows).focus()
+
+    def _leave_kind(self) -> None:
+        if self.levels:
+            self.level.left_at[self.level.kind.many] = (self.rows.query_text, self.rows.key)
+
+    @on(Lines.Highlighted, "#kinds")
+    def _other_kind(self) -> None:
+        kind = self.kinds.item
+        if kind is not None and self.levels and kind.many != self.level.kind.many:
+            self._leave_kind()
+            self._open_kind(kind, after=ASK_AFTER)
+
+    def _open_kind(self, kind: Resource[Any], *, after: float = 0.0) -> None:
+        """Show the things of a kind; what is not known is asked for, once the cursor rests there."""
+        self.level.kind, self.answer = kind, Snapshot()
+        self.follow("list", None)
+        self.rows.ticks.untick()
+        self.rows.set_filter("")
+        self.rows.show(())
+        self.rows.kept_key = None
+        self.rows.columns = self.table.headings()
+        if self._asking is not None:
+            self._asking.stop()
+        if self._why_nothing():
+            self.draw_list()
+            return
+        self.rows.state.wait_for(kind.many)
+        self._draw_about()
+        self._say_where()
+        if after:
+            self._asking = self.set_timer(after, self._ask)
+        else:
+            self._ask()
+
+    def _ask(self) -> None:
+        kind, known = self.level.kind, self.level.known
+        for number, lookup in enumerate(kind.lookups):
+            self.follow(f"names {number}", made(lookup, known), self._names_came)
+        op = kind.list_op(known)
+        if isinstance(op, Listing):
+            self.subscriptions.follow_whole("list", op, self._show, MOST)
+        else:
+            self.follow("list", op, self._show)
+        query, key = self.level.left_at.get(kind.many, ("", None))
+        self.rows.set_filter(query)
+        if key is not None:
+            self.rows.go_to(key)
+
+    # What arrives
+
+    def _show(self, snapshot: Snapshot[Any]) -> None:
+        level, op = self.level, self.subscriptions.op("list")
+        self.answer = snapshot
+        if snapshot.value is not None and op is not None:
+            self.counts[op] = _count(snapshot.value, level.kind)
+            self._is_there(op)
+        elif op is not None and snapshot.error is not None and (why := _why_missing(snapshot.error, level.kind)):
+            self.missing[level.kind.list if snapshot.error.status in _MISSING else op] = why
+        self.draw_list()
+        self.kinds.redraw()
+
+    def _names_came(self, snapshot: Snapshot[Any] | None = None) -> None:
+        if snapshot is not None and snapshot.value is not None:
+            self._called |= names_in(snapshot.value)
+        if self.levels:
+            self.rows.redraw()
+            self._draw_about()
+
+    def name_of(self, name: str) -> str:
+        """What something is called that is known by its id; else the id."""
+        space = self.shell.workspace.space(name)
+        return space.title if space is not None else self._called.get(name, name)
+
+    def draw_list(self) -> None:
+        if not self.levels:
+            return
+        kind, snapshot = self.level.kind, self.answer
+        self.rows.columns = self.table.headings()
+        why = self._why_nothing()
+        self.rows.state.empty = why or f"There are no {kind.many}."
+        self.rows.state.hint = "r asks again" if why else kind.about
+        if snapshot.value is not None:
+            things = self.table.sorted(kind.items(snapshot.value), self.name_of)
+            if isinstance(snapshot.value, ListPage):
+                self.rows.show_page(snapshot.value, things)
+            else:
+                self.rows.show(things)
+        if why:
+            self.rows.show(())
+        elif snapshot.error is not None:
+            self.rows.state.fail(f"{kind.many[:1].upper()}{kind.many[1:]} did not load", str(snapshot.error))
+        self._draw_about()
+        self._say_where()
+
+    def _why_nothing(self) -> str:
+        """Why there are none of what is open, where the server said so."""
+        op = self.level.kind.list_op(self.level.known)
+        return self.missing.get(op) or self.missing.get(self.level.kind.list) or ""
+
+    def _is_there(self, op: Operation[Any]) -> None:
+        """What is asked so is to be had after all, or shall be asked again."""
+        self.missing.pop(op, None)
+        self.missing.pop(type(op), None)
+
+    @on(Rows.Ticked, "#things")
+    @on(Lines.Filtered, "#things")
+    def _say_where(self) -> None:
+        kind = self.level.kind
+        op = kind.list_op(self.level.known)
+        count = (
+            self.rows.extent.said if self.rows.query_text or self.rows.extent.is_partial else self.counts.get(op, "")
+        )
+        crumbs = [level.title for level in self.levels]
+        ticked = f"{len(self.ticked)} ticked" if self.ticked else ""
+        where = " › ".join((*crumbs, f"{kind.many[:1].upper()}{kind.many[1:]}"))
+        age = f"as of {short_age(self.answer.fetched_at)} ago" if self.answer.fetched_at is not None else ""
+        self.status(" · ".join(filter(None, (where, count, ticked))), " · ".join(filter(None, (self.table.said, age))))
+        name = Content.assemble(f"{kind.many[:1].upper()}{kind.many[1:]} ", (count, "$octavo-muted"))
+        self.query_one("#kind", Static).update(name)
+        self.refresh_bindings()
+
+    # What is beside it
+
+    @on(Lines.Highlighted, "#things")
+    def _draw_about(self) -> None:
+        self.query_one(Details).show(self.level.kind, self.rows.item if self.levels else None, self.name_of)
+        self.refresh_bindings()
+
+    def _draw_kind(self, kind: Resource[Any]) -> Row:
+        op = kind.list_op(self.level.known)
+        why = self.missing.get(op) or self.missing.get(kind.list)
+        counted = kind.count(self.level.inside)
+        count = "–" if why else self.counts.get(op, "" if counted is None else str(counted))
+        return Row(
+            text=f"{kind.many[:1].upper()}{kind.many[1:]}", right=Content.styled(count, "$octavo-muted"), dim=bool(why)
+        )
+
+    @property
+    def at_hand(self) -> acting.AtHand | None:
+        """What is ticked, else what the cursor is on."""
+        if not self.levels or self.rows.item is None:
+            return None
+        level, things = self.level, tuple(self.ticked) or (self.rows.item,)
+        return acting.AtHand(level.kind, level.known, level.inside, things, self.rows.ticks.untick)
+
+    @property
+    def things_at_hand(self) -> Sequence[Model]:
+        if not self.levels:
+            return ()
+        item = self.rows.item
+        return [each for each in (item, *(level.inside for level in reversed(self.levels))) if each is not None]
+
+    # Going on from here
+
+    @on(Lines.Chosen, "#kinds")
+    def _into_table(self) -> None:
+        self.rows.focus()
+
+    @on(Lines.Chosen, "#things")
+    def _chosen(self) -> None:
+        thing, level = self.rows.item, self.level
+        if thing is None:
+            return
+        if not level.kind.children:
+            show_info(self)
+            return
+        self._leave_kind()
+        kind = level.kind
+        self._go_into(
+            Level(kind.title(thing), kind.children, kind.known_of(level.known, thing), thing, kind.state(thing))
+        )
+
+    @on(Lines.MoreWanted, "#things")
+    def _more(self) -> None:
+        op = self.subscriptions.op("list")
+        if isinstance(op, Listing):
+            self.shell.background(self.live.more(op))
+
+    def go_up(self) -> bool:
+        if not self.levels:
+            return False
+        if self.rows.has_focus and len(self.level.kinds) > 1 and not self.has_class("-tiny"):
+            self.kinds.focus()
+            return True
+        if len(self.levels) == 1:
+            return self.climb(self.kinds, self.rows.has_focus and len(self.level.kinds) > 1)
+        self.levels.pop()
+        self._show_level()
+        self.rows.focus()
+        return True
+
+    def ask_again(self) -> None:
+        if self.levels and self._why_nothing():
+            self._is_there(self.level.kind.list_op(self.level.known))
+            self._open_kind(self.level.kind)
+        super().ask_again()
+
+
+def _count(answer: Any, kind: Resource[Any]) -> str:
+    """How many there are, as an answer tells."""
+    here = len(kind.items(answer))
+    if not isinstance(answer, ListPage) or answer.next is None:
+        return str(here)
+    return str(answer.count) if (answer.count or 0) > here else f"{here}+"
+
+
+def _why_missing(error: ApiError, kind: Resource[Any]) -> str:
+    """Why there is nothing of a kind to be had, where the server says so. Empty: it only failed."""
+    if error.status in (405, 501):
+        return f"This server has no {kind.many}: it does not know how to list them."
+    if error.status == 402:
+        return f"The plan of this organization does not include {kind.many}: {in_a_line(str(error))}."
+    if isinstance(error, NotFound):
+        return f"There are no {kind.many} to be had here: {in_a_line(str(error))}. The plan, your role or the server may be why."
+    return ""

@@ -1,0 +1,79 @@
+"""What is known of the thing under the cursor, below or beside the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.events import Resize
+from textual.widgets import Static
+
+from octavo.tui.resources.resource import Names, Resource
+from octavo.tui.shell.info_facts import of_fields
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.fact_list import Fact, Facts
+
+TWO_COLUMNS = 84
+"""Cells from which on facts stand in two columns."""
+HIDDEN = "hidden"
+
+
+class Details(VerticalScroll, can_focus=False):
+    """All that is known of one thing. The table has the keys: `read_on` is how it is read further."""
+
+    DEFAULT_CSS: ClassVar[str] = """
+    Details {
+        background: $background; color: $foreground; padding: 0 1; scrollbar-size-vertical: 1;
+        & > Horizontal { height: auto; }
+        & Facts { padding: 0 1 0 0; }
+    }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._facts: Sequence[Fact] = ()
+
+    def compose(self) -> ComposeResult:
+        yield ChangingText("", classes="details--title")
+        with Horizontal():
+            yield Facts(classes="details--left")
+            yield Facts(classes="details--right")
+
+    def show(self, resource: Resource[Any], thing: Any | None, names: Names) -> None:
+        """Tell of a thing, or of nothing."""
+        title = Content.styled(resource.title(thing), "bold") if thing is not None else Content("")
+        self.query_one(".details--title", Static).update(title)
+        self._facts = [Fact("note", label, value) for label, value in facts_of(resource, thing, names)]
+        self.scroll_home(animate=False)
+        self._lay_out()
+
+    def on_resize(self, event: Resize) -> None:
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        left, right = self.query_one(".details--left", Facts), self.query_one(".details--right", Facts)
+        half = (len(self._facts) + 1) // 2 if self.size.width >= TWO_COLUMNS else len(self._facts)
+        for facts, shown in ((left, self._facts[:half]), (right, self._facts[half:])):
+            if tuple(shown) != facts.facts:
+                facts.facts = shown
+
+    def read_on(self, pages: int) -> bool:
+        """Scroll by so many pages. False at the end."""
+        before = self.scroll_offset.y
+        self.scroll_relative(y=pages * max(1, self.size.height - 1), animate=False, immediate=True)
+        return self.scroll_offset.y != before
+
+
+def facts_of(resource: Resource[Any], thing: Any | None, names: Names) -> list[tuple[str, Any]]:
+    """What is to be told of a thing: what its kind says first, then every field that says anything."""
+    if thing is None:
+        return []
+    first = [(label, value) for label, value in resource.details(thing) if value]
+    said, title = {label for label, _ in first}, resource.title(thing)
+    fields = [each for each in of_fields(thing, resource.secrets) if each[0] not in said and each[1] != title]
+    rest = [(label, value if label == "id" else names(value)) for label, value in fields]
+    hidden = [(name.replace("_", " "), HIDDEN) for name in sorted(resource.secrets) if getattr(thing, name, None)]
+    return [*first, *rest, *hidden]

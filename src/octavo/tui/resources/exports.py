@@ -1,0 +1,66 @@
+"""Things of one kind as a file: what is on show as CSV or as a table of Markdown, all that is known of them as JSON. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from octavo.api.operation import Model
+from octavo.tui.resources.resource import Column, Names
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a cell begins with that a spreadsheet would reckon: it is written with a quote before it, and shown as it is."""
+
+
+def as_csv(columns: Sequence[Column[Any]], things: Sequence[Any], names: Names) -> str:
+    """A line of titles, then one for each."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([each.title.lower() for each in columns])
+    for thing in things:
+        cells = [_plain(each, thing, names) for each in columns]
+        writer.writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells])
+    return out.getvalue()
+
+
+def as_markdown(columns: Sequence[Column[Any]], things: Sequence[Any], names: Names) -> str:
+    """A table."""
+    rows = [[each.title.capitalize() for each in columns], ["---" for _ in columns]]
+    rows += [[_escaped(_plain(each, thing, names)) for each in columns] for thing in things]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def as_json(things: Sequence[Model], without: frozenset[str]) -> str:
+    """All that is known of them, as the interface has it, but for the fields called `without`."""
+    return json.dumps(
+        [each.model_dump(mode="json", by_alias=True, exclude=set(without)) for each in things],
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+Written = Callable[[Sequence[Column[Any]], Sequence[Any], Names, frozenset[str]], str]
+FORMATS: Mapping[str, tuple[str, Written]] = {
+    "csv": ("CSV", lambda columns, things, names, _: as_csv(columns, things, names)),
+    "json": ("JSON", lambda columns, things, names, without: as_json(things, without)),
+    "md": ("Markdown", lambda columns, things, names, _: as_markdown(columns, things, names)),
+}
+"""By the ending of the file: what it is called, and how it is written."""
+
+
+def _plain(column: Column[Any], thing: Any, names: Names) -> str:
+    value = column.of(thing)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    words = column.cell(thing, names)
+    return words if isinstance(words, str) else words.plain
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,284 @@
+"""What an organization has: its people and teams, how they come in, and what its content shares."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from octavo.api import (
+    collections,
+    fonts,
+    invites,
+    openapi,
+    organizations,
+    permissions,
+    spaces,
+    sso,
+    teams,
+    translations,
+)
+from octavo.api.operation import Operation
+from octavo.api.organizations import Organization
+from octavo.api.places import CollectionRef
+from octavo.api.roles import Role
+from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.resources.resource import Action, Column, Known, Resource, Rights, by, made
+from octavo.tui.widgets.wording import plural
+
+GUEST = "guest"
+
+MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
+    "space", "spaces", permissions.ListOfMember,
+    about="Spaces this member can see, and what they may do there.",
+    title=lambda each: each.space.title,
+    key=lambda each: each.space.id,
+    columns=(Column("SPACE", "space.title"), Column("ROLE", "permission", 10), Column("VISIBILITY", "space.visibility", 12, drop=1)),
+    rights=Rights("", "", ""),
+)  # fmt: skip
+MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
+    "team", "teams", teams.ListOfMember,
+    about="Teams this member is in.",
+    title=lambda each: each.team.title,
+    key=lambda each: each.team.id,
+    named=by("team_id", "team.id"),
+    columns=(Column("TEAM", "team.title"), Column("AS", "member.role", 10), Column("MEMBERS", "team.members", 8, right=True)),
+    delete=teams.DeleteMember,
+    again=lambda known, each: made(teams.AddMember, {**known, "team_id": each.team.id, "role": _team_role(each.member)}),
+    verbs=("leave", "left"),
+)  # fmt: skip
+
+
+def _team_role(of: teams.Membership) -> str | None:
+    return of.role if of.role in ("owner", "member") else None
+
+
+MEMBERS: Resource[organizations.Member] = Resource(
+    "member", "members", organizations.ListMembers,
+    about="People of the organization, those who joined last first.",
+    get=organizations.GetMember, create=invites.Invite, update=organizations.UpdateMember, delete=organizations.DeleteMember,
+    title=lambda each: each.user.name,
+    key=lambda each: each.user.id,
+    named=by("user_id", "user.id"),
+    columns=(
+        Column("NAME", "user.name"),
+        Column("E-MAIL", "user.email", drop=4),
+        Column("ROLE", "role", 8, none=GUEST),
+        Column("SEEN", "last_seen_at", 5, right=True, drop=1, none="never"),
+        Column("JOINED", "joined_at", 6, right=True, drop=2),
+        Column("TEAMS", "teams", 5, right=True, drop=3),
+        Column("SPACES", "spaces", 6, right=True, drop=3),
+        Column("OFF", lambda each: each.disabled or None, 3, drop=5),
+        Column("SSO", lambda each: each.sso or None, 3, drop=5, shown=False),
+    ),
+    children=(MEMBER_SPACES, MEMBER_TEAMS),
+    actions=(
+        Action("Let sign on through the provider", "They sign in with the organization's provider from then on.", organizations.EnrollMember,
+               "signs on through the provider now", why_not=lambda each: "They sign on through it already." if each.sso else None),
+    ),
+    hangs_on=lambda each: [f"They lose the roles they were given, and their place in {plural(each.teams, 'team')}."],
+    state=lambda each: each.role or GUEST,
+    verbs=("remove", "removed"),
+)  # fmt: skip
+TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
+    "member", "members", teams.ListMembers,
+    about="People of this team. Owners manage it.",
+    create=teams.AddMember, update=teams.AddMember, delete=teams.DeleteMember,
+    title=lambda each: each.organization.user.name,
+    key=lambda each: each.organization.user.id,
+    named=by("user_id", "organization.user.id"),
+    columns=(
+        Column("NAME", "organization.user.name"),
+        Column("IN THE TEAM", "team.role", 11),
+        Column("E-MAIL", "organization.user.email", 32, drop=2),
+        Column("ROLE", "organization.role", 8, none=GUEST, drop=1),
+        Column("SEEN", "organization.last_seen_at", 5, right=True, drop=1),
+    ),
+    again=lambda known, each: made(
+        teams.AddMember, {**known, "user_id": each.organization.user.id, "role": _team_role(each.team)}
+    ),
+    verbs=("take out", "taken out"),
+)  # fmt: skip
+TEAMS: Resource[teams.Team] = Resource(
+    "team", "teams", teams.List,
+    about="People who hold roles together.",
+    get=teams.Get, create=teams.Create, update=teams.Update, delete=teams.Delete,
+    title=lambda each: each.title or each.id,
+    named=by("team_id"),
+    columns=(
+        Column("TEAM", "title"),
+        Column("MEMBERS", "members", 8, right=True),
+        Column("SPACES", "spaces", 7, right=True),
+        Column("CREATED", "created_at", 7, right=True, drop=1),
+    ),
+    children=(TEAM_MEMBERS,),
+    rights=Rights(create="admin", of_thing=True),
+    hangs_on=lambda each: [f"{plural(each.members, 'member')} lose the roles they have through it in {plural(each.spaces, 'space')}."],
+)  # fmt: skip
+INVITE_LINKS: Resource[invites.InviteLink] = Resource(
+    "invite link", "invite links", invites.ListLinks,
+    about="Whoever has the link comes in with its role.",
+    get=invites.GetLink, create=invites.CreateLink, update=invites.UpdateLink, delete=invites.DeleteLink,
+    title=lambda each: f"invite link {each.id}",
+    named=by("invite_id"),
+    columns=(
+        Column("LINK", "id"),
+        Column("LETS IN AS", lambda each: each.level or each.role, 11, none=GUEST),
+        Column("INTO", lambda each: each.space or each.collection, is_id=True, none="the organization"),
+        Column("REDUNDANT", "redundant", 9, drop=1),
+    ),
+    lookups=(collections.List,),
+    hangs_on=lambda each: ["The link lets nobody in from then on. Those it let in stay."],
+)  # fmt: skip
+COLLECTION_PEOPLE: Resource[permissions.UserPermission] = Resource(
+    "person", "people", permissions.ListUsers,
+    about="People who were given a role here.",
+    create=permissions.Grant, update=permissions.UpdateUser, delete=permissions.DeleteUser,
+    title=lambda each: each.user.name,
+    key=lambda each: each.user.id,
+    named=by("user_id", "user.id"),
+    columns=(Column("NAME", "user.name"), Column("ROLE", "permission", 10), Column("E-MAIL", "user.email", drop=1)),
+    again=lambda known, each: _given(permissions.UpdateUser, known, each.permission, user_id=each.user.id),
+    verbs=("take the role from", "without their role"),
+)  # fmt: skip
+COLLECTION_TEAMS: Resource[permissions.TeamPermission] = Resource(
+    "team", "teams", permissions.ListTeams,
+    about="Teams that were given a role here.",
+    create=permissions.Grant, update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
+    title=lambda each: each.team.title,
+    key=lambda each: each.team.id,
+    named=by("team_id", "team.id"),
+    columns=(Column("TEAM", "team.title"), Column("ROLE", "permission", 10), Column("MEMBERS", "team.members", 8, right=True)),
+    again=lambda known, each: _given(permissions.UpdateTeam, known, each.permission, team_id=each.team.id),
+    verbs=("take the role from", "without its role"),
+)  # fmt: skip
+COLLECTION_ACCESS: Resource[permissions.UserPermission] = Resource(
+    "person with access", "everybody with access", permissions.ListAggregate,
+    about="Everybody with a role here, wherever it comes from, with the highest they have.",
+    title=lambda each: each.user.name,
+    key=lambda each: each.user.id,
+    columns=(Column("NAME", "user.name"), Column("ROLE", "permission", 10), Column("E-MAIL", "user.email", drop=1)),
+    rights=Rights("", "", ""),
+)  # fmt: skip
+COLLECTION_SPACES: Resource[spaces.Space] = Resource(
+    "space", "spaces", collections.ListSpaces,
+    about="Spaces that lie directly in it.",
+    title=lambda each: each.title,
+    columns=(Column("SPACE", "title"), Column("VISIBILITY", "visibility", 12), Column("CHANGED", "updated_at", 7, right=True)),
+    rights=Rights("", "", ""),
+)  # fmt: skip
+
+
+def _given(operation: type[Operation[Any]], known: Known, role: str, **ids: str) -> Operation[Any] | None:
+    """What gives somebody the role again that was taken. None: it is one that cannot be written."""
+    return made(operation, {**known, **ids, "role": role}) if role in get_args(Role) else None
+
+
+COLLECTIONS: Resource[collections.Collection] = Resource(
+    "collection", "collections", collections.List,
+    about="Folders of spaces, which may hold others.",
+    get=collections.Get, create=collections.Create, update=collections.Update, delete=collections.Delete,
+    title=lambda each: each.title or each.id,
+    named=lambda known, each: {"at": CollectionRef(collection_id=each.id)},
+    columns=(
+        Column("COLLECTION", "title"),
+        Column("IN", "parent", is_id=True),
+        Column("EVERYBODY MAY", "default_level", 13),
+        Column("DESCRIPTION", "description", drop=1),
+    ),
+    lookups=(collections.List,),
+    children=(COLLECTION_SPACES, COLLECTION_PEOPLE, COLLECTION_TEAMS, COLLECTION_ACCESS),
+    rights=Rights(create="create_content", of_thing=True),
+    hangs_on=lambda each: ["What lies in it moves to where it lay."],
+)  # fmt: skip
+PROVIDERS: Resource[sso.SamlProvider] = Resource(
+    "SAML provider", "SAML providers", sso.ListProviders,
+    about="Identity providers that members sign in with.",
+    get=sso.GetProvider, create=sso.CreateProvider, update=sso.UpdateProvider, delete=sso.DeleteProvider,
+    title=lambda each: each.label or each.id,
+    named=by("saml_provider_id"),
+    columns=(
+        Column("PROVIDER", "label"),
+        Column("STATUS", "status", 8),
+        Column("FIRST TEAM", "default_team.title"),
+        Column("ROLE", "default_role", 8, none=GUEST),
+        Column("CREATED", "created_at", 7, right=True, drop=1),
+    ),
+    secrets=frozenset({"certificate"}),
+    hangs_on=lambda each: ["Members keep their accounts, and have to sign in otherwise."],
+)  # fmt: skip
+LOGINS: Resource[sso.Login] = Resource(
+    "sign-in address", "sign-in addresses", sso.ListLogins,
+    about="Where members sign in.",
+    title=lambda each: each.label or each.id,
+    columns=(Column("PROVIDER", "label"), Column("ADDRESS", "start_url")),
+    address=lambda each: each.start_url,
+    rights=Rights("", "", ""),
+)  # fmt: skip
+VERSIONS: Resource[openapi.Version] = Resource(
+    "version", "versions", openapi.ListVersions,
+    about="What the specification said when it was read, the oldest first.",
+    title=lambda each: each.id,
+    columns=(Column("VERSION", "id"), Column("READ", "created_at", 6, right=True), Column("ADDRESS", "url", drop=1)),
+    address=lambda each: each.url,
+    rights=Rights("", "", ""),
+)  # fmt: skip
+SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
+    "OpenAPI specification", "OpenAPI specifications", openapi.List,
+    about="Pages show the operations of them.",
+    get=openapi.Get, create=openapi.Create, update=openapi.Update, delete=openapi.Delete,
+    title=lambda each: each.slug or each.id,
+    named=by("spec_slug", "slug"),
+    columns=(
+        Column("SPECIFICATION", "slug"),
+        Column("STATE", lambda each: each.last_process_error_code or each.processing_state, 14),
+        Column("READ", "last_processed_at", 6, right=True),
+        Column("FROM", "source_url", drop=1, none="its text"),
+        Column("VISIBILITY", "visibility", 10, drop=2),
+    ),
+    children=(VERSIONS,),
+    rights=Rights(create="create_open_api_spec", change="edit", delete="edit", of_thing=True),
+    hangs_on=lambda each: ["Its versions go with it, and pages that show its operations show none."],
+)  # fmt: skip
+TRANSLATIONS: Resource[translations.TranslationSettings] = Resource(
+    "translation", "translations", translations.List,
+    about="Into which languages content is translated.",
+    get=translations.Get, create=translations.Create, update=translations.Update, delete=translations.Delete,
+    title=lambda each: each.title or each.language or each.id,
+    named=by("translation_settings_id"),
+    columns=(
+        Column("TRANSLATION", lambda each: each.title or each.id),
+        Column("INTO", lambda each: each.languages or each.language),
+        Column("STATUS", "status", 10),
+        Column("CHANGED", "updated_at", 7, right=True, drop=1),
+    ),
+    rights=Rights(change="edit", delete="edit", of_thing=True),
+)  # fmt: skip
+FONTS: Resource[fonts.Font] = Resource(
+    "font", "fonts", fonts.List, page=0,
+    about="Font families of the organization's own, for its sites.",
+    get=fonts.Get, create=fonts.Create, update=fonts.Update, delete=fonts.Delete,
+    title=lambda each: each.font_family or each.id,
+    named=by("font_id"),
+    columns=(
+        Column("FAMILY", "font_family"),
+        Column("WEIGHTS", lambda each: ", ".join(f"{face.weight:g}" for face in each.font_faces)),
+        Column("FILES", lambda each: sum(len(face.sources) for face in each.font_faces), 6, right=True),
+    ),
+    rights=Rights(change="edit", delete="edit", of_thing=True),
+    hangs_on=lambda each: ["Sites that use it show another."],
+)  # fmt: skip
+SETTINGS: Resource[Organization] = Resource(
+    "organization", "settings", organizations.Get,
+    items=lambda answer: (answer,),
+    update=organizations.Update,
+    title=lambda each: each.title,
+    named=lambda known, each: {},
+    columns=(Column("ORGANIZATION", "title"), Column("PLAN", "plan", 12), Column("TYPE", "type", 10, drop=1), Column("EVERYBODY MAY", "default_role", 13)),
+)  # fmt: skip
+
+KINDS = (MEMBERS, TEAMS, INVITE_LINKS, COLLECTIONS, PROVIDERS, LOGINS, SPECIFICATIONS, TRANSLATIONS, FONTS, SETTINGS)
+"""The kinds of the view, in their order."""
+
+
+def screen() -> BrowserScreen:
+    """The view of the organization."""
+    return BrowserScreen("admin", "Organization", KINDS, lambda organization: {})

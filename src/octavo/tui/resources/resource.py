@@ -1,0 +1,223 @@
+"""What kinds of things the platform has, as values: the operations that reach them, and how they are shown. Pure.
+
+    REDIRECTS = Resource(
+        "redirect", "redirects", redirects.List,
+        create=redirects.Create, update=redirects.Update, delete=redirects.Delete, named=by("site_redirect_id"),
+        title=lambda each: each.source, columns=(Column("SOURCE", "source"), ...),
+    )
+
+The browser makes a table, details, a form and a confirmation of it. To add a kind is to declare one, and no class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from textual.content import Content
+
+from octavo.api.operation import SPECS, Listing, Model, Operation
+from octavo.tui.widgets.safe_text import Words
+from octavo.tui.widgets.wording import short_age
+
+M = TypeVar("M", bound=Model)
+
+Known: TypeAlias = Mapping[str, Any]
+"""What is known of where one is: the place, `at`, and the ids of what one went through, by the fields of operations."""
+Names: TypeAlias = Callable[[str], str]
+"""What something is called that is known by its id. The id itself where that is not known."""
+AT_ONCE = 1000
+"""Items on a page: as many as the interface allows (2.5)."""
+
+
+@dataclass(frozen=True)
+class Column(Generic[M]):
+    """One column of a table. How a value is written follows from what it is."""
+
+    title: str
+    value: str | Callable[[M], Any]
+    """The field, `user.name` where it lies deeper; or what makes it of the thing."""
+    width: int = 0
+    """In cells; 0: a share of what is left."""
+    drop: int = 0
+    """Those with the highest go first where there is little room."""
+    none: str = ""
+    """What is written where there is no value."""
+    is_id: bool = False
+    """The value is the id of something else, and its name is shown."""
+    right: bool = False
+    draw: Callable[[Any], Words] | None = None
+    """How a value is written, where that does not follow from what it is."""
+    shown: bool = True
+    """Whether it is there before anybody chose columns."""
+
+    def of(self, thing: M) -> Any:
+        """The value, None where there is none."""
+        if callable(self.value):
+            return self.value(thing)
+        try:
+            return attrgetter(self.value)(thing)
+        except AttributeError:
+            return None  # what it lies in is not there
+
+    def cell(self, thing: M, names: Names) -> Words:
+        """What stands in the table."""
+        value = self.of(thing)
+        if value is None or value == "":
+            return Content.styled(self.none, "$octavo-muted") if self.none else ""
+        if self.draw is not None:
+            return self.draw(value)
+        if isinstance(value, datetime):
+            return Content.styled(short_age(value), "$octavo-muted")
+        if isinstance(value, bool):
+            return "✓" if value else ""
+        if isinstance(value, tuple):
+            return ", ".join(names(each) if self.is_id else str(each) for each in value)
+        return names(str(value)) if self.is_id else str(value)
+
+    def key(self, thing: M, names: Names) -> tuple[bool, Any]:
+        """By what it is sorted: what has no value comes last."""
+        value = self.of(thing)
+        if isinstance(value, datetime):
+            return False, value.timestamp()
+        if isinstance(value, bool | int | float):
+            return False, value
+        words = self.cell(thing, names)
+        plain = words if isinstance(words, str) else words.plain
+        return value is None or value == "", plain.casefold()
+
+
+@dataclass(frozen=True)
+class Action(Generic[M]):
+    """Something else that is done with a thing: publish a site, let a member sign on through the provider."""
+
+    name: str
+    """What it does, as a command: `Publish`."""
+    help: str
+    """What that means for others, in a sentence."""
+    operation: type[Operation[Any]]
+    done: str
+    """What is said of it then, behind its name: `is published`."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the operation beside the place and ids."""
+    back: type[Operation[Any]] | None = None
+    """What undoes it."""
+    back_values: Mapping[str, Any] = field(default_factory=dict)
+    why_not: Callable[[M], str | None] = lambda thing: None
+    """Why it cannot be done with this one, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Rights:
+    """What it takes to write: names of rights, as the place says them. Empty: the server says when one asks it."""
+
+    create: str = "admin"
+    change: str = "admin"
+    delete: str = "admin"
+    of_thing: bool = False
+    """To change and delete take rights on the thing itself, and not on the place it is in."""
+
+
+def by(id_field: str, key: str = "id") -> Callable[[Known, Any], Known]:
+    """A thing is named to operations by one of its fields."""
+    return lambda known, thing: {id_field: attrgetter(key)(thing)}
+
+
+def _items(answer: Any) -> Sequence[Any]:
+    return tuple(answer.items)
+
+
+def _no_more(known: Known, thing: Any) -> Operation[Any] | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Resource(Generic[M]):
+    """A kind of thing: what it is called, the operations that reach it, what is shown of it."""
+
+    one: str
+    many: str
+    list: type[Operation[Any]]
+    """Answers all of them at a place. It need not be a list: `items` finds them in its answer."""
+    columns: tuple[Column[M], ...]
+    title: Callable[[M], str]
+    """What one of them is called: in sentences, in breadcrumbs, and to delete it."""
+    named: Callable[[Known, M], Known] = lambda known, thing: {}
+    """What names one of them to the operations about it, and what is below it."""
+    about: str = ""
+    """What they are, in a sentence."""
+    key: Callable[[M], str] = lambda thing: str(getattr(thing, "id", ""))
+    """What tells one from the others in the list."""
+    get: type[Operation[Any]] | None = None
+    create: type[Operation[Any]] | None = None
+    update: type[Operation[Any]] | None = None
+    delete: type[Operation[Any]] | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """What the list is asked with beside the place."""
+    page: int = AT_ONCE
+    """How many are asked for at once. 0: the server is not told."""
+    items: Callable[[Any], Sequence[M]] = _items
+    """The things in the answer of `list`."""
+    sorted_by: str = ""
+    """The title of the column they are sorted by at first. Empty: as the server lists them."""
+    lookups: tuple[type[Operation[Any]], ...] = ()
+    """What tells the names of the ids in them."""
+    children: tuple[Resource[Any], ...] = ()
+    """What is in one of them."""
+    actions: tuple[Action[M], ...] = ()
+    rights: Rights = Rights()
+    details: Callable[[M], Sequence[tuple[str, Words]]] = lambda thing: ()
+    """What is to be told of one beside its fields, first."""
+    state: Callable[[M], str] = lambda thing: ""
+    """How one stands, in a few words, where what is in it is on show."""
+    secrets: frozenset[str] = frozenset()
+    """Fields whose values are not shown until somebody asks for them, and are never exported."""
+    hangs_on: Callable[[M], Sequence[str]] = lambda thing: ()
+    """What goes with one of them that is deleted: sentences."""
+    again: Callable[[Known, M], Operation[Any] | None] = _no_more
+    """What makes one again that was deleted, just as it was. None: it cannot be taken back."""
+    verbs: tuple[str, str] = ("delete", "deleted")
+    """What deleting is called: a member is removed."""
+    address: Callable[[M], str | None] = lambda thing: None
+    """Where it is found, where its `urls` do not say."""
+    count: Callable[[Any], int | None] = lambda parent: None
+    """How many there are, as far as what they are in says it."""
+
+    @property
+    def name(self) -> str:
+        """What tells the kind from others that are called the same: `teams.ListMembers`."""
+        return SPECS[self.list].name
+
+    def list_op(self, known: Known) -> Operation[Any]:
+        """What lists them where one is."""
+        limit = {"limit": self.page} if self.page and issubclass(self.list, Listing) else {}
+        return made(self.list, {**known, **limit, **self.asked})
+
+    def known_of(self, known: Known, thing: M) -> Known:
+        """What is known inside one of them."""
+        return {**known, **self.named(known, thing)}
+
+
+def made(operation: type[Operation[Any]], known: Known) -> Operation[Any]:
+    """An operation with what it needs of what is known."""
+    return operation(**{name: value for name, value in known.items() if name in operation.model_fields})
+
+
+def names_in(answer: Any) -> dict[str, str]:
+    """What the things in an answer are called, by their ids, however deep they lie."""
+    found: dict[str, str] = {}
+    waiting: list[Any] = [answer]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Model):
+            named = (getattr(value, name, "") for name in ("title", "name", "label"))
+            title = next(filter(None, named), "") or getattr(getattr(value, "space", None), "title", "")
+            if (name := getattr(value, "id", "")) and title:
+                found.setdefault(name, str(title))
+            waiting += [each for _, each in value]
+        elif isinstance(value, tuple):
+            waiting += value
+    return found

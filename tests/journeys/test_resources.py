@@ -1,0 +1,351 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from textual.content import Content
+
+from octavo.api import (
+    invites,
+    mcp_servers,
+    openapi,
+    organizations,
+    redirects,
+    share_links,
+    site_structure,
+    sites,
+    sso,
+    teams,
+    translations,
+)
+from octavo.api.operation import Operation
+from octavo.api.places import OrganizationRef
+from octavo.server.app import Platform
+from octavo.server.demo.docs_site import SITE
+from octavo.server.demo.people import ORGANIZATION
+from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.resources.resource import Resource
+from octavo.tui.widgets.row_list import Row
+from tests.journeys.moods import altered
+from tests.journeys.stage import MARA, Run, Stage
+
+NOOR = "noor-haddad"
+"""Administers the organization."""
+HERE = OrganizationRef(organization_id=ORGANIZATION)
+SPEC = openapi.Source(text='{"openapi": "3.1.0", "info": {"title": "Tides", "version": "1"}, "paths": {}}')
+SOME: tuple[Operation[Any], ...] = (
+    *(
+        redirects.Create(at=SITE, source=source, destination=redirects.ToSection(site_section_id=section))
+        for source, section in (
+            ("/old/tides", "docs-instruments"),
+            ("/api", "docs-software"),
+            ("/help", "docs-software"),
+        )
+    ),
+    share_links.Create(at=SITE, name="Press"),
+    share_links.Create(at=SITE, name="Partners"),
+    mcp_servers.Create(
+        at=SITE, name="Tides", url="https://tides.example/mcp", headers={"Authorization": "Bearer s3cret"}
+    ),
+    site_structure.CreateGroup(at=SITE, title="Products", sections=("docs-software",)),
+    invites.CreateLink(at=HERE, role="read"),
+    sso.CreateProvider(at=HERE, label="Harbour ID", entity_id="urn:harbour", certificate="MIIC"),
+    openapi.Create(at=HERE, slug="tides", source=SPEC),
+    translations.Create(at=HERE, title="Into French"),
+)
+"""One at least of what the demo has none of."""
+
+
+async def fill(run: Run) -> None:
+    for op in SOME:
+        await run.ask(op, NOOR)
+
+
+def browser(run: Run) -> BrowserScreen:
+    screen = run.app.screen
+    assert isinstance(screen, BrowserScreen)
+    return screen
+
+
+async def open_kind(run: Run, kind: str) -> None:
+    """Open a kind, by its name in the list of kinds."""
+    view = browser(run)
+    assert view.kinds.go_to(kind)
+    await run.until(lambda: view.level.kind.many == kind and view.answer.value is not None, f"open {kind}")
+
+
+def titles(run: Run) -> list[str]:
+    """What the things on show are called."""
+    view = browser(run)
+    return [view.level.kind.title(each) for each in view.rows.items]
+
+
+async def walk(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int], above: str = "") -> None:
+    """Open every kind, and go into the first thing of each."""
+    view = browser(run)
+    depth = len(view.levels)
+    for kind in kinds:
+        await open_kind(run, kind.many)
+        assert view.answer.error is None, f"{kind.many}: {view.answer.error}"
+        things = view.rows.items
+        seen[f"{above}{kind.many}"] = len(things)
+        assert len({kind.key(each) for each in things}) == len(things)
+        for thing in things:
+            assert kind.title(thing)
+            assert all(isinstance(each.cell(thing, view.name_of), str | Content) for each in kind.columns)
+        if things:
+            first = kind.columns[0].cell(things[0], view.name_of)
+            words = first if isinstance(first, str) else first.plain
+            assert words
+            await run.see(words[:8])
+        if things and kind.children:
+            view.rows.focus()
+            await run.press("enter")
+            await run.until(lambda: len(view.levels) == depth + 1, f"go into one of {kind.many}")
+            await walk(run, kind.children, seen, f"{kind.many} › ")
+            await run.press("escape", "escape")
+            await run.until(lambda: len(view.levels) == depth, "come out again")
+
+
+@pytest.mark.parametrize("start", ["sites", "admin"])
+async def test_every_kind_there_is_is_listed_with_real_answers(stage: Stage, start: str) -> None:
+    async with stage.play(NOOR, start="content") as run:
+        await fill(run)
+        await run.press({"sites": "5", "admin": "6"}[start])
+        seen: dict[str, int] = {}
+        await walk(run, browser(run).levels[0].kinds, seen)
+        empty = {name for name, count in seen.items() if not count}
+        assert empty <= {
+            "fonts",
+            "sign-in addresses",
+            "members › teams",
+            "collections › spaces",
+            "collections › people",
+            "collections › teams",
+        }, seen
+        assert len(seen) >= {"sites": 8, "admin": 15}[start]
+
+
+async def test_one_goes_into_a_site_and_out_of_it(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await fill(run)
+        await run.see("Sites · 1", "Saltmarsh Docs")
+        await run.press("enter")
+        await run.see("Sites › Saltmarsh Docs › Spaces · 2", "published · public")
+        await open_kind(run, "redirects")
+        await run.see("Sites › Saltmarsh Docs › Redirects · 3", "/old/tides", "Instruments", "Harbour software")
+        await run.press("enter", "x")
+        await run.see("Redirects · 3 · 1 ticked")
+        await run.press("escape")  # unticks
+        await run.press("escape", "escape")
+        await run.see("Sites · 1")
+        await run.press("enter")
+        await run.see("Sites › Saltmarsh Docs › Spaces")
+
+
+async def test_only_the_kind_that_is_open_is_asked_for(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await run.see("Organization › Members · 306")
+        assert not run.gate.sent(teams.List)
+        await run.press("]", "]")
+        await run.see("Organization › Invite links")
+        await run.until(lambda: bool(run.gate.sent(invites.ListLinks)), "ask for what the cursor rests on")
+        assert {type(op) for op in browser(run).subscriptions.ops()} >= {invites.ListLinks}
+        assert organizations.ListMembers not in {type(op) for op in browser(run).subscriptions.ops()}
+
+
+async def test_members_are_filtered_sorted_and_shown_in_other_columns(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await run.see("Organization › Members · 306")
+        await run.press("S", *"name", "enter")
+        await run.see("sorted by name ▲", "NAME ▲")
+        assert titles(run) == sorted(titles(run), key=str.casefold)
+        await run.press("/", *"lindqvist", "enter")
+        await run.see("1 of 306 match", "Mara Lindqvist")
+        await run.press("escape", "F", *"seen", "enter", "escape")
+        await run.gone("SEEN")
+        await run.press("]")
+        await run.see("Organization › Teams · 4")
+        await run.press("[")
+        await run.see("Organization › Members · 306", "sorted by name ▲")
+        assert "SEEN" not in run.text
+    async with stage.play(NOOR, start="admin") as run:
+        await run.see("NAME ▲")
+        assert "SEEN" not in run.text
+
+
+async def test_a_filter_and_the_cursor_are_found_again_and_carried_nowhere_else(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await run.see("Organization › Members · 306")
+        await run.press("/", *"lind", "enter", "j")
+        left = browser(run).rows.key
+        await run.press("]")
+        await run.see("Organization › Teams · 4")
+        await run.press("[")
+        await run.see("of 306 match")
+        assert browser(run).rows.query_text == "lind"
+        assert browser(run).rows.key == left
+
+
+async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_kind(run, "teams")
+        await run.press("X")
+        await run.see("Delete Harbour software?", "4 members lose the roles they have through it in 1 space.")
+        await run.press("y")
+        assert not run.gate.sent(teams.Delete), "y alone deletes nothing for good"
+        await run.press("escape", "X")
+        await run.type("Harbour software")
+        await run.press("enter")
+        await run.hear("Harbour software is deleted.")
+        await run.until(lambda: "Harbour software" not in titles(run), "see it go")
+        await run.press("u")
+        await run.hear("cannot be taken back")
+
+
+async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await fill(run)
+        await run.press("enter")
+        await open_kind(run, "redirects")
+        await run.press("enter", "x", "x", "X")
+        await run.see("Delete 2 redirects?", "u puts them back.", "/old/tides", "/api")
+        await run.press("y")
+        await run.hear("2 redirects are deleted.")
+        await run.until(lambda: titles(run) == ["/help"], "see them go")
+        assert len(run.gate.sent(redirects.Delete)) == 2
+        await run.press("u")
+        await run.hear("2 redirects are back.")
+        await run.until(lambda: sorted(titles(run)) == ["/api", "/help", "/old/tides"], "see them again")
+
+
+async def test_what_the_server_refuses_to_delete_is_still_there_and_says_why(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await fill(run)
+        await run.press("enter")
+        await open_kind(run, "share links")
+        await run.press("enter")
+        run.platform.refuse_next(share_links.Delete, 403, "The harbour master says no.")
+        await run.press("X")
+        await run.type("Press")
+        await run.press("enter")
+        await run.hear("Press was not deleted: The harbour master says no.")
+        assert titles(run) == ["Press", "Partners"]
+
+
+async def test_a_lost_answer_to_a_delete_is_read_back_and_nothing_sent_again(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await fill(run)
+        await run.press("enter")
+        await open_kind(run, "share links")
+        await run.press("enter")
+        press = browser(run).rows.item
+        assert press is not None
+        await run.ask(share_links.Delete(at=SITE, share_link_id=press.id), NOOR)
+        await run.press("X")
+        await run.type("Press")
+        await run.press("enter")
+        await run.hear("Press is deleted.")
+        await run.until(lambda: titles(run) == ["Partners"], "see it go")
+        assert len(run.gate.sent(share_links.Delete)) == 1
+
+
+async def test_who_may_not_is_told_so_and_who_could_let_them(stage: Stage) -> None:
+    async with stage.play(MARA, start="admin") as run:
+        await run.see("Organization › Members")
+        await run.press("X")
+        await run.hear(
+            "Your role in Saltmarsh Instruments does not let you remove members", "An administrator of the organization"
+        )
+
+
+async def test_a_site_is_unpublished_after_asking_and_published_again(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await run.press("a", *"unpub", "enter")
+        await run.see("Unpublish Saltmarsh Docs?")
+        await run.press("y")
+        await run.hear("Saltmarsh Docs is not published any more.")
+        assert len(run.gate.sent(sites.Unpublish)) == 1
+        await run.press("u")
+        await run.hear("Saltmarsh Docs is as it was.")
+        assert len(run.gate.sent(sites.Publish)) == 1
+
+
+async def test_headers_of_a_server_are_hidden(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await fill(run)
+        await run.press("enter")
+        await open_kind(run, "MCP servers")
+        await run.see("Authorization", "hidden")
+        assert "s3cret" not in run.text
+
+
+async def test_what_a_server_does_not_have_is_asked_once(stage: Stage) -> None:
+    def refuse(platform: Platform) -> None:
+        platform.refuse_next(translations.List, 405, "Not here.")
+
+    async with stage.play(NOOR, start="admin", change=refuse) as run:
+        await run.press("tab")
+        view = browser(run)
+        view.kinds.go_to("translations")
+        await run.see("This server has no translations", "r asks again")
+        view.kinds.go_to("fonts")
+        await run.until(lambda: view.level.kind.many == "fonts" and view.answer.value is not None, "look elsewhere")
+        view.kinds.go_to("translations")
+        await run.see("This server has no translations")
+        assert len(run.gate.sent(translations.List)) == 1
+        await run.press("r")
+        await run.see("There are no translations.")
+
+
+@pytest.mark.parametrize(
+    ("ending", "holds"),
+    [
+        ("csv", "Harbour software,4,1"),
+        ("json", '"title": "Harbour software"'),
+        ("markdown", "| Harbour software | 4 | 1 |"),
+    ],
+)
+async def test_a_table_is_exported(stage: Stage, ending: str, holds: str) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_kind(run, "teams")
+        await run.press("ctrl+e", *ending, "enter")
+        await run.see("Save 4 teams?")
+        await run.press("ctrl+u")
+        path = stage.folder / f"teams.{ending[:4]}"
+        await run.type(str(path))
+        await run.press("enter")
+        await run.hear("Saved 4 teams to")
+        assert holds in path.read_text(encoding="utf-8")
+        if ending == "json":
+            assert len(json.loads(path.read_text(encoding="utf-8"))) == 4
+
+
+def many(answer: Any) -> None:
+    one = answer["items"][0]
+    user = one["user"]
+    answer["items"] = [
+        {**one, "id": f"m-{number}", "user": {**user, "id": f"m-{number}", "displayName": f"Member {number}"}}
+        for number in range(10_000)
+    ]
+    answer.pop("next", None)
+
+
+async def test_of_ten_thousand_members_only_those_on_show_are_drawn(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage.play(NOOR, start="admin", over=altered(f"/v1/orgs/{ORGANIZATION}/members", many)) as run:
+        await run.see("Members · 10000", "Member 0")
+        table = browser(run).table
+        drawn: list[Any] = []
+
+        def row(thing: Any, names: Any, row: Callable[..., Row] = table.row) -> Row:
+            drawn.append(thing)
+            return row(thing, names)
+
+        monkeypatch.setattr(table, "row", row)
+        await run.press("G")
+        await run.see("Member 9999")
+        assert len(drawn) < 200

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+from octavo.api.mcp_servers import McpServer
+from octavo.api.organizations import Member
+from octavo.api.users import User
+from octavo.data.state import State
+from octavo.tui.resources.exports import as_csv, as_json, as_markdown
+from octavo.tui.resources.organization_resources import MEMBERS
+from octavo.tui.resources.resource import Column
+from octavo.tui.resources.table import Table
+
+
+def member(name: str, role: str | None = "read", seen: int | None = None) -> Member:
+    moment = None if seen is None else datetime(2026, 1, seen, tzinfo=UTC)
+    user = User(id=name, display_name=name, email=f"{name}@sea.example")
+    return Member(id=name, user=user, role=role, last_seen_at=moment)
+
+
+PEOPLE = (member("ben", "edit", 2), member("Ada", None, 9), member("cleo", "admin", None))
+
+
+def column(table: Table, title: str) -> Column[Member]:
+    return next(each for each in table.resource.columns if each.title == title)
+
+
+def names(table: Table) -> list[str]:
+    return [each.user.name for each in table.sorted(PEOPLE, str)]
+
+
+def test_things_stand_as_listed_until_a_column_is_chosen_and_turned_round() -> None:
+    table = Table(MEMBERS, State(None))
+    assert names(table) == ["ben", "Ada", "cleo"]
+    table.sort(column(table, "NAME"))
+    assert names(table) == ["Ada", "ben", "cleo"]
+    table.sort(column(table, "NAME"))
+    assert names(table) == ["cleo", "ben", "Ada"]
+    assert table.said == "sorted by name ▼"
+
+
+def test_what_has_no_value_comes_last_both_ways() -> None:
+    table = Table(MEMBERS, State(None))
+    table.sort(column(table, "SEEN"))
+    assert names(table) == ["ben", "Ada", "cleo"]
+    table.sort(column(table, "SEEN"))
+    assert names(table) == ["Ada", "ben", "cleo"]
+
+
+def test_columns_and_order_are_kept() -> None:
+    state = State(None)
+    table = Table(MEMBERS, state)
+    table.sort(column(table, "JOINED"))
+    table.toggle(column(table, "E-MAIL"))
+    again = Table(MEMBERS, state)
+    assert again.by is column(table, "JOINED")
+    assert "E-MAIL" not in [each.title for each in again.columns]
+    assert [each.title for each in again.columns] == [each.title for each in table.columns]
+
+
+def test_one_column_always_stays() -> None:
+    table = Table(MEMBERS, State(None))
+    for each in MEMBERS.columns:
+        if each in table.columns:
+            table.toggle(each)
+    assert len(table.columns) == 1
+
+
+def test_a_filter_looks_in_columns_that_are_not_shown_too() -> None:
+    table = Table(MEMBERS, State(None))
+    table.toggle(column(table, "E-MAIL"))
+    assert "ben@sea.example" in table.words(PEOPLE[0], str)
+
+
+def test_a_csv_is_read_by_others_and_reckons_nothing() -> None:
+    columns = [each for each in MEMBERS.columns if each.title in ("NAME", "ROLE", "SEEN")]
+    said = as_csv(columns, (member('=HYPERLINK("x"), "y"', None, 2),), str)
+    assert said == 'name,role,seen\r\n"\'=HYPERLINK(""x""), ""y""",guest,2026-01-02T00:00:00+00:00\r\n'
+
+
+def test_a_table_of_markdown_stays_one() -> None:
+    columns = [each for each in MEMBERS.columns if each.title in ("NAME", "ROLE")]
+    assert as_markdown(columns, (member("a|b\\"),), str) == "| Name | Role |\n| --- | --- |\n| a\\|b\\\\ | read |\n"
+
+
+def test_json_has_all_that_is_known_but_what_is_secret() -> None:
+    server = McpServer(id="m", name="Tides", url="https://tides.example", headers={"Authorization": "Bearer s3cret"})
+    said = as_json((server,), frozenset({"headers"}))
+    assert json.loads(said)[0]["name"] == "Tides"
+    assert "s3cret" not in said
