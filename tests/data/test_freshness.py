@@ -11,7 +11,7 @@ import pytest
 
 from octavo.api import change_requests, comments, content, spaces, users
 from octavo.api.bodies import Markdown
-from octavo.api.errors import NotSent
+from octavo.api.errors import ApiError, NotSent, Trace, rejected
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.freshness import Freshness
@@ -182,7 +182,17 @@ async def test_nothing_is_asked_while_nobody_looks_and_at_once_when_somebody_doe
     assert looker.freshness.is_due
 
 
-async def test_offline_one_request_is_tried_at_growing_intervals(looker: Looker, gate: Gate, clock: Clock) -> None:
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (NotSent("Can't reach the server."), [30, 60, 60, 60, 60, 60]),
+        (rejected("Busy.", Trace(status=503)), [30, 60, 120, 240, 480, 600]),
+    ],
+    ids=["offline", "failing"],
+)
+async def test_where_looks_fail_one_request_is_tried_at_intervals_that_grow_while_a_server_is_there(
+    looker: Looker, gate: Gate, clock: Clock, error: ApiError, expected: list[int]
+) -> None:
     looker.freshness.key_pressed()
     gate.asked.clear()
     waits = []
@@ -193,9 +203,9 @@ async def test_offline_one_request_is_tried_at_growing_intervals(looker: Looker,
             clock.forward(seconds=5)
             looker.freshness.key_pressed()
         waits.append((clock() - began).total_seconds())
-        gate.errors.append(NotSent("Can't reach the server."))
+        gate.errors.append(error)
         await looker.freshness.look()
-    assert waits == [30, 60, 120, 240, 480, 600]
+    assert waits == expected
     assert len(gate.asked) == 6
     assert looker.screens[SPACES].now.error is None, "what is on show is as good as it was"
     clock.forward(minutes=10)

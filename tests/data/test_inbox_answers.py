@@ -272,12 +272,29 @@ async def test_what_fails_is_said_and_the_rest_is_there(
     await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
     view = await follow(inbox)
     assert view.reasons() == ["mentioned"]
-    gate.errors += [NotSent("Can't reach the server.")] * 3
+    gate.errors += [NotSent("Can't reach the server.")] * 9
     await look_again(inbox, view)
+    gate.errors.clear()
     assert view.reasons() == ["mentioned"]
     assert {each.why for each in view.now.failed} == {"Can't reach the server."}
     await look_again(inbox, view)
     assert view.now.failed == ()
+
+
+async def test_what_could_not_be_asked_offline_is_asked_once_the_server_answers_anything(
+    inbox: InboxAnswers, ask: Ask, gate: Gate, here: SpaceRef, live: Live
+) -> None:
+    await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
+    view = await follow(inbox)
+    gate.errors += [NotSent("Can't reach the server.")] * 9
+    await look_again(inbox, view)
+    assert view.now.failed
+    gate.errors.clear()
+    await live.fetch(spaces.Get(at=here))
+    while view.now.failed:
+        view.is_shown.clear()
+        await view.is_shown.wait()
+    assert view.reasons() == ["mentioned"]
 
 
 async def test_drafts_and_held_comments_are_rows_at_once(

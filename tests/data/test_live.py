@@ -100,6 +100,26 @@ async def test_offline_the_old_answer_stays_beside_the_error(live: Live, gate: G
     assert screen.now.error is None
 
 
+async def test_what_was_asked_in_vain_is_asked_again_once_the_server_answers_anything(
+    live: Live, gate: Gate, here: SpaceRef
+) -> None:
+    first, second, left = Screen(), Screen(), Screen()
+    gate.errors += [NotSent("Can't reach the server.")] * 3
+    live.watch(spaces.Get(at=here), first)
+    live.watch(threads(here), second)
+    leave = live.watch(content.ListPages(at=here), left)
+    await live.settled()
+    leave()
+    assert isinstance(first.now.error, NotSent)
+    assert isinstance(second.now.error, NotSent)
+    gate.asked.clear()
+    await live.look_again(spaces.Get(at=here))
+    await live.settled()
+    assert (first.now.error, second.now.error) == (None, None)
+    assert second.now.value is not None
+    assert len(gate.asked) == 2, "each once, and nothing that nobody looks at"
+
+
 async def test_a_first_load_that_fails_has_no_value(live: Live, gate: Gate, here: SpaceRef) -> None:
     gate.errors.append(NotSent("Can't reach the server."))
     screen = Screen()

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 from octavo.api import change_requests, comments, spaces
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import ApiError, Forbidden, NotFound, RateLimited
+from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.places import SpaceRef
 from octavo.api.spaces import Space
@@ -37,8 +37,8 @@ ON_SHOW_AGAIN, OTHERS_AGAIN = 8, 2
 """How many answers are asked again at a look that nothing speaks for: of those on show, and of others that are followed."""
 SPARED = 0.25
 """The part of what the server allows that is left for what a person asks for."""
-MOST_MISSES = 6
-"""Looks in a row that failed, after which the time between two grows no more."""
+MOST_MISSES, MOST_MISSES_OFFLINE = 6, 1
+"""Looks in a row that failed, after which the time between two grows no more: where nothing answers, no server minds."""
 MOST_GONE = 5
 """Change requests that are asked what became of them."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -206,7 +206,8 @@ class Freshness:
         return limits.remaining > SPARED * (limits.limit or 0) and limits.remaining > 0
 
     def _missed(self, error: ApiError) -> None:
-        self._misses = min(MOST_MISSES, self._misses + 1)
+        most = MOST_MISSES_OFFLINE if error.outcome is Outcome.NOT_SENT else MOST_MISSES
+        self._misses = min(most, self._misses + 1)
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
             self._not_before = error.trace.retry_at
 

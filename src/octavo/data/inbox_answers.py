@@ -24,7 +24,7 @@ from typing import Any, Literal
 from octavo.api import teams, users
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited, Unauthorized
+from octavo.api.errors import ApiError, Forbidden, NotFound, NotSent, Outcome, RateLimited, Unauthorized
 from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
@@ -221,12 +221,16 @@ class InboxAnswers:
                 turn.cancel()
 
     def _list_came(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
-        self._lists[name] = snapshot
+        before, self._lists[name] = self._lists.get(name), snapshot
         self._errors.pop(name, None)
         if snapshot.error is not None:
             self._errors[name] = (name, str(snapshot.error))
         self.recompute()
-        if not self.is_loading and not snapshot.loading and self._turn is not None and self._has_moved:
+        if self.is_loading or snapshot.loading or self._turn is None:
+            return
+        if before is not None and _is_cut_off(before) and not any(map(_is_cut_off, self._lists.values())):
+            self._take("first")  # the server answers again: nothing else asks for the parts that it was asked for in vain
+        elif self._has_moved:
             self._take("moved")
 
     @property
@@ -261,7 +265,8 @@ class InboxAnswers:
             lists = (self._read_list(name, again=turn == "whole") for name in _LISTS)
             await asyncio.gather(self._read_teams(), *lists)
         await self._plan()
-        forced: list[Part] = []
+        failed = self._errors.keys() & self._parts.keys()
+        forced = [each for url, each in self._parts.items() if url in failed and not self._answers.is_refused(each)]
         for each in sent:
             touched = [part for part in self._parts.values() if _changed_by(each.entry, part)]
             each.waits_for = {part.url for part in touched}
@@ -482,9 +487,13 @@ class _Answers:
     def is_due(self, part: Part) -> bool:
         """Whether it is to be asked for, because it moved or was never read."""
         noted = self.noted.get(part.url)
-        if part.url in self._refused:
+        if self.is_refused(part):
             return self._refused[part.url] != part.stamp
         return noted is None or noted[0] != part.stamp or part.url not in self.values
+
+    def is_refused(self, part: Part) -> bool:
+        """Whether it may not be seen, or is not there: then it is asked for once it moved, and not before."""
+        return part.url in self._refused
 
     async def read(self, part: Part) -> None:
         """Ask for it. Raises ApiError."""
@@ -606,6 +615,11 @@ async def _in_slices(parts: Iterable[Part]) -> list[Part]:
         if len(found) % SLICE == 0:
             await asyncio.sleep(0)
     return found
+
+
+def _is_cut_off(snapshot: Snapshot[Any]) -> bool:
+    """Whether the server was not reached when it was asked for last."""
+    return isinstance(snapshot.error, NotSent)
 
 
 def _changed_by(entry: Entry, part: Part) -> bool:

@@ -324,7 +324,7 @@ class Live:
                     self._index.learn(answer.op, value)
                 if unreadable:
                     self.left_out(answer.op, unreadable)
-            self.outbox.online()
+            self._reached(answer)
             return value
         finally:
             if ticket == answer.asked:
@@ -443,6 +443,13 @@ class Live:
         self._confirmations += 1
         self._confirmed = [*self._confirmed[1 - CONFIRMED :], (self._confirmations, entry)]
         self._written.append(entry.op)
+
+    def _reached(self, by: Answer) -> None:
+        """The server answers `by`: what waits for that need not, and what was asked for in vain before is asked again."""
+        self.outbox.online()
+        for answer in tuple(self._answers.values()):
+            if answer is not by and isinstance(answer.error, NotSent) and answer.watchers and not answer.loading:
+                self._freshen(answer)
 
     def _look_around_written(self) -> None:
         """Ask again around all that was written: once for what goes out one after the other."""

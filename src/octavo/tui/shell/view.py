@@ -15,7 +15,7 @@ from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.api.errors import Unreachable
+from octavo.api.errors import NotSent, Unreachable
 from octavo.api.operation import Listing, ListPage, Model, Operation
 from octavo.data.live import Live, Snapshot
 from octavo.tui.shell.frame import StatusBar, TopBar
@@ -147,7 +147,9 @@ def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)
-    error.args = (f"This is as it was {long_age(snapshot.fetched_at)}. {snapshot.error}",)
+    # That nobody answers stands in the frame, and in the log.
+    why = "" if isinstance(error, NotSent) else f" {error}"
+    error.args = (f"This is as it was {long_age(snapshot.fetched_at)}.{why}",)
     return replace(snapshot, error=error)
 
 

@@ -18,7 +18,7 @@ from octavo.data.live import Snapshot
 from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.inbox_feed import InboxFeed
-from octavo.tui.shell.kept_words import is_new, progress_of
+from octavo.tui.shell.kept_words import is_new, megabytes, progress_of
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.news_line import NewsLine
 from octavo.tui.shell.session import Session
@@ -87,6 +87,8 @@ class Workspace:
         """The change requests that are not merged, by their status."""
         self._verdicts: dict[str, int] = {}
         """How many open comments of a change request are the words of reviews, as far as that was looked at."""
+        self._being_kept: set[str] = set()
+        """The spaces that are read for offline, and were not whole yet."""
         self._counted: Organization | None = None
         """Whose comments in change requests are counted."""
 
@@ -96,7 +98,7 @@ class Workspace:
         self._began = wording.clock()
         self._told = {entry.id for entry in session.outbox.entries if _is_news(entry)}
         self._leave["outbox"] = session.outbox.watch(self._writes_changed)
-        self._leave["offline"] = session.offline.watch(self._frame)
+        self._leave["offline"] = session.offline.watch(self._kept_changed)
         session.outbox.on_done(self._write_done)
         session.live.left_out = self._tell_unreadable
         self._leave["me"] = session.live.watch(Me(), self._show_me)
@@ -331,6 +333,20 @@ class Workspace:
         if outbox.paused and outbox.paused not in self._told:
             self._told.add(outbox.paused)
             self._app.say(outbox.paused, tone="failed")
+
+    def _kept_changed(self) -> None:
+        """Say once that a space is all here: who asked for it may want to go offline."""
+        self._frame()
+        if self._session is None:
+            return
+        for kept in self._session.offline.all:
+            if is_new(kept):
+                self._being_kept.add(kept.id)
+            elif kept.state == "kept" and kept.id in self._being_kept:
+                self._being_kept.remove(kept.id)
+                left_out = f", but {plural(len(kept.failed), 'part')} could not be read: !" if kept.failed else ""
+                said = f"{kept.title} is kept for offline: {plural(kept.pages, 'page')}, {megabytes(kept.bytes)}{left_out}"
+                self._app.say(said if left_out else f"{said}.", tone="care" if left_out else "done")
 
     def _tell_unreadable(self, op: Operation[Any], parts: int) -> None:
         """Say, once for each number of them, that parts of answers are left out."""
