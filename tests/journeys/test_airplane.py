@@ -42,7 +42,9 @@ class Machine:
     def platform(self) -> Iterator[None]:
         """The platform answers."""
         command = [*OCTAVO, "serve", "--data", str(self._data), "--port", str(self._port)]
-        with subprocess.Popen(command, env={**os.environ, **self.environ}, stdout=subprocess.PIPE, text=True) as serving:
+        with subprocess.Popen(
+            command, env={**os.environ, **self.environ}, stdout=subprocess.PIPE, text=True
+        ) as serving:
             assert serving.stdout is not None
             origin = serving.stdout.readline().split()[-1]
             key = (self._data / "key").read_text(encoding="ascii").strip()
@@ -59,9 +61,7 @@ class Machine:
     def api(self, *asked: str) -> Any:
         """What `octavo api` prints."""
         command = [*OCTAVO, "api", *asked]
-        ran = subprocess.run(
-            command, env={**os.environ, **self.environ}, stdout=subprocess.PIPE, text=True, check=True
-        )
+        ran = subprocess.run(command, env={**os.environ, **self.environ}, stdout=subprocess.PIPE, text=True, check=True)
         return json.loads(ran.stdout)
 
 

@@ -229,7 +229,9 @@ class InboxAnswers:
         if self.is_loading or snapshot.loading or self._turn is None:
             return
         if before is not None and _is_cut_off(before) and not any(map(_is_cut_off, self._lists.values())):
-            self._take("first")  # the server answers again: nothing else asks for the parts that it was asked for in vain
+            self._take(
+                "first"
+            )  # the server answers again: nothing else asks for the parts that it was asked for in vain
         elif self._has_moved:
             self._take("moved")
 

@@ -345,7 +345,9 @@ class Workspace:
             elif kept.state == "kept" and kept.id in self._being_kept:
                 self._being_kept.remove(kept.id)
                 left_out = f", but {plural(len(kept.failed), 'part')} could not be read: !" if kept.failed else ""
-                said = f"{kept.title} is kept for offline: {plural(kept.pages, 'page')}, {megabytes(kept.bytes)}{left_out}"
+                said = (
+                    f"{kept.title} is kept for offline: {plural(kept.pages, 'page')}, {megabytes(kept.bytes)}{left_out}"
+                )
                 self._app.say(said if left_out else f"{said}.", tone="care" if left_out else "done")
 
     def _tell_unreadable(self, op: Operation[Any], parts: int) -> None:
