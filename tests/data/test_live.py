@@ -115,7 +115,7 @@ async def test_what_was_asked_in_vain_is_asked_again_once_the_server_answers_any
     gate.asked.clear()
     await live.look_again(spaces.Get(at=here))
     await live.settled()
-    assert (first.now.error, second.now.error) == (None, None)
+    assert [each.now.error for each in (first, second)] == [None, None]
     assert second.now.value is not None
     assert len(gate.asked) == 2, "each once, and nothing that nobody looks at"
 
