@@ -97,9 +97,9 @@ async def test_a_body_that_is_not_as_it_should_be_is_refused(ask: Ask, content: 
     [
         ({}, "body is required."),
         (None, "body is required."),
-        ({"body": {}}, "body.markdown is required."),
+        ({"body": {}}, "body is empty: say something, in its markdown or its document."),
         ({"body": {"markdown": 7}}, "body.markdown must be text."),
-        ({"body": {"markdown": " \n"}}, "body.markdown is empty: say something."),
+        ({"body": {"markdown": " \n"}}, "body is empty: say something, in its markdown or its document."),
         ({"body": {"markdown": "x"}, "node": "n" * 257}, "node may have at most 256 characters."),
         ({"body": {"markdown": "x"}, "node": "n"}, "node names a block of a page: page is required with it."),
     ],

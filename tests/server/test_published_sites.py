@@ -196,3 +196,18 @@ async def test_each_part_has_an_address_of_its_own(ask: Ask) -> None:
 async def test_nothing_is_published_where_nothing_is(ask: Ask) -> None:
     for op in _visits(SiteRef(organization_id="acme", site_id="none")):
         assert "There is no site “none”" in await refused(ask(op), 404)
+
+
+async def test_a_published_site_says_of_each_part_how_it_looks(ask: Ask) -> None:
+    guide = await space_with(ask, "Guide")
+    at = await a_site(ask, guide)
+    await ask(sites.Publish(at=at))
+    await ask(sites.GetPublished(at=at))
+    shown = ask.last.json()["customizations"]
+    (of_space,) = shown["siteSpaces"].values()
+    needed = (
+        "styling internationalization favicon header footer themes pdf feedback ai advancedCustomization trademark "
+        "externalLinks pagination pageActions git privacyPolicy socialPreview insights"
+    )
+    for each in (shown["site"], of_space):
+        assert set(needed.split()) <= each.keys()

@@ -219,8 +219,11 @@ async def test_roles_on_one_are_those_of_the_organization_or_of_a_space(ask: Ask
     }
     from_space = next(row.origin for row in rows if row.user.id == "gil")
     assert from_space.space
-    assert from_space.space.title == "Guide"
-    assert next(row.origin for row in rows if row.user.id == "ada").organization
+    assert from_space.space == guide.id
+    assert next(row.origin for row in rows if row.user.id == "ada").organization == "acme"
+    assert [each["origin"] for each in ask.last.json()["items"] if each["user"]["id"] == "gil"] == [
+        {"type": "space", "space": guide.id}
+    ]
     assert "Guests may not list" in await refused(ask(sites.ListPermissions(at=at), "gil"), 403)
     first = await ask(sites.ListPermissions(at=at, limit=5))
     assert first.next

@@ -22,6 +22,7 @@ async def _made(ask: Ask, label: str = "Okta", **fields: Any) -> SamlProvider:
 async def test_one_is_pending_until_all_is_known(ask: Ask) -> None:
     made = await _made(ask)
     assert (made.status, made.entity_id, made.certificate, made.sso_url) == ("pending", "", "", "")
+    assert ask.last.json()["ssoURL"] == "about:blank", "what must be an address is one"
     assert (made.default_role, made.created_at) == (None, START)
     assert made.service.acs_url.startswith("http://octavo.test/")
     assert made.urls.location == f"http://octavo.test/v1/orgs/acme/saml/{made.id}"

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from octavo.api.operation import Model
-from octavo.api.text import SafeJson, SafeText
+from octavo.api.text import RawJson, SafeJson, SafeText
 
 Format = Literal["markdown", "document"]
 """How a body is wanted. No default is documented, so it is always sent (6)."""
@@ -22,9 +22,10 @@ class Body(Model):
 
 
 class Markdown(Model):
-    """A body as it is written: just as it was typed."""
+    """A body as it is written: just as it was typed. Other clients may send it as a JSON document."""
 
-    markdown: str
+    markdown: str = ""
+    document: RawJson | None = None
 
 
 def plain(document: Any) -> str:

@@ -1,15 +1,13 @@
 """Sites: what is published, and to whom."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.organizations import Organization
 from octavo.api.places import InOrganization, InSite
 from octavo.api.roles import RoleName
 from octavo.api.site_structure import SiteStructure
-from octavo.api.spaces import Space
 from octavo.api.text import Id, Known, Moment, Number, SafeAddress, SafeJson, SafeLine, formed
 from octavo.api.users import User
 
@@ -109,12 +107,17 @@ class PublishedSite(Model):
     scripts: tuple[Script, ...] = ()
 
 
+def _id_of(value: Any) -> Any:
+    """Some servers give the whole thing where its id is enough."""
+    return value.get("id") if isinstance(value, dict) else value
+
+
 class Origin(Model):
-    """Where somebody has their role from: the organization, or a space of the site."""
+    """Where somebody has their role from: the organization, or a space of the site, by its id."""
 
     type: Annotated[SafeLine, Known("space", "organization")] = ""
-    space: Space | None = None
-    organization: Organization | None = None
+    space: Annotated[Id | None, BeforeValidator(_id_of)] = None
+    organization: Annotated[Id | None, BeforeValidator(_id_of)] = None
 
 
 class SitePermission(Model):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization
@@ -10,6 +10,8 @@ from octavo.api.roles import Role, RoleName
 from octavo.api.teams import Team
 from octavo.api.text import Id, Known, Moment, SafeAddress, SafeLine, SafeText, WebAddress
 
+NO_ADDRESS = "about:blank"
+"""What stands where an address must, and there is none yet."""
 Label = Annotated[str, Field(min_length=1, max_length=30)]
 EntityId = Annotated[str, Field(max_length=1024)]
 Certificate = Annotated[str, Field(max_length=10000)]
@@ -29,7 +31,9 @@ class SamlProvider(Model):
     object: Literal["saml-provider"] = "saml-provider"
     id: Id
     label: SafeLine = ""
-    sso_url: SafeAddress = Field("", alias="ssoURL")
+    sso_url: Annotated[SafeAddress, AfterValidator(lambda address: "" if address == NO_ADDRESS else address)] = Field(
+        "", alias="ssoURL"
+    )
     entity_id: SafeAddress = Field("", alias="entityID")
     certificate: SafeText = ""
     default_team: Team | None = None

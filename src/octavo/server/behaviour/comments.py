@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from octavo.api import comments
+from octavo.api.bodies import Markdown
 from octavo.api.places import Discussion
 from octavo.server.behaviour.members import present_member
 from octavo.server.behaviour.permissions import need
@@ -70,7 +71,7 @@ def _wanted(op: comments.List, comment: Json) -> bool:
 @handle.register
 def _create(op: comments.Create, world: World) -> Json:
     _need_to_comment(op.at, world)
-    comment = post(world, op.at, op.body.markdown, page=op.page, node=op.node, cell=op.table_cell)
+    comment = post(world, op.at, written(op.body), page=op.page, node=op.node, cell=op.table_cell)
     return Threads(world, op.at).comment(comment)
 
 
@@ -114,7 +115,7 @@ def _create_reply(op: comments.CreateReply, world: World) -> Json:
     _need_to_comment(op.at, world)
     threads = Threads(world, op.at)
     world.store.get(f"{threads.path}/{op.comment_id}")
-    reply = _message(world, op.body.markdown)
+    reply = _message(world, written(op.body))
     world.store.put(f"{path_of(op)}/{reply['id']}", reply)
     return threads.reply(op.comment_id, reply, op.format)
 
@@ -156,19 +157,28 @@ def _message(world: World, markdown: str) -> Json:
     return {"id": world.new_id(), "body": {"markdown": markdown}, **posted, "reactions": []}
 
 
+def written(body: Markdown) -> str:
+    """What somebody wrote, as it is kept: as markdown."""
+    if body.document is None:
+        return body.markdown
+    from octavo.server.written_document import markdown  # few clients write that way
+
+    return markdown(body.document)
+
+
 def _refuse_empty(markdown: str) -> None:
     if not markdown.strip():
-        raise Refused(400, "body.markdown is empty: say something.")
+        raise Refused(400, "body is empty: say something, in its markdown or its document.")
 
 
 def _edited(op: comments.Update | comments.UpdateReply, world: World, threads: Threads) -> Json:
     """The comment or reply `op` is about, with its text and reactions as `op` wants them. It is not yet filed."""
     document = world.store.get(path_of(op))
-    if op.body is not None and op.body.markdown != document["body"]["markdown"]:
+    if op.body is not None and (says := written(op.body)) != document["body"]["markdown"]:
         if not threads.may_edit(document):
             raise Refused(403, "Only its author can change what it says.")
-        _refuse_empty(op.body.markdown)
-        document |= {"body": {"markdown": op.body.markdown}, "editedAt": world.timestamp()}
+        _refuse_empty(says)
+        document |= {"body": {"markdown": says}, "editedAt": world.timestamp()}
     document["reactions"] = _reactions(op, world, document.get("reactions", ()))
     return document
 

@@ -69,7 +69,7 @@ def _submit(op: reviews.Submit, world: World) -> Json:
         review["requestedBy"] = request["requestedBy"]
         world.store.delete(requested)
     if op.comment is not None:
-        review["comment"] = comments.post(world, op.at, op.comment.markdown, review=review["id"])["id"]
+        review["comment"] = comments.post(world, op.at, comments.written(op.comment), review=review["id"])["id"]
     world.store.put(f"{path}/reviews/{review['id']}", review)
     world.store.change(path, updatedAt=now)
     return present_review(world, op.at, review)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from octavo.api import sites
 from octavo.server.behaviour import site_parts
-from octavo.server.behaviour.organizations import present_organization
 from octavo.server.behaviour.permissions import RANKS, allows, organization_role, role
-from octavo.server.behaviour.spaces import present_space
 from octavo.server.behaviour.users import present_user
 from octavo.server.rest import handle, page
 from octavo.server.store import Json
@@ -45,7 +43,7 @@ def _list(op: sites.ListPermissions, world: World) -> Json:
     return page(
         op,
         found,
-        lambda row: {"permission": row[0], "user": present_user(world, row[1]), "origin": _origin(world, row[2])},
+        lambda row: {"permission": row[0], "user": present_user(world, row[1]), "origin": _origin(row[2])},
     )
 
 
@@ -57,7 +55,6 @@ def _highest(world: World, organization: Json, user: str, spaces: list[Json]) ->
     return max(held, key=lambda row: RANKS.index(row[0]), default=None)
 
 
-def _origin(world: World, document: Json) -> Json:
-    if "revision" in document:
-        return {"type": "space", "space": present_space(world, document)}
-    return {"type": "organization", "organization": present_organization(world, document)}
+def _origin(document: Json) -> Json:
+    kind = "space" if "revision" in document else "organization"
+    return {"type": kind, kind: document["id"]}

@@ -137,6 +137,22 @@ def _get_published(op: sites.GetPublished, world: World) -> Json:
         "object": "published-content-site",
         "site": present_site(world, view.tree.site),
         "structure": view.structure(),
-        "customizations": {"site": {}, "siteSpaces": {part.document["id"]: {} for part in shown}},
+        "customizations": {
+            "site": _uncustomized(),
+            "siteSpaces": {each.document["id"]: _uncustomized() for each in shown},
+        },
         "scripts": [],
     }
+
+
+_CUSTOMIZED = (
+    *("styling", "internationalization", "favicon", "header", "footer", "themes", "pdf", "feedback", "ai"),
+    *("advancedCustomization", "trademark", "externalLinks", "pagination", "pageActions", "git", "privacyPolicy"),
+    *("socialPreview", "insights"),
+)
+"""What every customization speaks of (4.7)."""
+
+
+def _uncustomized() -> Json:
+    """How a site looks where nobody chose anything."""
+    return {name: {} for name in _CUSTOMIZED}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from octavo.api import sso
+from octavo.api.sso import NO_ADDRESS
 from octavo.api.teams import Team
 from octavo.server.behaviour.permissions import in_organization
 from octavo.server.rest import PRESENTERS, completes, guards, handle, shows, without
@@ -27,6 +28,8 @@ def present_provider(world: World, document: Json) -> Json:
     return {
         "object": "saml-provider",
         **shown,
+        # An answer always has an address, which must be one. Of a provider that is pending it leads nowhere.
+        "ssoURL": shown["ssoURL"] or NO_ADDRESS,
         **({"defaultTeam": PRESENTERS[Team](world, team)} if team else {}),
         "service": {"entityID": entity, "acsURL": f"{entity}/acs", "startURL": f"{entity}/start"},
         "urls": {"location": world.url(f"/v1/orgs/{organization}/saml/{identifier}")},
