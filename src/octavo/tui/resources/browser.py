@@ -288,8 +288,8 @@ class BrowserScreen(ListView[Any]):
 
     def name_of(self, name: str) -> str:
         """What something is called that is known by its id; else the id."""
-        space = self.shell.workspace.space(name)
-        return space.title if space is not None else self._called.get(name, name)
+        known = self.shell.workspace.space(name) or self.shell.workspace.organization
+        return known.title if known is not None and known.id == name else self._called.get(name, name)
 
     def draw_list(self) -> None:
         if not self.levels:

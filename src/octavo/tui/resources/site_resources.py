@@ -142,16 +142,11 @@ PEOPLE: Resource[sites.SitePermission] = Resource(
     columns=(
         Column("NAME", "user.name"),
         Column("ROLE", "permission", 9, none="guest"),
-        Column("FROM", lambda each: _origin(each.origin)),
+        Column("FROM", lambda each: each.origin.space or each.origin.organization or each.origin.type, is_id=True),
         Column("E-MAIL", "user.email", drop=1),
     ),
     rights=Rights("", "", ""),
 )  # fmt: skip
-
-
-def _origin(origin: sites.Origin) -> str:
-    of = origin.space or origin.organization
-    return of.title if of is not None else origin.type
 
 
 SITES: Resource[sites.Site] = Resource(
