@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
 
-from octavo.api.operation import SPECS, Operation, load
-from octavo.api.places import OrganizationRef, SiteRef
+from octavo.api.operation import SPECS, Model, Operation, Tagged, load
+from octavo.api.places import SiteRef
+from octavo.api.text import Colour, Hidden, Id, WebAddress
 from octavo.api.wire import encode, in_path
 from octavo.documents import yaml_values
-from octavo.tui.resources.form_fields import FormField, fields_of
-from octavo.tui.resources.form_values import Made, beginnings, make
+from octavo.documents.yaml_values import Fault
+from octavo.tui.resources.form_fields import FormField, fields_of, words_of
+from octavo.tui.resources.form_values import FORM, Made, beginnings, make, refused_field, same
+from octavo.tui.resources.form_yaml import text_of, written_of
 
-ACME = OrganizationRef(organization_id="acme")
 SITE = SiteRef(organization_id="acme", site_id="docs")
 WRITES = [kind for kind, spec in load().items() if spec.method in ("POST", "PUT", "PATCH")]
 STRUCTURES: dict[str, Any] = {
@@ -161,3 +167,285 @@ def test_every_limit_that_is_broken_is_said_at_its_field(
 def needed(kind: type[Operation[Any]], tags: dict[str, str]) -> dict[str, str]:
     """What goes with other tags than those that were filled in."""
     return {each.name: fitting(each) for each in asked(kind) if each.whens and each.is_there(tags)}
+
+
+# One of each kind
+
+
+class Shore(Tagged):
+    """A part of the coast."""
+
+    kind: Literal["shore"] = "shore"
+    length: Annotated[int, Field(ge=1, le=900)]
+
+
+class Deep(Tagged):
+    """Away from it."""
+
+    kind: Literal["deep"] = "deep"
+    below: Id
+    """What it lies below."""
+
+
+class Gauge(Model):
+    """Measures."""
+
+    name: Annotated[str, Field(min_length=2, max_length=20)]
+    accurate: bool | None = None
+
+
+class Everything(Operation[None], put="/everything", again=True, nullable=("note", "level", "colour")):
+    """Has a field of each kind."""
+
+    at: SiteRef
+    title: Annotated[str, Field(min_length=2, max_length=10)]
+    """What it is called."""
+    note: str | None = None
+    count: Annotated[int, Field(ge=1, le=9)] | None = None
+    share: Annotated[float, Field(gt=0, lt=1)] | None = None
+    live: bool | None = None
+    level: Literal["low", "high"] | None = None
+    tides: tuple[Literal["spring", "neap"], ...] | None = None
+    day: date | None = None
+    moment: datetime | None = None
+    colour: Colour | None = None
+    key: Annotated[str, Field(min_length=4), Hidden()] | None = None
+    station: Id | None = None
+    stations: tuple[Id, ...] | Literal["all"] | None = None
+    pages: Annotated[tuple[WebAddress, ...], Field(max_length=2)] | None = None
+    place: Annotated[Shore | Deep, Field(discriminator="kind")] | None = None
+    gauge: Gauge | None = None
+    gauges: tuple[Gauge, ...] | None = None
+    headers: dict[str, Annotated[str, Hidden()]] | None = None
+
+
+ALL = fields_of(Everything)
+WHOLE: dict[str, str | None] = {
+    "title": "Tides",
+    "note": "Two\nlines",
+    "count": "3",
+    "share": "0.5",
+    "live": "no",
+    "level": "high",
+    "tides": "neap\nspring",
+    "day": "2026-11-23",
+    "moment": "2026-11-23T18:30:00Z",
+    "colour": "#346ddb",
+    "key": "s3cret",
+    "station": "st-1",
+    "stations": "st-1\nst-2",
+    "pages": "https://sea.example/a\nhttps://sea.example/b",
+    "place.kind": "deep",
+    "place.length": "",
+    "place.below": "st-3",
+    "gauge.name": "Limpet",
+    "gauge.accurate": "yes",
+    "gauges": "- name: Limpet\n  accurate: true\n- name: Whelk\n",
+    "headers": "X-Shore: west\n",
+}
+
+
+def test_a_field_of_a_request_is_in_its_form_by_being_declared() -> None:
+    assert {each.name: each.kind for each in ALL} == {
+        "title": "line",
+        "note": "text",
+        "count": "number",
+        "share": "number",
+        "live": "yes or no",
+        "level": "choice",
+        "tides": "choices",
+        "day": "date",
+        "moment": "date",
+        "colour": "colour",
+        "key": "secret",
+        "station": "reference",
+        "stations": "list",
+        "pages": "list",
+        "gauges": "structure",
+        "headers": "structure",
+        "place.kind": "choice",
+        "place.length": "number",
+        "place.below": "reference",
+        "gauge.name": "line",
+        "gauge.accurate": "yes or no",
+    }
+    of = {each.name: each for each in ALL}
+    assert (of["title"].required, of["title"].hint, of["title"].limits) == (
+        True,
+        "What it is called.",
+        "2 to 10 characters",
+    )
+    assert (of["note"].nullable, of["count"].nullable, of["count"].limits) == (True, False, "1 to 9")
+    assert (of["level"].choices, of["tides"].choices, of["stations"].choices) == (
+        ("low", "high"),
+        ("spring", "neap"),
+        ("all",),
+    )
+    assert (of["stations"].items, of["pages"].items) == ("reference", "line")
+    assert (of["key"].masked, of["headers"].masked, of["gauges"].masked) == (True, True, False)
+    assert (of["place.below"].group, of["place.below"].hint) == ("Place", "What it lies below.")
+    assert [each.name for each in ALL if each.is_there({"place.kind": "shore"})].count("place.below") == 0
+
+
+def everything(**other: str | None) -> Made:
+    begin = beginnings(ALL, None)
+    return make(Everything, ALL, {"at": SITE}, begin, {**begin, **other}, anew=True)
+
+
+def test_what_is_written_becomes_what_the_model_has() -> None:
+    made = everything(**WHOLE).operation
+    assert isinstance(made, Everything)
+    assert (made.count, made.share, made.live, made.tides) == (3, 0.5, False, ("neap", "spring"))
+    assert (made.day, made.moment) == (date(2026, 11, 23), datetime(2026, 11, 23, 18, 30, tzinfo=UTC))
+    assert (made.place, made.gauge) == (Deep(below="st-3"), Gauge(name="Limpet", accurate=True))
+    assert (made.stations, everything(title="xx", stations="all").operation.stations) == (("st-1", "st-2"), "all")  # type: ignore[union-attr]  # it is made
+    assert (made.gauges, made.headers) == (
+        (Gauge(name="Limpet", accurate=True), Gauge(name="Whelk")),
+        {"X-Shore": "west"},
+    )
+    again = beginnings(ALL, made)
+    assert {name: text for name, text in again.items() if not same(text, WHOLE[name])} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("title", "x", "Title must have at least 2 characters."),
+        ("count", "10", "Count may be at most 9."),
+        ("count", "few", "Count must be a whole number."),
+        ("share", "half", "Share must be a number."),
+        ("day", "yesterday", "Day must be a day: 2026-11-23."),
+        ("moment", "now", "Moment must be a moment: 2026-11-23 or 2026-11-23T18:30Z."),
+        ("colour", "red", "Colour must be a colour: #346ddb."),
+        ("key", "s3c", "Key must have at least 4 characters."),
+        ("tides", "neap\nebb", "Line 2 must be one of 'spring' or 'neap'."),
+        (
+            "stations",
+            "a\nb/c",
+            "Line 2 must be an identifier: text of at most 256 letters without / or control characters.",
+        ),
+        ("pages", "https://sea.example\nsea", "Line 2 must be an address: https://example.com/page."),
+        ("pages", "https://a.b\nhttps://a.c\nhttps://a.d", "Pages may have at most 2 items."),
+        ("place.kind", "air", "Kind must be one of shore, deep."),
+        ("gauge.name", "x", "Name must have at least 2 characters."),
+        ("gauges", "- name: x\n", "[0].name must have at least 2 characters."),
+        ("gauges", "- name: x\n  - y\n", "Line 2: This is not YAML:"),
+        ("headers", "just words", "Headers must be an object."),
+        ("headers", "a: 1", "A must be text."),
+    ],
+)
+def test_what_is_wrong_is_said_as_the_thing_and_what_it_must_be(name: str, text: str, sentence: str) -> None:
+    made = everything(**{**WHOLE, name: text})
+    assert made.operation is None
+    assert made.wrong[name].startswith(sentence), made.wrong
+
+
+def changed_from(now: BaseModel, **written: str | None) -> Made:
+    begin = beginnings(ALL, now)
+    return make(Everything, ALL, {"at": SITE}, begin, {**begin, **written}, anew=False)
+
+
+def test_null_is_said_where_it_means_something_and_nowhere_else() -> None:
+    now = Everything(
+        at=SITE, title="Tides", note="x", level="low", count=3, place=Shore(length=2), pages=("https://a.b",)
+    )
+    cleared = changed_from(now, note="", level=None, pages="").operation
+    assert cleared is not None
+    assert cleared.model_dump(exclude_unset=True, exclude={"at"}) == {
+        "title": "Tides",
+        "note": None,
+        "level": None,
+        "pages": (),
+    }
+    assert changed_from(now, count="").wrong == {"count": "Count must be a whole number."}
+    assert changed_from(now, **{"place.kind": "", "place.length": ""}).wrong == {
+        "place.kind": "Kind must be one of shore, deep."
+    }
+    assert changed_from(now, headers="null").wrong == {"headers": "Headers cannot be nothing: it can only be changed."}
+
+
+def test_of_a_shape_all_travels_when_one_thing_is_changed() -> None:
+    now = Everything(at=SITE, title="Tides", gauge=Gauge(name="Limpet", accurate=True))
+    made = changed_from(now, **{"gauge.name": "Whelk"})
+    assert made.changed == {"gauge"}
+    assert made.operation is not None
+    assert made.operation.model_dump(exclude_unset=True)["gauge"] == {"name": "Whelk", "accurate": True}
+    turned = changed_from(
+        Everything(at=SITE, title="Tides", place=Shore(length=2)), **{"place.kind": "deep", "place.below": "st-1"}
+    )
+    assert isinstance(turned.operation, Everything)
+    assert turned.operation.place == Deep(below="st-1")
+
+
+def test_the_field_a_server_speaks_of_is_found() -> None:
+    assert refused_field("sourceURL is wrong: gauge.name must be text.", ALL) == "gauge.name"
+    assert refused_field("colour must be a colour.", ALL) == "colour"
+    assert refused_field("The entitlement is used up.", ALL) == FORM
+    assert refused_field("headers.X-Shore may not be sent.", ALL) == "headers"
+
+
+@given(st.dictionaries(st.sampled_from([each.name for each in ALL]), st.none() | st.text(max_size=40)))
+def test_whatever_is_written_is_made_or_said_to_be_wrong(written: dict[str, str | None]) -> None:
+    made = everything(**written)
+    assert (made.operation is None) == bool(made.wrong)
+    assert set(made.wrong) <= {FORM, *(each.name for each in ALL)}
+    assert all(sentence.strip() for sentence in made.wrong.values())
+
+
+# As YAML
+
+
+@pytest.mark.parametrize("kind", WRITES, ids=lambda kind: SPECS[kind].name)
+def test_a_form_comes_back_from_the_editor_as_it_went(kind: type[Operation[Any]]) -> None:
+    fields = asked(kind)
+    begin, (_, written) = beginnings(fields, None), filled(kind)
+    for texts in (begin, written):
+        back = written_of(text_of("A form", fields, begin, texts), fields, begin)
+        there = {each.name for each in fields if each.is_there(texts)}
+        assert {name: text for name, text in back.items() if name in there and not same(text, texts[name])} == {}
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
+
+
+@given(TEXTS, TEXTS.map(lambda text: f"{text}\nmore"), st.lists(TEXTS.filter(str.strip), max_size=3))
+def test_any_words_come_back_from_the_editor(title: str, note: str, stations: list[str]) -> None:
+    begin = beginnings(ALL, None)
+    listed = "\n".join(each.strip() for each in stations if len(each.splitlines()) == 1)
+    texts = {**begin, "title": title, "note": note, "stations": listed}
+    back = written_of(text_of("A form", ALL, begin, texts), ALL, begin)
+    assert {name: (text, texts[name]) for name, text in back.items() if not same(text, texts[name])} == {}
+
+
+def test_what_could_not_be_read_goes_to_the_editor_as_it_is_and_comes_back() -> None:
+    begin = beginnings(ALL, None)
+    texts = {**begin, "headers": "X-Shore: [west", "count": "few", "live": "perhaps", "place.kind": "air"}
+    assert written_of(text_of("A form", ALL, begin, texts), ALL, begin) == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sentence"),
+    [
+        ("title: x\nnothing: y\n", 2, "There is no nothing here. There is: title, note,"),
+        ("title:\n- x\n", 1, "title is one value, not several."),
+        ("pages:\n  a: b\n", 1, "pages is a list"),
+        ("gauge:\n  name: x\n  weight: 2\n", 3, "There is no weight here. There is: name, accurate."),
+        ("\ngauge: Limpet\n", 2, "gauge has values by name: name, accurate."),
+        ("pages:\n- [a]\n", 2, "An item of pages is one line of text."),
+        ("- a\n", 1, "There must be a name before each value"),
+    ],
+)
+def test_a_fault_of_what_comes_back_names_its_line(text: str, line: int, sentence: str) -> None:
+    with pytest.raises(Fault) as fault:
+        written_of(text, ALL, beginnings(ALL, None))
+    assert fault.value.line == line
+    assert fault.value.sentence.startswith(sentence)
+
+
+def test_names_are_said_as_people_say_them() -> None:
+    assert [words_of(each) for each in ("sso_url", "default_site_space", "ai")] == [
+        "SSO URL",
+        "Default site space",
+        "AI",
+    ]
+    assert words_of("space_id", is_reference=True) == "Space"

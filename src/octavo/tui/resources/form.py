@@ -131,7 +131,7 @@ class FormDialog(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Frame() as frame:
-            frame.name_it(self.state.form.title, f"ctrl+s {self.state.verb.lower()} · ctrl+e editor")
+            frame.name_it(self.state.form.title, self._foot)
             with VerticalScroll(classes="form--body", can_focus=False):
                 yield Static(safe_lines(self.state.form.intro), classes="form--intro")
                 group = ""
@@ -220,14 +220,13 @@ class FormDialog(Dialog[None]):
             row.say(wrong.get(name, ""), changed=state.is_changed(name))
             if row.is_picked:
                 row.show_words(self._words(row.field))
-        for heading in self.query(".form--group").results(Static):
-            heading.display = True
         why = self.query_one(".form--why", ChangingText)
         why.update(safe_lines(wrong.get(FORM, "") or self._said))
         why.display = bool(wrong.get(FORM, "") or self._said)
         button = self.query_one("#yes", TextButton)
         button.off = self.why_not_send() is not None
         self._say_about()
+        self.query_one(Frame).name_it(self.state.form.title, self._foot)
         self.refresh_bindings()
         self.call_after_refresh(self._fit)
 
@@ -243,16 +242,21 @@ class FormDialog(Dialog[None]):
         more = f" and {len(words) - _SHOWN_NAMES} more" if len(words) > _SHOWN_NAMES else ""
         return ", ".join(words[:_SHOWN_NAMES]) + more
 
+    @property
+    def _foot(self) -> str:
+        """How many were changed, and the keys."""
+        changed = sum(self.state.is_changed(name) for name in self._rows)
+        count = [f"{plural(changed, 'field')} changed"] if changed else []
+        return " · ".join([*count, f"ctrl+s {self.state.verb.lower()}", "ctrl+e editor"])
+
     @on(DescendantFocus)
     def _say_about(self) -> None:
-        """What the field with the cursor is, and how many were changed."""
+        """What the field with the cursor is."""
         if not self.query(".form--about"):
             return
         row = self._row
-        changed = sum(self.state.is_changed(name) for name in self._rows)
-        count = f"{plural(changed, 'field')} changed" if changed else ""
         about = " · ".join(filter(None, [row.field.hint, row.field.limits])) if row is not None else ""
-        self.query_one(".form--about", ChangingText).update(safe_lines("\n".join(filter(None, [about, count]))))
+        self.query_one(".form--about", ChangingText).update(safe_lines(about))
 
     @property
     def _row(self) -> FieldRow | None:

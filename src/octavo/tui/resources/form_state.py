@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from octavo.api.errors import ApiError, NotFound, Outcome
-from octavo.api.operation import Model, Operation
+from octavo.api.operation import SPECS, Model, Operation
 from octavo.documents.yaml_values import Fault
 from octavo.tui.resources import form_yaml
 from octavo.tui.resources.form_fields import FormField, fields_of
@@ -95,14 +95,20 @@ class FormState:
     @property
     def verb(self) -> str:
         """What sending it is called."""
-        return self.form.verb or ("Make it" if self.form.now is None else "Save")
+        return self.form.verb or ("Make it" if self._is_anew else "Save")
+
+    @property
+    def _is_anew(self) -> bool:
+        """Whether something is made, and nothing changed that is there."""
+        spec = SPECS.get(self.form.operation)
+        return self.form.now is None and (spec is None or not spec.changes)
 
     # What is written
 
     def made(self) -> Made:
         """What it comes to."""
         form = self.form
-        return make(form.operation, self.fields, form.known, self.begin, self.written, anew=form.now is None)
+        return make(form.operation, self.fields, form.known, self.begin, self.written, anew=self._is_anew)
 
     def write(self, name: str, text: str | None) -> None:
         """Another text is in a field."""

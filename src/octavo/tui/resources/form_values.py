@@ -73,7 +73,7 @@ def as_written(made: FormField, value: Any) -> str | None:
     if value is None:
         return None if made.nullable and made.kind in ("choice", "reference", "yes or no") else ""
     if made.kind == "structure":
-        return yaml_values.written(_plain(value)) if value not in ((), {}, []) else ""
+        return yaml_values.written(_plain(value)).rstrip("\n") if value not in ((), {}, []) else ""
     if made.kind == "yes or no":
         return {True: "yes", False: "no"}.get(value, "") if isinstance(value, bool) else ""
     if made.kind in ("list", "choices"):
@@ -173,23 +173,22 @@ def _fill(
                 found[each.wire] = value
     if wrong:
         return wrong
-    within = [each for each in fields if len(each.wire) > 1]
     said = {way: value for way, value in found.items() if value is not None}
-    if within and not said:
-        if not (found or any((begin[each.name] or "").strip() for each in within)):
-            return {}
-        found = {within[0].wire[:1]: None}  # nothing is said in it any more
-    if None in found.values() and not said:
-        spec = SPECS.get(operation)
-        if spec is not None and top not in spec.nullable:
-            return {fields[0].name: f"{fields[0].group or fields[0].label} cannot be nothing: it can only be changed."}
-        values[next(iter(found))[0]] = None
+    if not said:
+        if found and not _may_be_null(operation, top):
+            return {fields[0].name: f"{fields[0].label} cannot be nothing: it can only be changed."}
+        values |= {way[0]: None for way in found}
         return {}
     tops = {way[:end] for way in said for end in range(1, len(way))}
-    constants = constants_of(operation, top, written) if within else {}
+    constants = constants_of(operation, top, written) if tops else {}
     for way, value in {**{way: value for way, value in constants.items() if way[:-1] in tops}, **said}.items():
         _put(values, way, value)
     return {}
+
+
+def _may_be_null(operation: type[Operation[Any]], top: str) -> bool:
+    spec = SPECS.get(operation)
+    return spec is None or top in spec.nullable
 
 
 def _put(values: dict[str, Any], way: Sequence[str], value: Any) -> None:

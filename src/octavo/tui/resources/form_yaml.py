@@ -150,7 +150,7 @@ def _read(made: FormField, part: Read) -> str | None:
     if made.kind == "structure":
         if isinstance(part.value, str):
             return part.value  # what could not be read when it was shown
-        return yaml_values.written(part.value) if part.value not in ([], {}) else ""
+        return yaml_values.written(part.value).rstrip("\n") if part.value not in ([], {}) else ""
     if made.kind in ("list", "choices") and part.text is None:
         if part.parts:
             raise Fault(part.line, f"{made.wire[-1]} is a list: each item on a line of its own, after a -.")
