@@ -74,7 +74,7 @@ async def measure(share: float, hours: float, typing: bool) -> None:
         op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
         live.watch(op, lambda snapshot: None, patiently=True)
     await live.settled()
-    freshness = Freshness(live, limits=lambda: client.limits, then=inbox.look_again)
+    freshness = Freshness(live, low=lambda: client.low, then=inbox.look_again)
     first = sum(asked.values())
     asked.clear()
     gc.collect()

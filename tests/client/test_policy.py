@@ -245,3 +245,24 @@ def test_the_budget_fills_up_again_and_not_further(time: Time) -> None:
     assert [budget.take() for _ in range(2)] == [True, False]
     time.seconds += 3600
     assert sum(budget.take() for _ in range(20)) == 10
+
+
+@pytest.mark.parametrize(
+    ("limit", "remaining", "seconds"),
+    [
+        (1000, 250, 300.0),
+        (1000, 251, 0.0),
+        (10, 5, 300.0),
+        (10, 6, 0.0),
+        (None, 5, 300.0),
+        (None, 6, 0.0),
+        (1000, None, 0.0),
+    ],
+)
+def test_a_quarter_of_what_the_server_allows_is_left_for_what_somebody_waits_for(
+    limit: int | None, remaining: int | None, seconds: float
+) -> None:
+    assert policy.low(Limits(limit, remaining, NOON + timedelta(minutes=5)), NOON) == seconds
+    assert policy.low(Limits(limit, remaining, NOON), NOON) == 0.0, "they are given anew by now"
+    assert policy.low(Limits(limit, remaining, None), NOON) == 0.0, "nobody knows until when"
+    assert policy.low(None, NOON) == 0.0

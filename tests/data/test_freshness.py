@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -22,24 +21,19 @@ from tests.data.sends import Gate
 from tests.server.asking import ACME, Ask, Clock, space_with
 
 
-@dataclass
-class Told:
-    """A rate limit as the server told it."""
-
-    limit: int | None
-    remaining: int | None
-    reset: datetime | None = None
-
-
 class Looker:
     """Follows what a test names, and counts what a look asks."""
 
     def __init__(self, live: Live, gate: Gate, clock: Clock) -> None:
         self.live, self.gate, self.clock = live, gate, clock
         self.on_show: Sequence[Operation[Any]] = ()
-        self.limits: Told | None = None
+        self.low_after: int | None = None
+        """Requests after which the limits of the server run low."""
         self.screens: dict[Operation[Any], Screen] = {}
-        self.freshness = Freshness(live, on_show=lambda: self.on_show, limits=lambda: self.limits)
+        self.freshness = Freshness(live, on_show=lambda: self.on_show, low=self._low)
+
+    def _low(self) -> float:
+        return 300.0 if self.low_after is not None and len(self.gate.asked) >= self.low_after else 0.0
 
     async def follow(self, *ops: Operation[Any], patiently: bool = False) -> None:
         for op in ops:
@@ -216,12 +210,10 @@ async def test_where_looks_fail_one_request_is_tried_at_intervals_that_grow_whil
 
 async def test_it_waits_where_the_server_takes_few_more_requests(looker: Looker, clock: Clock) -> None:
     clock.forward(seconds=60)
-    looker.limits = Told(1000, 250, clock() + timedelta(minutes=5))
+    looker.low_after = 0
     assert not looker.freshness.is_due
-    looker.limits = Told(1000, 251, clock() + timedelta(minutes=5))
+    looker.low_after = None
     assert looker.freshness.is_due
-    looker.limits = Told(1000, 0, clock() - timedelta(seconds=1))
-    assert looker.freshness.is_due, "they are given anew by now"
 
 
 async def test_a_look_ends_where_it_has_used_its_share(looker: Looker, gate: Gate, ask: Ask, here: SpaceRef) -> None:
@@ -230,22 +222,11 @@ async def test_a_look_ends_where_it_has_used_its_share(looker: Looker, gate: Gat
     await looker.look()
     for each in places:
         await ask(comments.Create(at=each, body=says("New")), "ada")
-    begun = len(gate.asked)
-
-    class Dwindling(Told):
-        @property
-        def remaining(self) -> int:
-            return 30 - (len(gate.asked) - begun)
-
-        @remaining.setter
-        def remaining(self, value: int) -> None: ...
-
     gate.asked.clear()
-    begun = 0
     looker.clock.forward(seconds=30)
-    looker.limits = Dwindling(100, 30, looker.clock() + timedelta(minutes=5))
+    looker.low_after = 5
     await looker.freshness.look()
     assert len(gate.asked) == 5
-    looker.limits = None
+    looker.low_after = None
     moved = [op for op in (await looker.look())[1] if isinstance(op, comments.List)]
     assert len(moved) >= 7, "the rest at the next look"

@@ -15,6 +15,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
 from octavo.api.places import SpaceRef
 from octavo.api.spaces import Space
+from octavo.api.urgency import urgency
 from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.response_cache import ResponseCache
@@ -201,7 +202,7 @@ async def test_a_space_one_may_no_longer_see_is_said_and_stays(
 
 
 async def test_nothing_is_asked_while_the_limits_run_low(live: Live, state: State, gate: Gate, space: Space) -> None:
-    offline = Offline(live, state, room=lambda: 5.0)
+    offline = Offline(live, state, low=lambda: 5.0)
     offline.begin()
     offline.keep(space)
     for _ in range(20):
@@ -209,6 +210,29 @@ async def test_nothing_is_asked_while_the_limits_run_low(live: Live, state: Stat
     await asyncio.sleep(0.05)
     assert not gate.asked
     await offline.close()
+
+
+async def test_what_anybody_waits_for_goes_before_all_of_it(
+    outbox: ByHand, shelf: ResponseCache, state: State, gate: Gate, space: Space, clock: Clock
+) -> None:
+    waited_for: list[bool] = []
+
+    async def send(op: Any) -> Any:
+        waited_for.append(urgency()())
+        return await gate(op)
+
+    live = Live(send, shelf, outbox, now=clock)
+    offline = Offline(live, state)
+    offline.begin()
+    offline.keep(space)
+    await offline.rested()
+    assert len(waited_for) > 20
+    assert not any(waited_for)
+    waited_for.clear()
+    await offline.size(space.ref)
+    assert waited_for == [True], "a person waits for that"
+    await offline.close()
+    await live.close()
 
 
 async def test_its_size_is_said_before(offline: Offline, space: Space) -> None:

@@ -427,7 +427,7 @@ class Stage:
                 for each in _newest_first(sorted(client.activity, key=_name) if in_order else tuple(client.activity))
             ),
             waited=lambda: gate.waited,
-            limits=lambda: client.limits,
+            low=lambda: client.low,
             download=client.download,
             close=close,
             offline=offline,

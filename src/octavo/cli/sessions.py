@@ -35,7 +35,6 @@ from octavo.tui.shell.session import Acting, Session, SignedIn
 
 if TYPE_CHECKING:
     from octavo.client.client import Client
-    from octavo.client.policy import Limits
 
 T = TypeVar("T")
 
@@ -110,10 +109,6 @@ class LateClient:
     @property
     def low(self) -> float:
         return self._client.low if self._client else 0.0
-
-    @property
-    def limits(self) -> Limits | None:
-        return self._client.limits if self._client else None
 
     @property
     def waited(self) -> float:
@@ -315,7 +310,7 @@ def _session(
         client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle, read_only=client.read_only
     )
     live = Live(client, shelf, outbox, index=index)
-    offline = Offline(live, state, room=lambda: client.low)
+    offline = Offline(live, state, low=lambda: client.low)
 
     def open_() -> None:
         client.open()
@@ -338,7 +333,7 @@ def _session(
         read_only=client.read_only,
         activity=lambda: reversed(client.activity),
         waited=lambda: client.waited,
-        limits=lambda: client.limits,
+        low=lambda: client.low,
         download=client.download,
         close=close,
         index=index,

@@ -39,7 +39,7 @@ from octavo.client.in_flight import RequestsInFlight
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
 from octavo.client.paging import walk
-from octavo.client.policy import READS, Budget, Limits, Unsendable, limits
+from octavo.client.policy import READS, Budget, Limits, Unsendable, limits, low
 from octavo.client.threads import aside
 from octavo.client.turns import Turns
 
@@ -47,8 +47,6 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 AT_ONCE = 6
-LOW = 5
-"""As few requests as are left for what a person waits for."""
 BEHIND = 4
 """Of those, the requests nobody waits for: what a person asks for meanwhile finds room at once."""
 DEADLINE = 30.0
@@ -197,10 +195,7 @@ class Client:
     @property
     def low(self) -> float:
         """Seconds for which the rate limit runs low: what nobody waits for is not asked before they are over (C4)."""
-        if self.limits is None or self.limits.remaining is None or self.limits.reset is None:
-            return 0.0
-        left = (self.limits.reset - self._around.now()).total_seconds()
-        return max(0.0, left) if self.limits.remaining <= LOW else 0.0
+        return low(self.limits, self._around.now())
 
     def _note(self, exchange: Exchange) -> None:
         if exchange.outgoing.method not in READS:

@@ -26,6 +26,8 @@ LONGEST_ASKED = 60.0
 """Seconds a server may ask us to wait before we give up and say when to come back."""
 A_YEAR = 365 * 86400.0
 """Longer than any wait that is meant; what is asked beyond it may not fit a calendar."""
+LEAST_SPARED, SPARED = 5, 0.25
+"""As few requests, or this part of what the server allows, are left for what somebody waits for."""
 SPREAD = 0.5
 """Seconds over which those who were told the same moment come back."""
 
@@ -131,6 +133,14 @@ def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
     if reset is None or headers.get("x-ratelimit-remaining", "").strip(" \t") != "0":
         return None
     return _seconds(reset - _server_time(headers, now))
+
+
+def low(limits: Limits | None, now: datetime) -> float:
+    """Seconds for which what nobody waits for is not asked, so that enough is left for what somebody waits for (C4)."""
+    if limits is None or limits.remaining is None or limits.reset is None:
+        return 0.0
+    spared = max(LEAST_SPARED, SPARED * (limits.limit or 0))
+    return max(0.0, _seconds(limits.reset - now)) if limits.remaining <= spared else 0.0
 
 
 def limits(headers: Mapping[str, str], now: datetime) -> Limits | None:

@@ -1,6 +1,6 @@
 """What is on show is asked again in the background: as little as can be, slower while nobody types, and not while nobody looks.
 
-    freshness = Freshness(live, on_show=..., limits=..., then=...)
+    freshness = Freshness(live, on_show=..., low=..., then=...)
     if freshness.is_due:
         news = await freshness.look()
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from octavo.api import change_requests, comments, spaces
 from octavo.api.change_requests import ChangeRequest
@@ -35,26 +35,11 @@ BETWEEN = (
 """For how long nobody typed, and how much time is between two looks until then."""
 ON_SHOW_AGAIN, OTHERS_AGAIN = 8, 2
 """How many answers are asked again at a look that nothing speaks for: of those on show, and of others that are followed."""
-SPARED = 0.25
-"""The part of what the server allows that is left for what a person asks for."""
 MOST_MISSES, MOST_MISSES_OFFLINE = 6, 1
 """Looks in a row that failed, after which the time between two grows no more: where nothing answers, no server minds."""
 MOST_GONE = 5
 """Change requests that are asked what became of them."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-
-
-class Limits(Protocol):
-    """How many requests the server takes, as it last said."""
-
-    @property
-    def limit(self) -> int | None: ...
-
-    @property
-    def remaining(self) -> int | None: ...
-
-    @property
-    def reset(self) -> datetime | None: ...
 
 
 class Freshness:
@@ -65,11 +50,12 @@ class Freshness:
         live: Live,
         *,
         on_show: Callable[[], Sequence[Operation[Any]]] = lambda: (),
-        limits: Callable[[], Limits | None] = lambda: None,
+        low: Callable[[], float] = lambda: 0.0,
         then: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`then` is called at the end of each look."""
-        self._live, self._on_show, self._limits, self._then = live, on_show, limits, then
+        """`low`: the seconds that what nobody waits for has to wait, because the server's limits run low. `then` is called
+        at the end of each look."""
+        self._live, self._on_show, self._low, self._then = live, on_show, low, then
         self._key_at = self._looked_at = live.now()
         self._hidden = self._looking = False
         self._misses = 0
@@ -196,14 +182,7 @@ class Freshness:
 
     def _has_room(self) -> bool:
         """Whether the server takes more requests than are kept for the person."""
-        limits = self._limits()
-        if (
-            limits is None
-            or limits.remaining is None
-            or (limits.reset is not None and limits.reset <= self._live.now())
-        ):
-            return True
-        return limits.remaining > SPARED * (limits.limit or 0) and limits.remaining > 0
+        return not self._low()
 
     def _missed(self, error: ApiError) -> None:
         most = MOST_MISSES_OFFLINE if error.outcome is Outcome.NOT_SENT else MOST_MISSES

@@ -164,10 +164,10 @@ class Live:
         value: T = await self._ask(self._answer(op), behind=patiently)
         return value
 
-    async def known(self, op: Operation[T]) -> T:
+    async def known(self, op: Operation[T], *, patiently: bool = False) -> T:
         """What is known, asked for only when nothing is: for what never changes, or may be of yesterday. Raises ApiError."""
         value = self.peek(op).value
-        return value if value is not None else await self.fetch(op)
+        return value if value is not None else await self.fetch(op, patiently=patiently)
 
     async def rested(self, op: Operation[Any]) -> None:
         """Wait until no question for it is open. Asks nothing."""

@@ -4,7 +4,8 @@
     offline.of("docs")                     # how far it got, or None
     offline.let_go("docs")                 # and free what it took
 
-One space at a time is read, `AT_ONCE` questions of it at once, and none while the server's limits run low. A turn asks how
+One space at a time is read, `AT_ONCE` questions of it at once, what anybody waits for goes before, and none is asked while
+the server's limits run low. A turn asks how
 the space stands, its threads and its lists of change requests, and then only for what these say has moved since it was
 read (`offline_parts.py`). What was read stays read when the program ends in between: each answer is pinned as it comes.
 """
@@ -103,9 +104,9 @@ class Size:
 class Offline:
     """The spaces a profile keeps for offline."""
 
-    def __init__(self, live: Live, state: State, *, room: Callable[[], float] = lambda: 0.0) -> None:
-        """`room`: the seconds that what nobody waits for has to wait, because the server's limits run low."""
-        self._live, self._state, self._room = live, state, room
+    def __init__(self, live: Live, state: State, *, low: Callable[[], float] = lambda: 0.0) -> None:
+        """`low`: the seconds that what nobody waits for has to wait, because the server's limits run low."""
+        self._live, self._state, self._low = live, state, low
         self._spaces: dict[str, KeptSpace] = {each.id: each for each in _remembered(state.recall(_FACT))}
         self._stamps: dict[str, str] = {}
         """What the list of spaces said of each when it was read last."""
@@ -233,7 +234,7 @@ class Offline:
 
     async def _taken(self, space_id: str) -> None:
         """Take a turn. Raises ApiError where nothing gets through, or nothing is answered."""
-        turn = self._turn = _Turn(self._live, space_id, self._room, lambda: self._progress(space_id, turn))
+        turn = self._turn = _Turn(self._live, space_id, self._low, lambda: self._progress(space_id, turn))
         self._change(replace(self._spaces[space_id], state="reading", why=""))
         self._due.pop(space_id, None)
         try:
@@ -285,10 +286,10 @@ class Offline:
 class _Turn:
     """All of a space, looked at once."""
 
-    def __init__(self, live: Live, space_id: str, room: Callable[[], float], progressed: Callable[[], None]) -> None:
+    def __init__(self, live: Live, space_id: str, low: Callable[[], float], progressed: Callable[[], None]) -> None:
         self.space_id = space_id
         self.read = self.of = self.bytes = self.pages = 0
-        self._live, self._shelf, self._room, self._progressed = live, live.shelf, room, progressed
+        self._live, self._shelf, self._low, self._progressed = live, live.shelf, low, progressed
         self._at, self._keeper = SpaceRef(space_id=space_id), _keeper(space_id)
         self._wanted: dict[str, OfflinePart] = {}
         self._pinned: Mapping[str, Pinned] = {}
@@ -315,7 +316,7 @@ class _Turn:
 
         await self._find_pinned()
         await self._politely()
-        self._space: Space = await self._live.fetch(Get(at=self._at))
+        self._space: Space = await self._live.fetch(Get(at=self._at), patiently=True)
         if self._space.deleted_at is not None:
             raise NotFound("This space was deleted.")
         self._shelf.pin(self._keeper, f"/v1/spaces/{self.space_id}", "")
@@ -404,12 +405,12 @@ class _Turn:
 
         op = part.op
         if part.never_moves:
-            return await self._live.known(op)
-        value = await self._live.fetch(op)
+            return await self._live.known(op, patiently=True)
+        value = await self._live.fetch(op, patiently=True)
         if isinstance(op, Listing) and not isinstance(op, ListOfOrganization):
             while (snapshot := self._live.peek(op)).goes_on(MOST_LISTED):
                 await self._politely()
-                await self._live.more(op)
+                await self._live.more(op, patiently=True)
             if snapshot.error is not None:
                 raise snapshot.error
             value = snapshot.value if snapshot.value is not None else value
@@ -448,7 +449,7 @@ class _Turn:
 
     async def _politely(self) -> None:
         """Wait while the server's limits run low."""
-        while not self._stopped and (seconds := self._room()) > 0:  # noqa: ASYNC110  # no event says that they rise
+        while not self._stopped and (seconds := self._low()) > 0:  # noqa: ASYNC110  # no event says that they rise
             await asyncio.sleep(min(seconds, 5.0))  # what a server says of its limits is no event
 
 

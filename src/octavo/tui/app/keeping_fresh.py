@@ -65,7 +65,7 @@ class KeepingFresh:
 
             session = self._session
             then = self._app.workspace.inbox.ask_again
-            self.freshness = Freshness(session.live, on_show=self._on_show, limits=session.limits, then=then)
+            self.freshness = Freshness(session.live, on_show=self._on_show, low=session.low, then=then)
             if not self._terminal.app_focus:
                 self.freshness.hide()
         if self.freshness.is_due:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from octavo.api.activity import Activity
 from octavo.data.drafts import Drafts
@@ -14,9 +14,6 @@ from octavo.data.offline import Offline
 from octavo.data.outbox import Outbox
 from octavo.data.pictures import Pictures
 from octavo.data.state import State
-
-if TYPE_CHECKING:
-    from octavo.data.freshness import Limits
 
 
 @dataclass(frozen=True)
@@ -55,8 +52,8 @@ class Session:
     """Pictures that were looked at before."""
     waited: Callable[[], float] = lambda: 0.0
     """Seconds that the answer to some request has been waited for by now."""
-    limits: Callable[[], Limits | None] = lambda: None
-    """How many requests the server takes, as it last said."""
+    low: Callable[[], float] = lambda: 0.0
+    """Seconds for which what nobody waits for is not asked, because the limits of the server run low."""
     read_only: str = ""
     """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
     acting: Acting | None = None
