@@ -32,7 +32,6 @@ from octavo.data.inbox import (
     WriteRef,
     inbox_of,
     matches,
-    place_of_draft,
     said,
 )
 from octavo.settings import InboxFilter
@@ -407,30 +406,6 @@ def test_without_knowing_who_one_is_only_what_lies_here_is_said() -> None:
     inbox = inbox_of(nobody)
     assert [row.reason for row in inbox.rows] == ["not sent"]
     assert inbox.unknown.words == "not known yet: who you are"
-
-
-@pytest.mark.parametrize(
-    ("place", "kind", "at", "thread"),
-    [
-        ("reply s k", "reply", HERE, "k"),
-        ("reply s c k", "reply", AT, "k"),
-        ("edit s k a1", "edit", HERE, "k"),
-        ("edit s c k k", "edit", AT, "k"),
-        ("comment s p n", "comment", HERE, ""),
-        ("comment s  ", "comment", HERE, ""),
-        ("comment s c p n", "comment", AT, ""),
-        ("page s p - r1 1", "page", HERE, ""),
-        ("page s p c r1 2", "page", AT, ""),
-        ("review s c approved", "review", AT, ""),
-        ("subject s", "subject", HERE, ""),
-        ("title s p", "title", HERE, ""),
-        ("something else", "something", None, ""),
-        ("reply ", "reply", None, ""),
-        ("", "", None, ""),
-    ],
-)
-def test_the_place_of_a_draft_says_where_it_belongs(place: str, kind: str, at: Discussion | None, thread: str) -> None:
-    assert place_of_draft(place) == (kind, at, thread)
 
 
 def test_words_of_others_are_one_line_of_safe_text() -> None:

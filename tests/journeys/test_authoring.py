@@ -52,7 +52,7 @@ async def test_what_an_editor_wrote_before_octavo_was_killed_reaches_its_readers
         page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         path = await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
-        await run.see("Welcome            unsent", "not all you wrote is sent: e")
+        await run.see("Welcome           ✎ draft", "not all you wrote is sent: e")
         await run.press("e")
         await run.see("Go on writing", "Send it", "Throw it away", "not sent to a new change request")
         assert not path.exists()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -38,6 +38,19 @@ class Drafts:
         self._turns: dict[str, int] = {}
         self._seen: dict[str, tuple[str, int]] = {}
         """The version of another instance that was shown: its writer and revision."""
+        self._watchers: list[Callable[[], None]] = []
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call `watcher` whenever this instance wrote or threw away a draft. Returns the way out."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
+
+    def places(self) -> frozenset[str]:
+        """The places that have a draft."""
+        rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
+        on_disk = {str(place) for (place,) in rows}
+        written = {place for place, text in self._texts.items() if text}
+        return frozenset((on_disk - self._texts.keys()) | written)
 
     def get(self, place: str) -> str | None:
         """The text at `place`: what this instance wrote, else the newest version there is."""
@@ -123,11 +136,18 @@ class Drafts:
         if self.turn(place) == turn:
             self._texts.pop(place, None)
             self._seen.pop(place, None)
+            self.tell()
+
+    def tell(self) -> None:
+        """Let the watchers look again."""
+        for watcher in tuple(self._watchers):
+            watcher()
 
     def _taken(self, place: str, text: str) -> Work[None]:
         """Take over `text`. What is to be done on disk, in the order of these calls."""
         self._turns[place] = self.turn(place) + 1
         self._texts[place] = text if text.strip() else ""
+        self.tell()
         return self._saving(place, text) if text.strip() else self.removal(place)
 
     def _forget_blank(self, place: str, turn: int) -> None:
@@ -147,6 +167,31 @@ class Drafts:
             )
 
         return save
+
+
+Version = tuple[str, str, str, int, float]
+"""A version as it is on disk: place, writer, text, revision, and when it was saved."""
+
+
+def take_all(db: sqlite3.Connection, namespace: str, places: Sequence[str]) -> list[Version]:
+    """Remove every version there is of these places, whoever wrote it, and answer them."""
+    found: list[Version] = []
+    for place in places:
+        found += db.execute(
+            "DELETE FROM drafts WHERE namespace = ? AND place = ? RETURNING place, writer, text, revision, saved_at",
+            (namespace, place),
+        ).fetchall()
+    return found
+
+
+def give_back(db: sqlite3.Connection, namespace: str, versions: Sequence[Version]) -> None:
+    """Undo `take_all`. What was written there since stays, and what comes back stands beside it."""
+    insert = (
+        "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
+    )
+    for place, writer, *rest in versions:
+        if not db.execute(insert, (place, writer, *rest, namespace)).rowcount:
+            db.execute(insert, (place, _returned(writer), *rest, namespace))
 
 
 def put_back(db: sqlite3.Connection, namespace: str, place: str, text: str, entry_id: str, now: datetime) -> None:

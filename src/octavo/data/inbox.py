@@ -35,6 +35,7 @@ from octavo.data.comment_words import mention_of, words_of
 from octavo.data.drafts import Draft
 from octavo.data.entry import Entry
 from octavo.data.merge_rules import MergeCandidate, bypasses, rules_for
+from octavo.data.unsent import KINDS, OF_THE_REQUEST, of_draft
 from octavo.settings import InboxFilter
 
 Reason = Literal[
@@ -280,46 +281,6 @@ def is_mine(change_request: ChangeRequest, me: str) -> bool:
     return change_request.created_by is not None and change_request.created_by.id == me != ""
 
 
-def place_of_draft(place: str) -> tuple[str, Discussion | None, str]:
-    """The kind of a draft, where it belongs, and the thread it is about, read off the name of its place."""
-    kind, *parts = place.split(" ")
-    if kind not in _DRAFTS or not parts or not parts[0]:
-        return kind, None, ""
-    space, *rest = parts
-    match kind, rest:
-        case (("reply" | "edit"), [*into, thread]) if kind == "reply" and len(into) < 2:
-            return kind, _discussion(space, into), thread
-        case "edit", [*into, thread, _] if len(into) < 2:
-            return kind, _discussion(space, into), thread
-        case "comment", [*into, _, _] if len(into) < 2:
-            return kind, _discussion(space, into), ""
-        case "page", [_, into, _, _]:
-            return kind, _discussion(space, [into] if into != "-" else []), ""
-        case (("review" | "subject" | "description"), [into, *_]):
-            return kind, _discussion(space, [into]), ""
-    return kind, _discussion(space, []), ""
-
-
-_DRAFTS: Mapping[str, str] = MappingProxyType(
-    {
-        "comment": "a comment",
-        "reply": "a reply",
-        "edit": "a changed comment",
-        "page": "the text of a page",
-        "review": "a verdict",
-        "subject": "a subject",
-        "description": "a description",
-        "title": "a title",
-        "details": "details of a page",
-    }
-)
-"""What is typed at places of each kind."""
-
-
-def _discussion(space: str, into: Sequence[str]) -> Discussion:
-    return ChangeRequestRef(space_id=space, change_request_id=into[0]) if into else SpaceRef(space_id=space)
-
-
 class _Reading:
     """Reads one `Known`: collects what is claimed of each thing."""
 
@@ -516,10 +477,10 @@ class _Reading:
             stamp = " ".join(each.id for each in entries)
             case.claims.append(_Claim("left unsent", words, entries[-1].created_at, stamp))
         for draft in self._known.drafts:
-            kind, at, thread = place_of_draft(draft.place)
-            if kind in _DRAFTS:
-                case = self._draft_case(draft, at, thread, kind)
-                words = f"{_DRAFTS[kind]} of yours is not sent"
+            hung = of_draft(draft.place)
+            if hung.kind in KINDS:
+                case = self._draft_case(draft, hung.at, hung.thread, hung.kind)
+                words = f"{KINDS[hung.kind]} of yours is not sent"
                 stamp = f"{draft.place} {_stamp(draft.saved_at)}"
                 case.claims.append(_Claim("left unsent", words, draft.saved_at, stamp))
 
@@ -531,7 +492,7 @@ class _Reading:
                 return case
             if root is not None:
                 return self._of_thread(ThreadRef(at, thread), root)
-        if isinstance(at, ChangeRequestRef) and kind in ("review", "subject", "description"):
+        if isinstance(at, ChangeRequestRef) and kind in OF_THE_REQUEST:
             return self._request_case(at, _title(draft.text))
         key = f"draft {draft.place}"
         where = ""

@@ -15,6 +15,8 @@ from octavo.data.entry import Entry, OriginalComment, WrongState
 SENT_DAYS, SENT_ROWS = 30, 500
 """How long, and how many, writes are kept after they were sent."""
 
+Kept = tuple[int, str, str, str]
+"""An entry as it is on disk: its position, id, state and record."""
 _TIMES = ("created_at", "asked_at", "held_until", "due_at", "started_at", "settles_at", "since")
 
 
@@ -58,6 +60,22 @@ def step(
 def remove(db: sqlite3.Connection, entry_id: str) -> None:
     """Forget an entry that will not be sent."""
     db.execute("DELETE FROM outbox WHERE id = ?", (entry_id,))
+
+
+def take_gathered(db: sqlite3.Connection, entry_id: str) -> Kept | None:
+    """Forget an entry that is gathered, and answer it as it was. None: it is not, or not any more."""
+    rows = db.execute(
+        "DELETE FROM outbox WHERE id = ? AND state = 'gathered' RETURNING position, id, state, record", (entry_id,)
+    ).fetchall()
+    return rows[0] if rows else None
+
+
+def give_back(db: sqlite3.Connection, namespace: str, kept: Kept) -> None:
+    """Undo `take_gathered`: it stands where it stood, or, where another stands by now, after all others."""
+    position, entry_id, state, record = kept
+    insert = "INSERT OR IGNORE INTO outbox (position, id, namespace, state, record) VALUES (?, ?, ?, ?, ?)"
+    if not db.execute(insert, (position, entry_id, namespace, state, record)).rowcount:
+        db.execute(insert, (None, entry_id, namespace, state, record))
 
 
 def done(db: sqlite3.Connection, entry_id: str) -> Entry | None:

@@ -13,6 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from octavo.data.discarding import Discarded, bring_back, discard_words
 from octavo.data.drafts import Drafts, put_back, take_again
 from octavo.data.driver import Driver
 from octavo.data.entry import (
@@ -210,6 +211,14 @@ class Outbox:
     async def discard(self, entry_id: str) -> None:
         """Do not send it. What was typed is a draft again. Does nothing while it is on its way. Raises NotSaved."""
         await self._pending.remove((entry_id,), self._put_back, "gathered", "held", "queued", "unknown", "failed")
+
+    async def discard_words(self, places: Sequence[str], held: Sequence[str]) -> Discarded:
+        """Throw away the drafts of `places` and what is held of these ids, at once. Raises NotSaved."""
+        return await discard_words(self._pending, self._drafts, places, held)
+
+    async def bring_back(self, discarded: Discarded) -> None:
+        """Undo `discard_words`: all is as it was. Raises NotSaved."""
+        await bring_back(self._pending, self._drafts, discarded)
 
     def resume(self) -> None:
         """Go on sending after the key was changed."""

@@ -15,12 +15,15 @@ from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_words import words_of
+from octavo.data.unsent import Unsent
 from octavo.tui.comments import bulk_actions, filters
+from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.filters import Thread, ThreadFilter
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_places import AllThreads
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.comments.thread_words import ThreadWords
+from octavo.tui.shell.left_unsent import beside
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.shell import Shell
@@ -94,6 +97,7 @@ class CommentsScreen(ListView[Thread]):
         THREAD.about(lambda view: view.thread_target),
         PANES,
         SECTIONS,
+        UNSENT,
         THREADS,
     )
 
@@ -135,6 +139,13 @@ class CommentsScreen(ListView[Thread]):
         one = self.thread.thread_target
         return replace(one, ticked=tuple(self.ticked), untick=self._done_with_ticked) if one is not None else None
 
+    @property
+    def unsent_at_hand(self) -> Sequence[Unsent]:
+        """What one wrote and did not send in the thread under the cursor, or in those that are ticked."""
+        threads = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
+        index = self.shell.workspace.unsent.index
+        return [words for each in threads for words in index.of_thread(each.at, each.comment.id)]
+
     def _done_with_ticked(self) -> None:
         """Something was done to all that are ticked: what is refused of it is ticked again."""
         self._in_bulk |= {each.comment.id for each in self.ticked}
@@ -165,6 +176,7 @@ class CommentsScreen(ListView[Thread]):
         self.shell.workspace.organization_changed.subscribe(self, self._enter)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._follow_places())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._forget_discarded())
+        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self.rows.redraw())
         if self.shell.workspace.organization is not None:
             self._enter(self.shell.workspace.organization)
         else:
@@ -269,9 +281,11 @@ class CommentsScreen(ListView[Thread]):
         if self.order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
         age = self.shell.workspace.on_its_way(comment.id) or short_age(comment.posted_at)
+        of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
+        unsent = [each for each in of_thread if not each.starts_a_thread]  # of that the age says it
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", words),
-            right=Content.styled(f"{age}{f' ↳{comment.replies}' if comment.replies else ''}", "$octavo-muted"),
+            right=beside(unsent, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
             sign=Content.styled("◌", "$octavo-note") if age == HELD else Content.styled(*thread.sign),
         )
 

@@ -11,11 +11,15 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
+from octavo.data.unsent import Unsent
 from octavo.tui.render.thread_lines import Answer, ThreadLine
+from octavo.tui.shell.left_unsent import mark
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.widgets.wording import short_age
 
+DRAFT = "draft "
+"""Before the place of a draft, in the key of what stands for it between the lines."""
 MOST_ANSWERS = 3
 """How many replies a rail shows, the newest ones: all of them are where the thread is shown."""
 
@@ -44,7 +48,28 @@ class DiffThreads:
         self, hanging: Mapping[str, Sequence[Comment]], is_outdated: Callable[[Comment], bool]
     ) -> dict[str, list[ThreadLine]]:
         """Threads by block as the diff shows them."""
-        return thread_lines(hanging, self._view.shell.workspace.on_its_way, self._replies, is_outdated)
+        shell = self._view.shell
+        index = shell.workspace.unsent.index
+
+        def unsent(thread: Comment) -> str:
+            return mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
+
+        return thread_lines(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent)
+
+    def unsent_by_page(self) -> dict[str, list[Unsent]]:
+        """What one wrote and did not send, by the id of the page it hangs on; on none, by ""."""
+        index = self._view.shell.workspace.unsent.index
+        return index.by_page(self._at, self.all) if index else {}
+
+    def draft_lines(self, drafts: Sequence[Unsent]) -> list[ThreadLine]:
+        """Comments that are not sent, as the diff shows them where they are to hang."""
+        shell = self._view.shell
+        me = shell.workspace.me.name if shell.workspace.me is not None else "You"
+        kept = shell.session.drafts
+        return [
+            ThreadLine(me, "draft", kept.get(each.place) or "", open=False, key=f"{DRAFT}{each.place}", is_draft=True)
+            for each in drafts
+        ]
 
     def follow_replies(self, keys: Iterable[str]) -> None:
         """Show the replies of these threads."""
@@ -64,9 +89,10 @@ def thread_lines(
     on_its_way: Callable[[str], str],
     replies: Mapping[str, Sequence[Reply]] = MappingProxyType({}),
     is_outdated: Callable[[Comment], bool] = lambda thread: False,
+    unsent: Callable[[Comment], str] = lambda thread: "",
 ) -> dict[str, list[ThreadLine]]:
     """Threads by block as a diff shows them, those on no block under "". `on_its_way` says of an id how far it got that
-    is not there yet."""
+    is not there yet; `unsent` marks what is written in one and not sent."""
 
     def age(message: Comment | Reply) -> str:
         return on_its_way(message.id) or short_age(message.posted_at)
@@ -86,6 +112,7 @@ def thread_lines(
             answers=tuple(Answer(each.posted_by.name, age(each), each.body.text) for each in answers[-MOST_ANSWERS:]),
             key=thread.id,
             outdated=is_gone or is_outdated(thread),
+            unsent=unsent(thread),
             about=" ".join((target.node.preview or "").split()) if is_gone and target.node is not None else "",
         )
 

@@ -8,6 +8,7 @@ from octavo.api.comments import Comment
 from octavo.api.places import Discussion
 from octavo.documents.blocks import Block
 from octavo.tui.comments import thread_actions
+from octavo.tui.comments.diff_threads import DRAFT
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.shell.permissions import not_allowed_with
@@ -135,9 +136,11 @@ class PageDiscussion:
             )
 
     def open_thread_on(self, block: Block) -> None:
-        """Show the thread on a block beside or below it, if there is one."""
+        """Show the thread on a block beside or below it, if there is one. Of what is no thread yet, go on with the draft."""
         if (thread := self.thread_on(block)) is not None:
             self.open_thread(thread.id)
+        elif block.key.startswith(DRAFT) and self.why_no_comment() is None:
+            self.comment()
 
     def open_thread(self, comment_id: str) -> None:
         """Show a thread beside or below the words it hangs on."""

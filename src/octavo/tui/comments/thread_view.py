@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -19,8 +19,10 @@ from octavo.api.content import Page
 from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
+from octavo.data.unsent import Unsent
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import suggestions
+from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.comments.thread_commands import NOTHING, THREAD, ThreadTarget
 from octavo.tui.render.quotes import lines_kept
@@ -36,6 +38,8 @@ from octavo.tui.widgets.wording import long_age, plural
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
+_DRAFT_MOST = 4
+"""Lines of a draft that are shown below a thread."""
 _ABOUT_MOST = 4
 """Lines of the words a thread hangs on that are shown above it."""
 
@@ -113,6 +117,9 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         _OF_ONE.only("resolve", "reply_resolve", "react"),
         SUGGESTION,
         _OF_ONE.only("edit", "delete", "copy"),
+        UNSENT.changed(
+            "discard", id="thread.discard", help="Throw away what you wrote here and did not send; u brings it back"
+        ),
         MESSAGES.without("open"),
     )
 
@@ -136,11 +143,20 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         self.not_for_this: Callable[[], str | None] = lambda: None
         """Why what the keys do is not for this thread alone now, in a sentence. A list beside it sets it."""
         self._look = Styles()
+        self._drafts: list[Line] = []
+        """What is written here and not sent, below the last message."""
         self._suggested = Suggested(lambda: self.shell, self._arrange)
 
     @property
     def shell(self) -> Shell:
         return cast("Shell", self.app)
+
+    @property
+    def unsent_at_hand(self) -> Sequence[Unsent]:
+        """What one wrote in this thread and did not send."""
+        if self.at is None or self.comment is None or self.not_for_this() is not None:
+            return ()
+        return self.shell.workspace.unsent.index.of_thread(self.at, self.comment.id)
 
     @property
     def message(self) -> Comment | Reply | None:
@@ -202,6 +218,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             self._arrange()
 
     def on_mount(self) -> None:
+        self.shell.workspace.unsent.reworded.subscribe(self, lambda _: self._show_drafts())
         self._look = Styles.of(self.app.theme_variables, ascii=self.shell.settings.ascii)
 
     def on_resize(self, event: Resize) -> None:
@@ -229,6 +246,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
                 self._parts.append(Part(message, top, lines))
                 top += len(lines) + 1
         self._cursor = min(self._cursor, max(0, len(self._parts) - 1))
+        self._drafts = self._set_drafts(width)
         self.virtual_size = Size(self.size.width, top + len(self._foot()))
         self.refresh()
         self.refresh_bindings()
@@ -290,6 +308,32 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             lines.append(Line([Piece(" " * (indent + 2)), Piece(said, look.muted)]))
         return lines
 
+    def _show_drafts(self) -> None:
+        """What is written here and not sent may be something else."""
+        if self.comment is not None and (self._drafts or self.unsent_at_hand):
+            self._arrange()
+
+    def _set_drafts(self, width: int) -> list[Line]:
+        """The drafts of this thread, each with how it begins. What is held stands among the messages."""
+        drafts = [each for each in self.unsent_at_hand if each.place]
+        if not drafts:
+            return []
+        from octavo.tui.render.wrap import wrap
+
+        look, lines = self._look, []
+        for each in drafts:
+            words = " ".join((self.shell.session.drafts.get(each.place) or "").split())
+            what = "Your changed words, not sent" if each.kind == "edit" else "Your reply, not sent"
+            head = [Piece(f"{look.glyphs.pen} ", look.note), Piece(what, look.note)]
+            wrapped = wrap([Piece(words, look.muted)], max(16, width - 3))
+            lines.append(Line([Piece(" "), *head]))
+            lines += [Line([Piece("   "), *line]) for line in wrapped[:_DRAFT_MOST]]
+            if len(wrapped) > _DRAFT_MOST:
+                lines[-1] = Line([*lines[-1].pieces, Piece("…", look.muted)])
+        keys = [Piece("c", look.accent), Piece(" goes on   ", look.muted)] if drafts[0].kind == "reply" else []
+        keys += [Piece("ctrl+x", look.accent), Piece(" discards", look.muted)]
+        return [*lines, Line([Piece("   "), *keys]), Line([])]
+
     def _state_sign(self) -> str:
         glyphs = self._look.glyphs
         return glyphs.dot if self.comment is None or self.comment.is_open else glyphs.yes
@@ -298,8 +342,10 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         return self._look.note if self.comment is None or self.comment.is_open else self._look.success
 
     def _foot(self) -> list[Line]:
-        if self.comment is None:
-            return []
+        return [] if self.comment is None else [*self._drafts, *self._said_of_replies()]
+
+    def _said_of_replies(self) -> list[Line]:
+        """Why not all replies are above."""
         from octavo.tui.render.wrap import wrap
 
         look, more = self._look, self._replies.value.next if self._replies.value else None
@@ -309,7 +355,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             keys = [Piece("r", look.accent), Piece(" retry   ", look.muted), Piece("!", look.accent)]
             lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, Piece(" log", look.muted)]]
             return [Line(line) for line in lines]
-        if self._replies.loading and self._replies.value is None and self.comment.replies:
+        if self._replies.loading and self._replies.value is None and self.comment and self.comment.replies:
             return [Line([Piece(f"  loading {plural(self.comment.replies, 'reply', 'replies')}", look.muted)])]
         return [Line([Piece("  more replies: G loads on", look.muted)])] if more else []
 

@@ -11,6 +11,8 @@ from textual.widget import Widget
 
 from octavo.api.operation import Model
 from octavo.api.places import Discussion
+from octavo.data.unsent import Unsent
+from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
 from octavo.tui.content.navigation import Navigation
@@ -104,6 +106,7 @@ class ContentScreen(View, CopiesLater):
         WRITING.about(lambda view: view.authoring),
         COMMENTING,
         THREAD_HERE,
+        UNSENT,
         CONTENT,
     )
 
@@ -127,6 +130,7 @@ class ContentScreen(View, CopiesLater):
         self.shell.workspace.organization_changed.subscribe(self, self.spaces.enter)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.look_at_kept())
+        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
         self.view.cursor_block.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
         self.reading.choose_nav("spaces")
         self.spaces.begin()
@@ -135,7 +139,11 @@ class ContentScreen(View, CopiesLater):
         self.shell.before_end.discard(self.reading.history.keep)
 
     def on_screen_resume(self) -> None:
-        self.target.look_for_unsent()
+        self.reading.show_unsent()
+
+    def _show_unsent(self) -> None:
+        if self.is_current:  # else as soon as it is again
+            self.reading.show_unsent()
 
     @property
     def view(self) -> PageView:
@@ -176,6 +184,14 @@ class ContentScreen(View, CopiesLater):
         return self.here is not None and self.view.key == self.reading.key and not covered
 
     # What its keys are about
+
+    @property
+    def unsent_at_hand(self) -> Sequence[Unsent]:
+        """What one wrote and did not send of what the keys are about."""
+        threads = self.reading.aside.threads
+        if threads.has_focus and threads.item is not None:
+            return self.reading.threads.unsent_in(threads.item)
+        return self.target.words_not_sent
 
     @property
     def things_at_hand(self) -> Sequence[Model]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from octavo.tui.comments.page_discussion import ShowsDiscussion
 from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
 from octavo.tui.shell.routes import ToChangeRequest
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from octavo.api.operation import Model
     from octavo.api.places import SpaceRef
     from octavo.api.spaces import Space
+    from octavo.data.unsent import Unsent
     from octavo.documents.blocks import Block
-    from octavo.tui.comments.page_discussion import ShowsDiscussion
     from octavo.tui.shell.shell import Shell
     from octavo.tui.shell.view import View
     from octavo.tui.widgets.tree import Node, Tree
@@ -44,13 +45,23 @@ class ShowsSpace(ShowsPage, Protocol):
     def nav(self) -> Trees: ...
 
     @property
-    def threads(self) -> ShowsDiscussion: ...
+    def threads(self) -> KnowsUnsent: ...
 
     def draw_pages(self) -> None:
         """Show the pages as they are now."""
 
     def say_where(self) -> None:
         """Say in the status line where one is."""
+
+
+class KnowsUnsent(ShowsDiscussion, Protocol):
+    """What people say of the pages of a space, and what one wrote there and did not send."""
+
+    def unsent_by_page(self) -> Mapping[str, Sequence[Unsent]]:
+        """By the ids of the pages."""
+
+    def unsent_on(self, block: Block) -> Sequence[Unsent]:
+        """Of a block of the page on show."""
 
 
 class CursorTarget:
@@ -132,6 +143,15 @@ class CursorTarget:
             return None
         what = "collection" if row.kind == "group" else "space"
         return f"The cursor is on the {what} {row.label}, and this is about a page: tab goes to the one on show."
+
+    @property
+    def words_not_sent(self) -> Sequence[Unsent]:
+        """What one wrote and did not send: of the page under the cursor of the tree, else of the block on show."""
+        threads, block = self._shown.threads, self._shown.threads.block_on_show
+        if not self.is_in_a_tree:
+            return threads.unsent_on(block) if block is not None else ()
+        page = self.page_to_write
+        return threads.unsent_by_page().get(page[0], ()) if page is not None else ()
 
     def look_for_unsent(self) -> None:
         from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show

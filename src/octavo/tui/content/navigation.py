@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
@@ -14,6 +14,7 @@ from textual.widgets import Static
 from octavo.api.collections import Collection
 from octavo.api.content import PageTree
 from octavo.api.spaces import Space
+from octavo.data.unsent import Unsent
 from octavo.documents.emoji import emoji
 from octavo.tui.shell.tree_rows import page_nodes, space_nodes
 from octavo.tui.widgets.changing_text import ChangingText
@@ -80,6 +81,8 @@ class Navigation(Vertical):
         """Show what lies in the organization, and how far keeping each space for offline got."""
         self.spaces.show(space_nodes(collections, spaces, kept))
 
-    def show_pages(self, tree: PageTree, open_threads: Mapping[str, int], unsent: Container[str] = ()) -> None:
-        """Show a page tree, with how many threads are open on each page, and of which a text is not sent."""
+    def show_pages(
+        self, tree: PageTree, open_threads: Mapping[str, int], unsent: Mapping[str, Sequence[Unsent]]
+    ) -> None:
+        """Show a page tree, with how many threads are open on each page, and the mark of what is not sent there."""
         self.pages.show(page_nodes(tree.pages, open_threads, unsent))

@@ -13,7 +13,9 @@ from textual.widgets import Static
 from octavo.api.comments import Comment
 from octavo.api.content import Page
 from octavo.data.comment_words import words_of
+from octavo.data.unsent import Unsent
 from octavo.documents.blocks import Document, Heading
+from octavo.tui.shell.left_unsent import beside
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.row_list import Row, Rows
 from octavo.tui.widgets.wording import long_age, short_age
@@ -46,6 +48,7 @@ class SidePanel(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._since: Callable[[Comment], str] = lambda thread: ""
+        self._unsent: Callable[[Comment], Sequence[Unsent]] = lambda thread: ()
         self._shown_as: dict[str, str] = {}
         """For the anchor of each heading that of the last one at or above it that the outline shows."""
 
@@ -87,10 +90,11 @@ class SidePanel(Vertical):
         *,
         whole: bool = True,
         since: Callable[[Comment], str] = lambda thread: "",
+        unsent: Callable[[Comment], Sequence[Unsent]] = lambda thread: (),
     ) -> None:
         """Show what belongs to `page`. Threads are None while nobody knows them; `whole`: all of it is read; `since`:
-        a word for what became of what a thread hangs on."""
-        self._since = since
+        a word for what became of what a thread hangs on; `unsent`: what is written in one and not sent."""
+        self._since, self._unsent = since, unsent
         self.outline.state.empty = "No headings." if whole else "Still reading this page."
         other = page.id != self._page
         if other:
@@ -161,7 +165,7 @@ class SidePanel(Vertical):
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
             text=thread.posted_by.name,
-            right=Content.styled(f"{age}{replies}", "$octavo-muted"),
+            right=beside(self._unsent(thread), f"{age}{replies}"),
             below=f"{since} since: {said}" if (since := self._since(thread)) else said,
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,

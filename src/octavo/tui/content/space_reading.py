@@ -8,6 +8,7 @@ from octavo.api import comments, content
 from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
+from octavo.data.unsent import Unsent, UnsentIndex
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.history import ReadingHistory
 from octavo.tui.content.navigation import Navigation, Which
@@ -48,6 +49,8 @@ class SpaceReading:
         self._wanted_standing: ReadingPosition | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
+        self._drawn_with: UnsentIndex | None = None
+        """Where what is not sent hung when the pages were drawn."""
 
     @property
     def shell(self) -> Shell:
@@ -190,10 +193,20 @@ class SpaceReading:
     def draw_pages(self) -> None:
         """Show the pages as they are now."""
         if self.pages is not None:
-            self.nav.show_pages(self.pages, open_counts(self.threads.all), self.target.unsent)
+            self._drawn_with = self.shell.workspace.unsent.index
+            left = {page: [Unsent("page", None)] for page in self.target.unsent}  # an editor may have left it behind
+            unsent = {**left, **self.threads.unsent_by_page()}
+            self.nav.show_pages(self.pages, open_counts(self.threads.all), unsent)
             self.pages_tree.state.lacks(self.pages.unreadable)
             if trouble := self._troubles.get("tree"):
                 self.pages_tree.state.fail("Pages could not be refreshed", trouble)
+
+    def show_unsent(self) -> None:
+        """Mark what is not sent now, where that is something else than what is marked."""
+        self.target.look_for_unsent()
+        if self._drawn_with is not self.shell.workspace.unsent.index:
+            self.draw_pages()
+            self.threads.draw()
 
     def _note(self, what: str, snapshot: Snapshot[Any]) -> None:
         """Remember why something is not fresh: whatever is drawn later still says so."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from octavo.api.comments import Comment
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
 from octavo.data.live import Snapshot
+from octavo.data.unsent import Unsent, by_block
 from octavo.documents.blocks import Block
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
@@ -63,11 +65,44 @@ class SpaceThreads:
         if page is not None and view.document is not None and self._screen.is_in_view:
             threads, whole = self.known_threads, view.contents.is_whole
             self._hanging = self._hanging.on(view.document, whole=whole)
-            view.set_threads(self._hanging.likely(threads))
+            hanging = self._hanging.likely(threads)
+            unsent = self._unsent_on(page.id, hanging)
+            view.set_threads(hanging, {key: len(words) for key, words in unsent.items()})
             known = threads if self._are_known else None
-            aside.show(view.document, known, page, whole=whole, since=self._hanging.since)
+            aside.show(view.document, known, page, whole=whole, since=self._hanging.since, unsent=self.unsent_in)
         if self._trouble:
             aside.fail_threads(self._trouble, known=self._are_known)
+
+    # What is written and not sent
+
+    def unsent_by_page(self) -> dict[str, list[Unsent]]:
+        """What one wrote and did not send, by the id of the page it hangs on."""
+        space, index = self._screen.space, self._screen.shell.workspace.unsent.index
+        return index.by_page(space.ref, self.all) if space is not None and index else {}
+
+    def unsent_in(self, thread: Comment) -> Sequence[Unsent]:
+        """The same of a thread."""
+        at = self.discussion
+        return self._screen.shell.workspace.unsent.index.of_thread(at, thread.id) if at is not None else ()
+
+    def unsent_on(self, block: Block) -> Sequence[Unsent]:
+        """The same of a block of the page on show, or of what is in it."""
+        page = self._screen.page
+        if page is None or not self._screen.is_in_view:
+            return ()
+        found = self._unsent_on(page.id, self._hanging.likely(self.known_threads))
+        return [each for key in dict.fromkeys(part.key for part in block.walk()) for each in found.get(key, ())]
+
+    def _unsent_on(self, page: str, hanging: Mapping[str, Sequence[Comment]]) -> dict[str, list[Unsent]]:
+        """By the keys of blocks."""
+        words = self.unsent_by_page().get(page, ())
+        found = by_block(words)
+        if any(each.thread for each in words):
+            threads = {thread.id: key for key, among in hanging.items() for thread in among}
+            for each in words:
+                if each.thread in threads:
+                    found.setdefault(threads[each.thread], []).append(each)
+        return found
 
     # What is said of the page on show
 

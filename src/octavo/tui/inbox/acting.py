@@ -1,4 +1,5 @@
-"""What is done with rows of the inbox: done, put off, read, thrown away. Each is taken back with `u`, but what is discarded."""
+"""What is done with rows of the inbox: done, put off, read, thrown away. Each is taken back with `u`, but that a write is
+not to be sent."""
 
 from __future__ import annotations
 
@@ -9,22 +10,24 @@ from typing import TYPE_CHECKING, Literal
 
 from octavo.api import comments
 from octavo.api.places import ChangeRequestRef
-from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef, place_of_draft
+from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
 from octavo.data.inbox_marks import InboxMarks, later
 from octavo.data.state import NotSaved
-from octavo.tui.comments import thread_actions
+from octavo.data.unsent import Unsent
+from octavo.tui.comments import discarding, thread_actions
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.shell.write_queue import LocalChange, QueuedWrite
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
+    from octavo.data.entry import Entry
     from octavo.tui.shell.inbox_feed import InboxFeed
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
 Until = Literal["hour", "tomorrow", "next week", "change", "back"]
 _MOST_NAMED = 5
-"""Drafts that are named before they are thrown away."""
+"""Writes that are named before they are thrown away."""
 
 
 @dataclass(frozen=True)
@@ -186,72 +189,66 @@ def unread(app: Shell, about: Rows) -> None:
 # What is not sent
 
 
-def drafts_of(app: Shell, row: Row) -> list[str]:
-    """The places of the words that were typed about what a row is about, and not sent."""
-    if "left unsent" not in (row.reason, *row.also):
-        return []
-    if isinstance(row.about, DraftRef):
-        return [row.about.place]
-    found = []
-    for draft in app.session.drafts.all():
-        kind, at, thread = place_of_draft(draft.place)
+def words_of(app: Shell, about: Rows) -> list[Unsent]:
+    """The drafts and held comments that rows tell of."""
+    index = app.workspace.unsent.index
+    found: list[Unsent] = []
+    for row in about.rows:
         match row.about:
-            case ThreadRef() as ref:
-                mine = at == ref.at and thread == ref.comment_id
-            case ChangeRequestRef() as ref:
-                mine = at == ref and kind in ("review", "subject", "description")
-            case _:
-                mine = False
-        if mine:
-            found.append(draft.place)
-    return found
+            case DraftRef(place=place):
+                found += index.kept_at(place)
+            case ThreadRef(at=at, comment_id=thread):
+                found += index.of_thread(at, thread)
+            case ChangeRequestRef() as at:
+                found += index.of_request(at)
+    return list(dict.fromkeys(found))
+
+
+def _writes_of(app: Shell, about: Rows) -> list[Entry]:
+    wanted = {row.about.entry_id for row in about.rows if isinstance(row.about, WriteRef)}
+    return [entry for entry in app.session.outbox.entries if entry.id in wanted]
 
 
 def why_not_discarded(app: Shell, about: Rows) -> str | None:
     """Why there is nothing to throw away, in a sentence."""
-    for row in about.rows:
-        held = isinstance(row.about, ChangeRequestRef) and app.session.outbox.gathered(row.about)
-        if isinstance(row.about, WriteRef) or held or drafts_of(app, row):
-            return None
-    return "There are no words of yours here that are not sent."
+    return None if _writes_of(app, about) or words_of(app, about) else discarding.NOTHING
 
 
 def discard(app: Shell, about: Rows) -> None:
-    """Ask whether words that are not sent are to be thrown away."""
+    """Throw away drafts and held comments. Of writes that are not sent it is asked first: some may have arrived."""
     from octavo.tui.widgets.confirm import Confirm
 
-    drafts = [place for row in about.rows for place in drafts_of(app, row)]
-    entries = [
-        entry
-        for row in about.rows
-        for entry in app.session.outbox.entries
-        if row.about == WriteRef(entry.id) or (entry.state == "gathered" and entry.at == row.about)
-    ]
-    words = [app.session.drafts.get(place) or "" for place in drafts] + [each.words or each.doing for each in entries]
-    named = [f"“{_cut(each)}”" for each in words[:_MOST_NAMED]]
-    if len(words) > _MOST_NAMED:
-        named.append(f"and {len(words) - _MOST_NAMED} more")
-    after = "Drafts are gone for good." if drafts else "It is not sent any more. What you wrote stays as a draft."
-    if drafts and entries:
-        after = "Drafts are gone for good; of what is held or not sent the words stay as drafts."
+    words, entries = words_of(app, about), _writes_of(app, about)
 
-    async def throw_away() -> None:
+    def throw_words_away() -> None:
+        if words:
+            discarding.discard(app, words)
+
+    if not entries:
+        about.went()
+        throw_words_away()
+        return
+    named = [f"“{_cut(each.words or each.doing)}”" for each in entries[:_MOST_NAMED]]
+    if len(entries) > _MOST_NAMED:
+        named.append(f"and {len(entries) - _MOST_NAMED} more")
+    after = "It is not sent any more. What you wrote stays as a draft."
+    if words:
+        after = f"{after} {plural(len(words), 'text')} beside it goes too: u brings {'that' if len(words) == 1 else 'those'} back."
+
+    async def not_sent() -> None:
         try:
-            for place in drafts:
-                await app.session.drafts.drop(place)
             for entry in entries:
                 await app.session.outbox.discard(entry.id)
         except NotSaved as error:
             app.say(f"Couldn't discard it: {error}", tone="failed")
-        if about.feed.answers is not None:
-            about.feed.answers.recompute()
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             about.went()
-            app.background(throw_away())
+            app.background(not_sent())
+            throw_words_away()
 
-    title = f"Discard {plural(len(words), 'text')}?" if len(words) > 1 else "Discard this?"
+    title = f"Discard {plural(len(entries), 'write')}?" if len(entries) > 1 else "Discard this?"
     app.push_screen(Confirm(title, verb="Discard", intro="\n".join(named), after=after), decided)
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from octavo.api.comments import Comment
 from octavo.api.places import ChangeRequestRef
-from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef, place_of_draft
+from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
+from octavo.data.unsent import of_draft
 from octavo.tui.shell.routes import ToActivity, ToChangeRequest, ToPage
 
 if TYPE_CHECKING:
@@ -39,13 +40,10 @@ def _open_thread(app: Shell, ref: ThreadRef, comment: Comment | None) -> None:
 
 
 def _open_place(app: Shell, place: str) -> None:
-    kind, at, _ = place_of_draft(place)
-    if at is None:
+    hung = of_draft(place)
+    if hung.at is None:
         app.explain("It is not known where this was written: X throws it away.")
-    elif isinstance(at, ChangeRequestRef):
-        app.go(ToChangeRequest(at))
+    elif isinstance(hung.at, ChangeRequestRef):
+        app.go(ToChangeRequest(hung.at))
     else:
-        # `comment SPACE PAGE NODE`, `page SPACE - PAGE REVISION`
-        parts = place.split(" ")
-        page = parts[2:3] if kind == "comment" else parts[3:4] if kind == "page" else []
-        app.go(ToPage(at.space_id, page[0] if page and page[0] else None))
+        app.go(ToPage(hung.at.space_id, hung.page or None, hung.block))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual.message import Message
@@ -24,7 +25,6 @@ from octavo.tui.reader.reading_place import HEADINGS, SOURCE, ReadingPlace
 from octavo.tui.reader.streaming_page import PageStream
 from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
-from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.styled_lines import HotSpot
 from octavo.tui.terminal.text_direction import FROM_RIGHT
@@ -227,9 +227,11 @@ class PageView(Reader):
         else:
             self.stream.read(markdown, (safe_line(title), safe_text(description or "")), key)
 
-    def set_threads(self, threads: Mapping[str, int | Sequence[Comment]]) -> None:
-        """Mark the blocks, by their keys, with the number of open threads on them."""
-        self.threads.set(self.document, threads)
+    def set_threads(
+        self, threads: Mapping[str, int | Sequence[Comment]], drafts: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        """Mark the blocks, by their keys, with the number of open threads and of drafts on them."""
+        self.threads.set(self.document, threads, drafts)
 
     def clear(self) -> None:
         """Show nothing."""
@@ -238,7 +240,7 @@ class PageView(Reader):
         self.selection.stop_copying()
         self.stream.leave()
         self.contents.document, self.contents.key, self.contents.cut = None, "", UnitReader()
-        self.threads.marks = ThreadMarks()
+        self.threads.forget()
         self.place.wanted = None
         self.reset()
 

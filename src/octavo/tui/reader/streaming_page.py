@@ -16,7 +16,6 @@ from octavo.tui.reader.reading_place import ReadingPlace
 from octavo.tui.reader.thread_marks import PageThreads
 from octavo.tui.render.layout import Unit, units
 from octavo.tui.render.layout_context import Folds, trail
-from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.styled_lines import Line
@@ -110,7 +109,7 @@ class PageStream:
         if not same:
             contents.key, contents.shows_source = key, False
             pane.folds, pane.cursor.at = Folds(), None
-            self.threads.marks = ThreadMarks()
+            self.threads.forget()
             pane.finder.clear()
             pane.galley = no_lines()
             for late in contents.sources:

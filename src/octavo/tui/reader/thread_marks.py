@@ -1,8 +1,9 @@
-"""The threads of a page: marks at the blocks they hang on, and the way from one to the next."""
+"""The threads of a page, and drafts: marks at the blocks they hang on, and the way from one thread to the next."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rich.style import Style
@@ -22,31 +23,43 @@ if TYPE_CHECKING:
 
 
 class PageThreads:
-    """The open threads of a page, marked at the right of the blocks they hang on."""
+    """The open threads of a page, and what is written there and not sent, marked at the right of the blocks they hang on."""
 
     def __init__(self, pane: Pane, cursor: BlockCursor, go_to_block: Callable[[str, Bring], bool]) -> None:
         self.pane, self.cursor, self._go_to_block = pane, cursor, go_to_block
         self.marks = ThreadMarks()
+        self.drafts = ThreadMarks()
 
-    def set(self, document: Document | None, threads: Mapping[str, int | Sequence[Comment]]) -> None:
-        """Mark the blocks of a page, by their keys, with the number of open threads on them."""
+    def set(
+        self,
+        document: Document | None,
+        threads: Mapping[str, int | Sequence[Comment]],
+        drafts: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """Mark the blocks of a page, by their keys, with the number of open threads and of drafts on them."""
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
             for key, count in threads.items()
         }
-        self.marks = ThreadMarks(document.blocks if document is not None else (), counts)
+        blocks = document.blocks if document is not None else ()
+        self.marks, self.drafts = ThreadMarks(blocks, counts), ThreadMarks(blocks, drafts)
         self.pane.repaint()
+
+    def forget(self) -> None:
+        """Mark nothing: another page is to be shown."""
+        self.marks = self.drafts = ThreadMarks()
 
     def read(self, document: Document) -> None:
         """More of the page is read: mark that too."""
         self.marks = ThreadMarks(document.blocks, self.marks.counts)
+        self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def go(self, step: int) -> None:
         """Go to the next block with an open thread, or the one before, opening what hides it."""
         units = self.pane.galley.units
         found = self.cursor.next(
             step,
-            lambda stop: stop[3].key in self._among(stop[0]),
+            lambda stop: stop[3].key in self._among(stop[0], self.marks),
             lambda unit: self.marks.is_in(units[unit].block, units[unit].part),
         )
         if found is None:
@@ -63,30 +76,44 @@ class PageThreads:
 
     def _hanging(self, stop: Stop, *, closed: bool) -> list[Block]:
         """The blocks with a thread that is marked at a stop: those shown there, or those that something closed hides."""
-        paths = self._among(stop[0]).get(stop[3].key, ())
+        paths = self._among(stop[0], self.marks).get(stop[3].key, ())
         return [path[-1] for path in paths if self.pane.folds.hides(path) == closed]
 
-    def _among(self, unit: int) -> dict[str, list[tuple[Block, ...]]]:
-        if not self.marks:
+    def _among(self, unit: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
+        if not marks:
             return {}
         stops = {stop[3].key for stop in self.cursor.stops_of(unit)}
-        return self.marks.among(stops, self.pane.galley.units[unit].part)
+        return marks.among(stops, self.pane.galley.units[unit].part)
 
     def marked(self, strip: Strip, unit: int, place: int, line: Line, measure: int) -> Strip:
         """The strip of a line with the mark of what hangs on a block that begins there. Text is `measure` cells wide."""
-        if not self.marks or line.block is None:
+        if not (self.marks or self.drafts) or line.block is None:
             return strip
-        threads, begins = self._among(unit), {id(stop[3]): stop[1] for stop in self.cursor.stops_of(unit)}
-        here = (block for block in blocks_of(line) if begins.get(id(block)) == place)
-        paths = [path for block in here for path in threads.get(block.key, ())]
-        if not paths:
+        begins = {id(stop[3]): stop[1] for stop in self.cursor.stops_of(unit)}
+        here = [block.key for block in blocks_of(line) if begins.get(id(block)) == place]
+        threads, drafts = (self._count(here, unit, marks) for marks in (self.marks, self.drafts))
+        if not (threads or drafts):
             return strip
-        look = self.pane.look
-        count = sum(self.marks.counts[path[-1].key] for path in paths)
-        dot, end = look.glyphs.dot, strip.cell_length
+        glyphs, end = self.pane.look.glyphs, strip.cell_length
         at = self.pane.contents.margin_of(unit) + max(measure, line.width) + 1
-        mark = next((mark for mark in (f"{dot} {count}", f"{dot}{count}") if at + cells(mark) <= end), dot)
-        return over(strip, min(at, end - cells(mark)), mark, self.pane.ground + look.note + Style(bold=True))
+        marks = _shorter_and_shorter(glyphs.dot, threads, glyphs.pen, drafts)
+        mark = next((mark for mark in marks if at + cells(mark) <= end), marks[-1])
+        return over(strip, min(at, end - cells(mark)), mark, self.pane.ground + self.pane.look.note + Style(bold=True))
+
+    def _count(self, keys: Sequence[str], unit: int, marks: ThreadMarks) -> int:
+        """How many are marked at the blocks of these keys."""
+        among = self._among(unit, marks)
+        return sum(marks.counts[path[-1].key] for key in keys for path in among.get(key, ()))
+
+
+def _shorter_and_shorter(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
+    """What a mark may say of so many threads and drafts, the first with words, the last with nothing but signs."""
+    if not drafts:
+        return f"{dot} {threads}", f"{dot}{threads}", dot
+    words = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
+    if not threads:
+        return words, pen
+    return f"{dot} {threads}  {words}", f"{dot} {threads} {pen}", f"{dot}{threads}{pen}", f"{dot}{pen}"
 
 
 def _why_no_thread(_: object, threads: PageThreads) -> str | None:

@@ -160,6 +160,11 @@ class _Level:
         return (*self.above, self.heading) if self.heading else self.above
 
 
+def _posted(lines: Sequence[ThreadLine]) -> int:
+    """How many of them are threads, not drafts of one."""
+    return sum(not each.is_draft for each in lines)
+
+
 class _Writer:
     def __init__(
         self,
@@ -171,7 +176,7 @@ class _Writer:
     ) -> None:
         self._unfolding, self._title, self._side_by_side = unfolding, title, side_by_side
         self._threads = threads
-        self._total = sum(map(len, threads.values()))
+        self._total = sum(map(_posted, threads.values()))
         self._given: set[str] = set()
         self._placed: list[PlacedUnit | Stretch] = []
         self._levels = [_Level()]
@@ -400,10 +405,14 @@ class _Writer:
         found = self._threads.get(key)
         if not found or key in self._given:
             return
-        first = sum(len(self._threads[each]) for each in self._given) + 1
+        number = sum(_posted(self._threads[each]) for each in self._given)
         self._given.add(key)
         if about:
             about = " ".join(about.split())
             found = [replace(thread, about=thread.about or about) for thread in found]
-        placed = tuple((thread, f"thread {number}/{self._total}") for number, thread in enumerate(found, first))
-        self._put(DiffUnit("threads", block or Block("page-threads", key=key), threads=placed, tight=block is not None))
+        placed: list[tuple[ThreadLine, str]] = []
+        for thread in found:
+            number += not thread.is_draft
+            placed.append((thread, "" if thread.is_draft else f"thread {number}/{self._total}"))
+        above = block or Block("page-threads", key=key)
+        self._put(DiffUnit("threads", above, threads=tuple(placed), tight=block is not None))

@@ -135,14 +135,14 @@ def anchors_above(document: Document) -> dict[str, str]:
 
 
 class ThreadMarks:
-    """Open threads by the blocks they hang on. A thread in a block that is not on show is marked at the innermost one
-    around it that is."""
+    """How much hangs on blocks, such as open threads, by their keys. What hangs on a block that is not on show is marked at
+    the innermost one around it that is."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}
         self._paths: list[tuple[Block, ...]] = []
         self.top_keys: set[str] = set()
-        """The keys of the top blocks that have a thread in them."""
+        """The keys of the top blocks that have one in them."""
         if self.counts:
             for block in blocks:
                 self._visit(block, ())
@@ -159,11 +159,11 @@ class ThreadMarks:
         return bool(self._paths)
 
     def is_in(self, top: Block, part: Block | None) -> bool:
-        """Whether a thread hangs in a block of the top level, or in a slice of it."""
+        """Whether one hangs in a block of the top level, or in a slice of it."""
         return top.key in self.top_keys and (part is None or any(each.key in self.counts for each in part.walk()))
 
     def among(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
-        """What to mark at the blocks called `keys`: the ways down to the blocks that threads hang on, in reading order;
+        """What to mark at the blocks called `keys`: the ways down to the blocks that they hang on, in reading order;
         only those within `part`, a slice of a long block."""
         out: dict[str, list[tuple[Block, ...]]] = {}
         within = {child.key for child in part.children} if part is not None else None

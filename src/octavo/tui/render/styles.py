@@ -58,6 +58,7 @@ class Glyphs(NamedTuple):
     picture: str = "▣"
     diamond: str = "◆"
     dot: str = "●"
+    pen: str = "✎"
     reply: str = "↳"
     star: str = "★"
     no_star: str = "☆"
@@ -94,6 +95,7 @@ ASCII = Glyphs(
     picture="#",
     diamond="*",
     dot="*",
+    pen="%",
     reply=">",
     star="*",
     no_star=".",

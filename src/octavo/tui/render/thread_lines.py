@@ -49,11 +49,15 @@ class ThreadLine:
     """It is held for a review: `age` says so, and nobody else sees it yet."""
     verdict: bool = False
     """These are the words of a review, which nobody waits for an answer to."""
+    is_draft: bool = False
+    """It is no thread yet: these words are not sent."""
+    unsent: str = ""
+    """The mark of what is written in it and not sent."""
 
     @property
     def state(self) -> str:
         """What became of it, in a word or two."""
-        if self.held:
+        if self.held or self.is_draft:
             return "not sent yet"
         became = "review" if self.verdict else "open" if self.open else "resolved"
         return became + (", outdated" if self.outdated else "")
@@ -70,16 +74,18 @@ def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Styles, width:
         block = Block("thread", {"open": thread.open}, text=thread.text, key=thread.key)
         head = [
             Piece(
-                f"{glyphs.dot if thread.open or thread.verdict else glyphs.yes} ",
+                f"{glyphs.pen if thread.is_draft else glyphs.dot if thread.open or thread.verdict else glyphs.yes} ",
                 look.note + Style(bold=True),
                 None,
                 True,
             ),
             Piece(thread.author, look.note + Style(bold=True)),
             Piece(f" {glyphs.between} ", look.muted),
-            Piece(thread.age, look.note if thread.held else look.muted),
+            Piece(thread.age, look.note if thread.held or thread.is_draft else look.muted),
             Piece(f" {glyphs.between} {thread.state}", look.muted),
         ]
+        if thread.unsent:
+            head += [Piece(f" {glyphs.between} ", look.muted), Piece(thread.unsent, look.note)]
         head = fit(head, inner - len(place) - 2, glyphs.more)
         room = inner - width_of(head) - len(place)
         head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(place, look.muted, None, True)]

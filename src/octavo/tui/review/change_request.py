@@ -16,8 +16,10 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage, Model
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.live import Snapshot
+from octavo.data.unsent import Unsent
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
+from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.held_comments import page_of
 from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.reader.diff_navigation import ThreadBeyond
@@ -105,6 +107,13 @@ DELETING: Commands[Any] = (
 )
 
 
+def _unsent_at_hand(view: ChangeRequestScreen) -> Sequence[Unsent]:
+    """What one wrote and did not send: of what the cursor of the diff is on, else of the page."""
+    if view.focused is view.view:
+        return view.page_diff.unsent_at_hand
+    return view.changed_tree.unsent_of(view.changed_tree.key)
+
+
 def _export(app: Shell, view: ChangeRequestScreen) -> None:
     from octavo.tui.shell.exporting import choose
 
@@ -143,6 +152,7 @@ class ChangeRequestScreen(View):
         COMMENTING.only("block"),
         COMMENT_ON_PAGE,
         THREAD_HERE,
+        UNSENT.about(_unsent_at_hand),
         SUGGESTIONS,
         COMPARISON,
         TAKING_BACK,
@@ -192,6 +202,7 @@ class ChangeRequestScreen(View):
         self.request_head.start()
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show_held())
+        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
         self.changed_tree.take_up_marks()
         self.view.place.places = self.changed_tree.marks.places
         self.view.cursor_block.why_no_comment_here = self.page_discussion.why_no_comment
@@ -231,6 +242,14 @@ class ChangeRequestScreen(View):
         if self.request_head.show_held():
             self.page_diff.draw_threads()
             self.refresh_bindings()
+
+    def on_screen_resume(self) -> None:
+        if self.diff_threads.unsent_by_page():
+            self.page_diff.draw_threads()  # what is not sent may be other words
+
+    def _show_unsent(self) -> None:
+        self.show_changed()
+        self.page_diff.draw_threads()
 
     def show_changed(self) -> None:
         if self.comparison.changed is not None and is_whole(self):

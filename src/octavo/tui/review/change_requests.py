@@ -18,6 +18,8 @@ from octavo.api.places import SpaceRef
 from octavo.api.users import User
 from octavo.data.live import Snapshot
 from octavo.data.organization_lists import change_requests_of
+from octavo.data.unsent import Unsent
+from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
 from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE
@@ -25,6 +27,7 @@ from octavo.tui.review.request_at_hand import RequestAtHand, others_ticked
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
 from octavo.tui.review.status_loader import RequestStatuses
 from octavo.tui.shell.addresses import ADDRESS
+from octavo.tui.shell.left_unsent import beside
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
 from octavo.tui.shell.permissions import NEVER_DELETED, why_without_space
 from octavo.tui.shell.routes import ToChangeRequest
@@ -123,7 +126,15 @@ class ChangesScreen(ListView[ChangeRequest]):
         "F shows only some, S orders them, space reads on beside the list, p and P hide or move that."
     )
     CSS_PATH = "change_requests.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHANGE, NEW_CHANGE, _ADDRESS, PANES, _STATES, CHANGES)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        CHANGE,
+        NEW_CHANGE,
+        _ADDRESS,
+        PANES,
+        _STATES,
+        UNSENT,
+        CHANGES,
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,6 +170,7 @@ class ChangesScreen(ListView[ChangeRequest]):
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._enter)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._spaces_changed())
+        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self.rows.redraw())
         if self.shell.workspace.organization is not None:
             self._enter(self.shell.workspace.organization)
         self._spaces_changed()
@@ -238,10 +250,20 @@ class ChangesScreen(ListView[ChangeRequest]):
         below = status_summary.line(self.standings.of(each), [fact for fact in (where, author) if fact], room)
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
-            right=Content.styled(short_age(each.updated_at), "$octavo-muted"),
+            right=beside(self._unsent_of(each), short_age(each.updated_at)),
             below=below,
             sign=Content.styled(sign, style),
         )
+
+    def _unsent_of(self, each: ChangeRequest) -> Sequence[Unsent]:
+        space = _space_of(each)
+        return self.shell.workspace.unsent.index.of_place(each.ref(space)) if space is not None else ()
+
+    @property
+    def unsent_at_hand(self) -> Sequence[Unsent]:
+        """What one wrote and did not send in the change request under the cursor, or in those that are ticked."""
+        among = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
+        return [words for each in among for words in self._unsent_of(each)]
 
     # How each stands
 

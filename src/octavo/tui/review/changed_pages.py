@@ -11,8 +11,10 @@ from textual.content import Content
 
 from octavo.api.comments import Comment
 from octavo.api.content import Change, Page, PageReference
+from octavo.data.unsent import Unsent
 from octavo.documents.changes import Setting, Size
 from octavo.tui.review.merge_checks import name
+from octavo.tui.shell.left_unsent import mark
 from octavo.tui.shell.tree_rows import open_counts
 from octavo.tui.widgets.tree import Node
 
@@ -129,18 +131,21 @@ def open_on(threads: Sequence[Comment]) -> dict[str, int]:
 
 
 def discussed(
-    threads: Iterable[Comment], entries: Iterable[ChangedPage], titles: Mapping[str, str]
+    threads: Iterable[Comment],
+    entries: Iterable[ChangedPage],
+    titles: Mapping[str, str],
+    unsent: Iterable[str] = (),
 ) -> list[ChangedPage]:
-    """Entries for what people talk about although nothing changes there: other pages, and all of it as a whole."""
+    """Entries for what people talk about although nothing changes there: other pages, and all of it as a whole. `unsent`
+    are the ids of pages one wrote something of and did not send."""
     here = {entry.key for entry in entries}
     found: dict[str, ChangedPage] = {}
-    for thread in threads:
-        page = thread.target.page
-        if page is None:
+    for page in (*(each.target.page.id if each.target.page else WHOLE for each in threads), *unsent):
+        if page == WHOLE:
             found[WHOLE] = ChangedPage(WHOLE, "On the whole")
-        elif page.id not in here:
-            title = titles.get(page.id) or "A page that is gone"
-            found[page.id] = ChangedPage(page.id, title, page=PageReference(id=page.id, title=title))
+        elif page not in here:
+            title = titles.get(page) or "A page that is gone"
+            found[page] = ChangedPage(page, title, page=PageReference(id=page, title=title))
     return sorted(found.values(), key=lambda entry: entry.key != WHOLE)
 
 
@@ -155,6 +160,8 @@ class Marks:
     sizes: Mapping[str, Size] = field(default_factory=dict)
     conflicting: Collection[str] = ()
     """What may conflict with the primary content."""
+    unsent: Mapping[str, Sequence[Unsent]] = field(default_factory=dict)
+    """What one wrote and did not send."""
     tight: bool = False
     """There is little room."""
 
@@ -239,8 +246,9 @@ def _index(found: Sequence[tuple[str, Sequence[Node]]], before: Sequence[str]) -
 
 def _node(entry: ChangedPage, marks: Marks, below: Sequence[Node] = (), kind: str = "page") -> Node:
     viewed = entry.key in marks.viewed
-    mark = "✓" if viewed else "•" if entry.key in marks.changed_since else " "
+    looked_at = "✓" if viewed else "•" if entry.key in marks.changed_since else " "
     size = marks.sizes.get(entry.key) if entry.changes else None
+    unsent = marks.unsent.get(entry.key, ())
     figures = (size.added, size.removed) if size is not None else (0, 0)
     return Node(
         entry.key,
@@ -248,8 +256,9 @@ def _node(entry: ChangedPage, marks: Marks, below: Sequence[Node] = (), kind: st
         below,
         kind="page" if entry.changes or kind == "document" else kind,
         count=marks.open_threads.get(entry.key, 0),
-        sign=_sign(mark, entry.sign) if entry.changes else "",
-        right=_right(*figures, entry.key in marks.conflicting, marks.tight),
+        sign=_sign(looked_at, entry.sign) if entry.changes else "",
+        right=_right(*figures, entry.key in marks.conflicting, marks.tight, mark(unsent)),
+        tight=_right(*figures, entry.key in marks.conflicting, marks.tight, mark(unsent, tight=True)) if unsent else "",
         dim=viewed or (not entry.changes and entry.page is None and entry.key != WHOLE),
     )
 
@@ -261,12 +270,13 @@ def _sign(mark: str, sign: str) -> Content:
 
 
 @lru_cache(500)
-def _right(added: int, removed: int, conflicts: bool, tight: bool) -> Content:
-    """How many words came and went, and whether it may conflict."""
+def _right(added: int, removed: int, conflicts: bool, tight: bool, unsent: Content) -> Content:
+    """How many words came and went, whether it may conflict, and the mark of what is not sent."""
     came = [Content.styled(f"+{added}", "$success")] if added else []
     went = [Content.styled(f"−{removed}", "$error")] if removed else []
     size = Content("" if tight else " ").join([*came, *went])
-    return Content(" ").join([each for each in (size, Content.styled("⚠", "$warning") if conflicts else None) if each])
+    signs = (size, Content.styled("⚠", "$warning") if conflicts else None, unsent)
+    return Content(" ").join([each for each in signs if each])
 
 
 def order(among: Iterable[Node]) -> Iterator[Node]:

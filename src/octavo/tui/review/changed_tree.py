@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
 
@@ -10,8 +10,9 @@ from textual.content import Content
 from textual.timer import Timer
 
 from octavo.api.errors import ApiError
+from octavo.data.unsent import Unsent
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.review.changed_pages import ChangedPage, Marks, discussed, nodes, open_on, order, unchanged
+from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, open_on, order, unchanged
 from octavo.tui.review.diff_base import Comparison, ShowsChanges
 from octavo.tui.review.diff_cache import AHEAD
 from octavo.tui.review.viewed_pages import ViewedMarks
@@ -38,6 +39,8 @@ class ChangedTree:
         self._stops: dict[str, ChangedPage] = {}
         """All that is in the tree."""
         self._shows_all = False
+        self._unsent: Mapping[str, Sequence[Unsent]] = {}
+        """What one wrote and did not send, by the keys of what it hangs on."""
         self._keeping: Timer | None = None
 
     @property
@@ -70,17 +73,24 @@ class ChangedTree:
         at = keys.index(here) + 1 if here in keys else 0
         return [self._stops[key] for key in islice((*keys[at:], *reversed(keys[:at])), AHEAD)]
 
+    def unsent_of(self, key: str) -> Sequence[Unsent]:
+        """What one wrote and did not send of what is called so."""
+        return self._unsent.get(key, ())
+
     # Drawing
 
     def show(self, changed: Sequence[ChangedPage]) -> None:
         """Draw what changes. The cursor stays on what it is on."""
         comparison, tree = self._comparison, self.widget
         titles = {page.id: page.title or "Untitled" for root in comparison.after for page in root.walk()}
-        also = discussed(self._threads.all, changed, titles)
+        self._unsent = {page or WHOLE: words for page, words in self._threads.unsent_by_page().items()}
+        also = discussed(self._threads.all, changed, titles, self._unsent)
         counts = open_on(self._threads.posted)
         tight = self._view.has_class("-narrow")
         conflicting = comparison.conflicting | comparison.diffs.undecided
-        marks = Marks(self.marks.keys, self.marks.changed, counts, comparison.diffs.sizes, conflicting, tight)
+        marks = Marks(
+            self.marks.keys, self.marks.changed, counts, comparison.diffs.sizes, conflicting, self._unsent, tight
+        )
         found = nodes(changed, also, comparison.before, comparison.after, marks, whole_tree=self._shows_all)
         by_key = {entry.key: entry for entry in (*changed, *also)}
         drawn = [node for node in order(found) if node.kind != "section"]

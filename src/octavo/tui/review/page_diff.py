@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,15 +13,17 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.unsent import Unsent, by_block, of_draft
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
 from octavo.documents.suggesting import suggestions, written
-from octavo.tui.comments.diff_threads import DiffThreads
+from octavo.tui.comments.diff_threads import DRAFT, DiffThreads
 from octavo.tui.comments.page_discussion import PageDiscussion
 from octavo.tui.comments.thread_anchoring import BothSides
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.pane import Stop
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.half_block_pictures import PictureReference
 from octavo.tui.render.link_targets import LinkContext, Targets, origins
@@ -207,7 +209,11 @@ class PageDiff:
     def draw_threads(self) -> None:
         """Show the threads as they are now between the lines of the diff."""
         if (both := self._both_sides) is not None:
-            self.pane.contents.set_threads(self._threads.lines(both.threads(self._page_threads()), both.is_outdated))
+            lines = self._threads.lines(both.threads(self._page_threads()), both.is_outdated)
+            for key, drafts in by_block(self._unsent_here()).items():
+                there = key if key and any(side.find(key) for side in both.documents) else ""
+                lines[there] = [*lines.get(there, ()), *self._threads.draft_lines(drafts)]
+            self.pane.contents.set_threads(lines)
         before, self.pane.contents.threads_elsewhere = (
             self.pane.contents.threads_elsewhere,
             any(each.is_open_thread for each in self._threads.all),
@@ -274,6 +280,23 @@ class PageDiff:
             self._hanging_in = BothSides(self._documents)
         return self._hanging_in
 
+    @property
+    def unsent_at_hand(self) -> Sequence[Unsent]:
+        """What one wrote and did not send: in the thread under the cursor, on the block, or of a draft just that."""
+        words, stop = self._unsent_here(), self._stop
+        if stop is None:
+            return ()
+        block = stop[3]
+        if block.kind == "thread":
+            return [each for each in words if block.key in (each.thread, f"{DRAFT}{each.place}")]
+        keys, threads = {each.key for each in block.walk()}, {each.id for each in self.threads_on(block)}
+        return [each for each in words if (each.kind == "comment" and each.block in keys) or each.thread in threads]
+
+    def _unsent_here(self) -> Sequence[Unsent]:
+        """What one wrote and did not send of the change under the cursor."""
+        change = self._pages.change
+        return self._pages.unsent_of(change.key) if change is not None else ()
+
     def _page_threads(self) -> tuple[Comment, ...]:
         change = self._pages.change
         if change is not None and change.key == WHOLE:
@@ -297,12 +320,32 @@ class PageDiff:
 
     @property
     def block_on_show(self) -> Block | None:
-        stop = self.pane.cursor.stop() if self._documents is not None else None
-        return stop[3] if stop is not None and stop[3].kind != "fold" else None
+        stop = self._stop
+        if stop is None or self._documents is None or stop[3].kind == "fold":
+            return None
+        if (hung_on := self._hung_on(stop[3])) is None:
+            return stop[3]
+        found = (side.find(hung_on) for side in reversed(self._documents) if hung_on)
+        return next((block for block in found if block is not None), None)
 
     @property
     def is_on_old_side(self) -> bool:
-        return self._documents is not None and self.pane.cursor_block.side == "old"
+        if self._documents is None or (stop := self._stop) is None:
+            return False
+        if (hung_on := self._hung_on(stop[3])) is not None:
+            old, new = self._documents
+            return bool(hung_on) and new.find(hung_on) is None and old.find(hung_on) is not None
+        return self.pane.cursor_block.side == "old"
+
+    @property
+    def _stop(self) -> Stop | None:
+        return self.pane.cursor.stop() if self._documents is not None else None
+
+    @staticmethod
+    def _hung_on(block: Block) -> str | None:
+        """The key of the block that a draft is about that stands between the lines. None: it is no draft."""
+        place = block.key.removeprefix(DRAFT)
+        return of_draft(place).block if block.kind == "thread" and place != block.key else None
 
     def source_of(self, block: Block) -> str:
         if self._documents is None or self.is_on_old_side:

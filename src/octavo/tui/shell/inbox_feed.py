@@ -74,6 +74,11 @@ class InboxFeed:
         if self.answers is not None:
             await self.answers.look_again()
 
+    def words_changed(self) -> None:
+        """Something was written and not sent, or is so no more."""
+        if self.answers is not None:
+            self.answers.recompute()
+
     def leave_organization(self) -> None:
         """There is no organization any more that it could be of."""
         self._let_go()

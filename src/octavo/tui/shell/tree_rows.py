@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from octavo.api.collections import Collection
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
+from octavo.data.unsent import Unsent
 from octavo.documents.blocks import Block
 from octavo.documents.emoji import emoji
+from octavo.tui.shell.left_unsent import mark
 from octavo.tui.widgets.tree import Node
 
 DEEPEST = 40
@@ -58,8 +60,10 @@ def _levels(name: str, parents: Mapping[str, str | None]) -> int:
     return levels
 
 
-def page_nodes(pages: Sequence[Page], counts: Mapping[str, int], unsent: Container[str] = ()) -> list[Node]:
-    """A page tree with the number of open threads on each page, and of which a text is not sent."""
+def page_nodes(
+    pages: Sequence[Page], counts: Mapping[str, int], unsent: Mapping[str, Sequence[Unsent]] = MappingProxyType({})
+) -> list[Node]:
+    """A page tree with the number of open threads on each page, and the mark of what is not sent there."""
     return [
         Node(
             page.id,
@@ -68,7 +72,8 @@ def page_nodes(pages: Sequence[Page], counts: Mapping[str, int], unsent: Contain
             kind="page" if page.type == "document" else page.type,
             count=counts.get(page.id, 0),
             sign=emoji(page.emoji),
-            right="unsent" if page.id in unsent else "",
+            right=mark(unsent[page.id]) if page.id in unsent else "",
+            tight=mark(unsent[page.id], tight=True) if page.id in unsent else "",
             dim=page.hidden,
             path=page.path or "",
         )

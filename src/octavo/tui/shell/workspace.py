@@ -19,6 +19,7 @@ from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.inbox_feed import InboxFeed
 from octavo.tui.shell.kept_words import is_new, megabytes, progress_of
+from octavo.tui.shell.left_unsent import LeftUnsent
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.news_line import NewsLine
 from octavo.tui.shell.session import Session
@@ -70,6 +71,7 @@ class Workspace:
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
         self.inbox = InboxFeed(app)
+        self.unsent = LeftUnsent(app, self.inbox.words_changed)
         self.news = NewsLine(self._frame)
         """What others did meanwhile."""
         self.following: WeakSet[Following] = WeakSet()
@@ -100,6 +102,7 @@ class Workspace:
         self._leave["outbox"] = session.outbox.watch(self._writes_changed)
         self._leave["offline"] = session.offline.watch(self._kept_changed)
         session.outbox.on_done(self._write_done)
+        self.unsent.follow(session)
         session.live.left_out = self._tell_unreadable
         self._leave["me"] = session.live.watch(Me(), self._show_me)
         self._leave["organizations"] = session.live.watch(ListOrganizations(), self._show_organizations)
@@ -109,6 +112,7 @@ class Workspace:
         while self._leave:
             self._leave.popitem()[1]()
         self.inbox.end()
+        self.unsent.leave()
         self._session = self.me = self.organization = self._waiting = self._counted = None
         self.organizations, self.spaces = Snapshot(), Snapshot()
         self._said_in.clear()

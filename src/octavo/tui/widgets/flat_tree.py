@@ -27,6 +27,8 @@ class Node:
     """An emoji or a sign of change before the label."""
     right: Words = ""
     """A word at the right end, before the count."""
+    tight: Words = ""
+    """The same in fewer cells, for where the label has no room beside it."""
     dim: bool = False
     """Hidden, or not what is looked for."""
     path: str = ""

@@ -12,7 +12,7 @@ from textual.style import Style
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.flat_tree import Node, Outline, holds
 from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.safe_text import marked, safe, spread
+from octavo.tui.widgets.safe_text import Words, marked, safe, spread
 
 __all__ = ["Node", "Tree"]
 
@@ -224,7 +224,10 @@ class Tree(Lines):
         left = Content.styled("  " * depth + twisty, muted) + sign + label
         if node.dim or (self.words and not self._is_hit(node)):
             left = left.stylize_before(muted)
-        return [spread(left, _end(node, muted), width - 1) + Content(" ")]
+        end = _end(node, node.right, muted)
+        if node.tight and left.cell_length + end.cell_length + 2 > width:
+            end = _end(node, node.tight, muted)
+        return [spread(left, end, width - 1) + Content(" ")]
 
     def choose(self) -> None:
         """A group that is nothing but its children folds; anything else is chosen."""
@@ -242,11 +245,11 @@ class Tree(Lines):
             super().clicked(index, x, again=again)
 
 
-def _end(node: Node, muted: Style) -> Content:
+def _end(node: Node, right: Words, muted: Style) -> Content:
     """What stands at the right end of a node's line."""
     pieces: list[Content] = []
-    if node.right:
-        pieces.append(safe(node.right).stylize_before(muted))
+    if right:
+        pieces.append(safe(right).stylize_before(muted))
     if node.kind == "link":
         pieces.append(Content.styled("↗", muted))
     if node.count:

@@ -1,0 +1,160 @@
+"""Where words hang that are not sent, and what becomes of them when they are thrown away and brought back."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.api.comments import Comment
+from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.data.drafts import Drafts
+from octavo.data.entry import Entry
+from octavo.data.outbox import QueuedWrite
+from octavo.data.state import NotSaved
+from octavo.data.unsent import UnsentIndex, by_block, of_draft
+from tests.data.conftest import ByHand
+
+HERE = SpaceRef(space_id="s")
+AT = ChangeRequestRef(space_id="s", change_request_id="c")
+
+
+@pytest.mark.parametrize(
+    ("place", "kind", "at", "page", "block", "thread"),
+    [
+        ("reply s k", "reply", HERE, "", "", "k"),
+        ("reply s c k", "reply", AT, "", "", "k"),
+        ("edit s k a1", "edit", HERE, "", "", "k"),
+        ("edit s c k k", "edit", AT, "", "", "k"),
+        ("comment s p n", "comment", HERE, "p", "n", ""),
+        ("comment s  ", "comment", HERE, "", "", ""),
+        ("comment s c p n", "comment", AT, "p", "n", ""),
+        ("page s p - r1 1", "page", HERE, "p", "", ""),
+        ("page s p c r1 2", "page", AT, "p", "", ""),
+        ("review s c approved", "review", AT, "", "", ""),
+        ("subject s", "subject", HERE, "", "", ""),
+        ("title s p", "title", HERE, "p", "", ""),
+        ("details s p", "details", HERE, "p", "", ""),
+        ("something else", "something", None, "", "", ""),
+        ("reply ", "reply", None, "", "", ""),
+        ("", "", None, "", "", ""),
+    ],
+)
+def test_the_place_of_a_draft_says_what_it_hangs_on(
+    place: str, kind: str, at: Discussion | None, page: str, block: str, thread: str
+) -> None:
+    hung = of_draft(place)
+    assert (hung.kind, hung.at, hung.page, hung.block, hung.thread) == (kind, at, page, block, thread)
+    assert (hung.place, hung.entry) == (place, "")
+
+
+def thread(name: str, page: str | None) -> Comment:
+    target = {"page": {"id": page}} if page is not None else {}
+    return Comment.model_validate({"object": "comment", "id": name, "target": target})
+
+
+def test_all_that_is_not_sent_is_found_by_what_it_hangs_on() -> None:
+    index = UnsentIndex(
+        ["reply s k", "comment s p n", "comment s p ", "page s q c r1 1", "comment s c p n", "review s c approved"]
+    )
+    assert [each.place for each in index.of_thread(HERE, "k")] == ["reply s k"]
+    assert index.of_thread(AT, "k") == ()
+    pages = index.by_page(HERE, [thread("k", "q"), thread("other", "z")])
+    assert {page: [each.place for each in words] for page, words in pages.items()} == {
+        "p": ["comment s p ", "comment s p n"],
+        "q": ["reply s k", "page s q c r1 1"],
+    }
+    assert {key: len(words) for key, words in by_block(pages["p"]).items()} == {"": 1, "n": 1}
+    assert set(index.by_page(AT, ())) == {"p", "q"}, "a verdict is on no page"
+    assert [each.kind for each in index.of_request(AT)] == ["review"]
+    assert len(index.of_place(AT)) == 3
+    assert [each.kind for each in index.kept_at("reply s k")] == ["reply"]
+
+
+async def held(outbox: ByHand, *words: str) -> tuple[Entry, ...]:
+    for each in words:
+        op = comments.Create(at=AT, page="p", node="n", body=Markdown(markdown=each))
+        await outbox.gather(QueuedWrite(op, "comment", "comment s c p n"))
+    return outbox.gathered(AT)
+
+
+async def test_a_held_comment_hangs_where_it_will_and_so_does_a_change_of_it(outbox: ByHand) -> None:
+    (entry,) = await held(outbox, "Say which.")
+    index = UnsentIndex([f"held {entry.id}", "held gone"], (entry,))
+    (words,) = index.of_thread(AT, entry.pending_id)[:1]
+    assert (words.kind, words.page, words.block, words.entry) == ("held", "p", "n", entry.id)
+    assert words.starts_a_thread
+    assert [each.place for each in index.of_thread(AT, entry.pending_id)] == ["", f"held {entry.id}"]
+    assert {page: len(among) for page, among in index.by_page(AT, ()).items()} == {"p": 2}
+
+
+async def test_what_is_thrown_away_comes_back_as_it_was(outbox: ByHand, drafts: Drafts) -> None:
+    first, second, third = await held(outbox, "One", "Two", "Three")
+    await drafts.save("reply s k", "I think so.")
+    before = drafts.all()
+    discarded = await outbox.discard_words(["reply s k", "nothing here"], [second.id, "nobody"])
+    assert outbox.gathered(AT) == (first, third)
+    assert drafts.all() == ()
+    assert drafts.get("reply s k") is None
+    await outbox.bring_back(discarded)
+    assert outbox.gathered(AT) == (first, second, third), "in the order they were written"
+    assert drafts.all() == before
+
+
+async def test_words_written_meanwhile_stay_beside_what_comes_back(outbox: ByHand, drafts: Drafts) -> None:
+    (only,) = await held(outbox, "One")
+    await drafts.save("reply s k", "I think so.")
+    discarded = await outbox.discard_words(["reply s k"], [only.id])
+    await drafts.save("reply s k", "Or not.")
+    (other,) = await held(outbox, "Another, where the first stood")
+    await outbox.bring_back(discarded)
+    assert outbox.gathered(AT) == (other, only)
+    assert drafts.get("reply s k") == "Or not."
+    await drafts.drop("reply s k")
+    assert drafts.get("reply s k") == "I think so."
+
+
+async def test_what_is_let_go_meanwhile_is_not_thrown_away(outbox: ByHand) -> None:
+    (entry,) = await held(outbox, "One")
+    await outbox.let_go(AT)
+    discarded = await outbox.discard_words([], [entry.id])
+    assert discarded.held == ()
+    assert [each.id for each in outbox.entries] == [entry.id]
+
+
+async def test_every_version_of_a_draft_goes_and_comes(outbox: ByHand, drafts: Drafts) -> None:
+    other = Drafts(outbox.state)
+    await drafts.save("reply s k", "Mine.")
+    await other.save("reply s k", "Of the other window.")
+    discarded = await outbox.discard_words(["reply s k"], [])
+    assert drafts.get("reply s k") is None
+    assert drafts.places() == frozenset()
+    await outbox.bring_back(discarded)
+    assert {each.text for each in (*drafts.all(), *other.all())} <= {"Mine.", "Of the other window."}
+    assert len(outbox.state.rows("SELECT 1 FROM drafts")) == 2
+
+
+async def test_who_watches_drafts_is_told_when_one_begins_and_when_it_goes(outbox: ByHand, drafts: Drafts) -> None:
+    seen: list[frozenset[str]] = []
+    leave = drafts.watch(lambda: seen.append(drafts.places()))
+    await drafts.save("a", "One")
+    await drafts.save("a", "One two")
+    assert seen == [frozenset({"a"}), frozenset({"a"})]
+    await drafts.drop("a")
+    assert seen[2:] == [frozenset(), frozenset()]
+    await drafts.save("b", "Two")
+    discarded = await outbox.discard_words(["b"], [])
+    assert seen[-1] == frozenset()
+    await outbox.bring_back(discarded)
+    assert seen[-1] == frozenset({"b"})
+    leave()
+    await drafts.drop("b")
+    assert seen[-1] == frozenset({"b"})
+
+
+async def test_where_nothing_can_be_saved_nothing_is_thrown_away(outbox: ByHand, drafts: Drafts) -> None:
+    await drafts.save("a", "One")
+    outbox.state.read_only = True
+    with pytest.raises(NotSaved):
+        await outbox.discard_words(["a"], [])
+    assert drafts.get("a") == "One"

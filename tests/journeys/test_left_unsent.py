@@ -1,0 +1,202 @@
+"""What one wrote and did not send is marked where it hangs, and one key throws it away: on rows, pages, blocks and threads."""
+
+from __future__ import annotations
+
+from octavo.api import change_requests, comments, reviews
+from tests.journeys.stage import Run, Stage
+from tests.journeys.test_holding import hold
+from tests.journeys.test_reviewing import open_one
+
+DISCARDED, BACK = "Draft discarded", "Your draft is back."
+
+
+def row(run: Run, *words: str) -> bool:
+    """Whether a line on the screen has all these words."""
+    return any(all(each in line for each in words) for line in run.lines)
+
+
+async def discard_and_undo(run: Run, mark: str = "✎") -> None:
+    """Throw away what the cursor is on, take that back, and throw it away again."""
+    await run.press("ctrl+x")
+    await run.hear(DISCARDED)
+    await run.gone(mark)
+    await run.press("u")
+    await run.hear(BACK)
+    await run.see(mark)
+    await run.press("ctrl+x")
+    await run.gone(mark)
+    await run.press("ctrl+x")
+    await run.hear("There are no words of yours here that are not sent.")
+
+
+async def test_a_comment_left_on_a_block_is_marked_at_it_and_on_its_page(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("enter", ")", ")", "c")
+        await run.see("esc keep draft")
+        await run.type("Half a thought.")
+        await run.press("escape")
+        await run.until(lambda: run.text.count("✎") == 2, "see the block and the row marked")
+        assert row(run, "▌  Welcome", "✎ draft")
+        assert row(run, "▌ What do you want to do?", "  ✎")
+        await run.press("c")
+        await run.see("Half a thought.")
+        await run.press("escape")
+        await discard_and_undo(run)
+        await run.press("c")
+        await run.see("esc keep draft")
+        assert "Half a thought." not in run.text
+        assert not run.app.session.drafts.all()
+
+
+async def test_a_draft_is_marked_in_the_next_run_and_thrown_away_from_the_row_of_its_page(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("C")
+        await run.see("Comment on the page")
+        await run.type("All of it.")
+        await run.press("escape")
+        await run.see("✎ draft")
+        await run.quit()
+    async with stage.play() as run:
+        await run.see("✎ draft")
+        await run.press("j", "ctrl+x")
+        await run.hear("There are no words of yours here that are not sent.")
+        await run.press("k")
+        await discard_and_undo(run)
+        assert not run.app.session.drafts.all()
+
+
+async def test_a_reply_left_is_marked_on_its_row_below_its_thread_and_on_its_block(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        first = run.app.screen.rows.item  # type: ignore[attr-defined]
+        await run.press("c")
+        await run.type("I think so too.")
+        await run.press("escape")
+        await run.see("✎ draft", "✎ Your reply, not sent", "I think so too.", "c goes on")
+        await run.press("c")
+        await run.type(" Or not.")
+        await run.press("escape")
+        await run.see("I think so too. Or not.")
+        await discard_and_undo(run)
+        assert not run.app.session.drafts.all()
+        assert run.app.screen.rows.item.comment.id == first.comment.id  # type: ignore[attr-defined]
+        await run.gone("Your reply, not sent")
+
+
+async def test_a_reply_left_on_a_page_is_marked_at_the_block_and_in_the_sheet(stage: Stage) -> None:
+    async with stage.play(size=(160, 40)) as run:
+        await run.press("j", "j", "enter", "t", "enter")
+        await run.see("c reply")
+        await run.press("c")
+        await run.type("I think so too.")
+        await run.press("escape")
+        await run.see("✎ Your reply, not sent", "I think so too.")
+        await run.press("escape")
+        await run.until(lambda: run.text.count("✎") == 3, "see the row, the block and the thread beside it marked")
+        await run.press("enter")
+        await run.see("✎ Your reply, not sent")
+        await run.press("ctrl+x")
+        await run.hear(DISCARDED)
+        await run.gone("✎ Your reply, not sent")
+        await run.press("u")
+        await run.see("✎ Your reply, not sent")
+        await run.press("escape")
+        await discard_and_undo(run)
+
+
+async def test_held_comments_are_marked_where_they_hang_and_come_back_held(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("− All times")
+        await run.press("enter")
+        await hold(run, "Say which zone.")
+        await hold(run, "And why.")
+        await run.see("◌ 2 held", "┊ Say which zone.")
+        assert row(run, "~ Time and time zones", "+18 ◌")
+        await run.press("escape", "ctrl+x")
+        await run.hear("2 held comments discarded")
+        await run.gone("◌ 2 held", "Say which zone.")
+        await run.press("u")
+        await run.hear("Your 2 held comments are back.")
+        await run.see("◌ 2 held", "┊ Say which zone.")
+        await run.press("H")
+        await run.see("2 comments held for your review of #7")
+        held = [line for line in run.lines if "Say which zone." in line or "And why." in line]
+        assert "Say which zone." in held[0], "in the order they were written"
+        await run.press("escape", "3")
+        await run.see("◌ 2 held")
+        await run.press("ctrl+x")
+        await run.hear("2 held comments discarded")
+        await run.gone("◌ 2 held")
+        await run.press("u")
+        await run.see("◌ 2 held")
+        await run.press("4")
+        await run.see("74 of 74  2 held")
+        await run.later(seconds=3000)
+        assert not run.gate.sent(comments.Create)
+        await run.press("3", "enter", "A", "ctrl+s")
+        await run.hear("Asked for changes in #7, with 2 comments")
+        await run.sent()
+        sent = [op for op in run.gate.passed if isinstance(op, (comments.Create, reviews.Submit))]
+        said = [each.body.markdown for each in sent if isinstance(each, comments.Create)]
+        assert said == ["Say which zone.", "And why."]
+
+
+async def test_a_comment_left_in_a_change_request_stands_between_the_lines_of_the_diff(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("− All times", "● 1 open")
+        await run.press("enter", "c")
+        await run.see("ctrl+t hold")
+        await run.type("Say which zone.")
+        await run.press("escape")
+        await run.see("✎ Mara Lindqvist · draft · not sent yet", "┊ Say which zone.", "● 1 open")
+        assert row(run, "~ Time and time zones", "+18 ✎")
+        await run.press("c")
+        await run.see("Say which zone.", "ctrl+t hold")
+        await run.type(" UTC?")
+        await run.press("escape")
+        await run.see("┊ Say which zone. UTC?")
+        await run.press("ctrl+x")
+        await run.hear(DISCARDED)
+        await run.gone("Say which zone. UTC?", "✎")
+        await run.press("u")
+        await run.see("┊ Say which zone. UTC?")
+        await run.press(")")
+        await run.press("enter")
+        await run.see("Comment on", "ctrl+t hold")
+        await run.press("escape", "escape", "escape")
+        await run.see("✎ draft")
+        assert row(run, "#7", "✎ draft")
+        await discard_and_undo(run)
+
+
+async def test_a_verdict_left_is_marked_on_the_row_of_its_change_request(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Open 7")
+        await run.press("a")
+        await run.type("Well done.")
+        await run.press("escape")
+        await run.see("✎ draft")
+        await run.press("a")
+        await run.see("Well done.")
+        await run.press("escape")
+        await discard_and_undo(run)
+        assert not run.gate.sent(change_requests.Merge)
+
+
+async def test_the_inbox_throws_drafts_away_as_every_other_place_does(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        await run.app.session.drafts.save("comment harbour-api welcome ", "Half a thought about the tide.")
+        await run.see("18 of 18")
+        await run.press("G")
+        await run.see("Half a thought about the tide.")
+        for key in ("X", "ctrl+x"):
+            await run.press(key)
+            await run.hear(DISCARDED)
+            await run.see("17 of 17")
+            await run.press("u")
+            await run.hear(BACK)
+            await run.see("18 of 18")
+            await run.press("G")
