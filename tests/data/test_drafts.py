@@ -144,3 +144,16 @@ def _versions(drafts: Drafts, place: str) -> list[str]:
     state = drafts._state
     rows = state.rows("SELECT text FROM drafts WHERE place = ? ORDER BY saved_at DESC", place)
     return [str(text) for (text,) in rows]
+
+
+async def test_what_is_on_its_way_to_the_disk_is_told_already(tmp_path: Path, clock: Clock) -> None:
+    state, drafts = opened(tmp_path, clock)
+    await drafts.save("a", "One")
+    clock.forward(seconds=1)
+    saving = (drafts.save("b", "Two"), drafts.save("a", ""))
+    told = drafts.all()
+    assert [(draft.place, draft.text) for draft in told] == [("b", "Two")]
+    for each in saving:
+        await each
+    assert drafts.all() == told
+    state.close()

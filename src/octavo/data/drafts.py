@@ -35,6 +35,8 @@ class Drafts:
         self._writer = secrets.token_hex(8)
         self._texts: dict[str, str] = {}
         """What this instance wrote: newer than what is on disk while a save is under way. Empty: it was cleared."""
+        self._written_at: dict[str, float] = {}
+        """When, for each of those."""
         self._turns: dict[str, int] = {}
         self._seen: dict[str, tuple[str, int]] = {}
         """The version of another instance that was shown: its writer and revision."""
@@ -67,7 +69,7 @@ class Drafts:
         return str(text)
 
     def all(self) -> tuple[Draft, ...]:
-        """The newest version of each place that has one, those touched last first."""
+        """What `get` says of each place that has a draft, those touched last first."""
         newest: dict[str, Draft] = {}
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer FROM drafts WHERE namespace = ? ORDER BY saved_at DESC",
@@ -75,7 +77,11 @@ class Drafts:
         )
         for place, text, saved_at, writer in rows:
             newest.setdefault(place, Draft(place, text, moment(saved_at), writer))
-        return tuple(newest.values())
+        for place, text in self._texts.items():
+            newest.pop(place, None)
+            if text:
+                newest[place] = Draft(place, text, moment(self._written_at[place]), self._writer)
+        return tuple(sorted(newest.values(), key=lambda draft: draft.saved_at, reverse=True))
 
     def beginning(self, begin: str) -> tuple[Draft, ...]:
         """What `get` says of each place whose name begins so, those touched last first."""
@@ -147,6 +153,7 @@ class Drafts:
         """Take over `text`. What is to be done on disk, in the order of these calls."""
         self._turns[place] = self.turn(place) + 1
         self._texts[place] = text if text.strip() else ""
+        self._written_at[place] = self._state.now().timestamp()
         self.tell()
         return self._saving(place, text) if text.strip() else self.removal(place)
 
@@ -155,7 +162,7 @@ class Drafts:
             self.forget(place, turn)
 
     def _saving(self, place: str, text: str) -> Work[None]:
-        namespace, mine, now = self._state.namespace, self._writer, self._state.now().timestamp()
+        namespace, mine, now = self._state.namespace, self._writer, self._written_at[place]
         seen = self._seen.get(place)
 
         def save(db: sqlite3.Connection) -> None:
