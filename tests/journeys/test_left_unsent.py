@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from octavo.api import change_requests, comments, reviews
 from tests.journeys.stage import Run, Stage
+from tests.journeys.test_authoring import an_editor_left
 from tests.journeys.test_holding import hold
 from tests.journeys.test_reviewing import open_one
 
@@ -183,6 +184,32 @@ async def test_a_verdict_left_is_marked_on_the_row_of_its_change_request(stage: 
         await run.press("escape")
         await discard_and_undo(run)
         assert not run.gate.sent(change_requests.Merge)
+
+
+async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_from_its_row(stage: Stage) -> None:
+    async with stage.play() as run:
+        await an_editor_left(run, "welcome", three="four")
+        await run.press("f2", "escape")
+        await run.see("✎ draft", "not all you wrote is sent: e")
+        await run.press("ctrl+x")
+        await run.hear("An editor left this text behind. e takes it up")
+        await run.press("e")
+        await run.see("Go on writing", "Throw it away")
+        await run.press("escape")
+        await run.see("✎ draft")
+        (draft,) = run.app.session.drafts.all()
+        assert "four" in draft.text
+        await run.press("ctrl+x")
+        await run.hear(DISCARDED)
+        await run.gone("✎ draft", "not all you wrote is sent: e")
+        await run.press("u")
+        await run.hear(BACK)
+        await run.see("✎ draft", "not all you wrote is sent: e")
+        assert run.app.session.drafts.all() == (draft,)
+        await run.press("e")
+        await run.see("Go on writing", "Throw it away")
+        await run.press("escape")
+        await discard_and_undo(run)
 
 
 async def test_the_inbox_throws_drafts_away_as_every_other_place_does(stage: Stage) -> None:

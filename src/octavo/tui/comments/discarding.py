@@ -17,9 +17,20 @@ if TYPE_CHECKING:
 NOTHING = "There are no words of yours here that are not sent."
 
 
+LEFT_BY_AN_EDITOR = "An editor left this text behind. e takes it up: to go on with it, to send it or to throw it away."
+
+
+def why_not_discarded(app: Shell, words: Sequence[Unsent]) -> str | None:
+    """Why nothing is thrown away, in a sentence."""
+    if any(each.place or each.entry for each in words):
+        return None
+    return LEFT_BY_AN_EDITOR if words else NOTHING
+
+
 def discard(app: Shell, words: Sequence[Unsent]) -> None:
     """Throw away drafts and held comments. `u` brings them back as they were, so nothing is asked."""
     outbox = app.session.outbox
+    words = [each for each in words if each.place or each.entry]
     places = [each.place for each in words if each.place]
     held = [each.entry for each in words if each.entry]
     discarded = Discarded()
@@ -46,7 +57,7 @@ UNSENT: Commands[Sequence[Unsent]] = Commands(
     "draft",
     (
         Command("discard", "ctrl+x", "Discard draft", "Throw away the drafts and held comments of yours that are marked here; u brings them back",
-                run=discard, why_not=lambda _, words: None if words else NOTHING, shown=False),
+                run=discard, why_not=why_not_discarded, shown=False),
     ),
     find=lambda view: view.unsent_at_hand,
 )  # fmt: skip

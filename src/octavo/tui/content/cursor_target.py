@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from octavo.data.unsent import Unsent
 from octavo.tui.comments.page_discussion import ShowsDiscussion
 from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from octavo.api.operation import Model
     from octavo.api.places import SpaceRef
     from octavo.api.spaces import Space
-    from octavo.data.unsent import Unsent
     from octavo.documents.blocks import Block
     from octavo.tui.shell.shell import Shell
     from octavo.tui.shell.view import View
@@ -151,7 +151,10 @@ class CursorTarget:
         if not self.is_in_a_tree:
             return threads.unsent_on(block) if block is not None else ()
         page = self.page_to_write
-        return threads.unsent_by_page().get(page[0], ()) if page is not None else ()
+        if page is None:
+            return ()
+        words = threads.unsent_by_page().get(page[0], ())
+        return words or [Unsent("page", None)] * (page[0] in self.unsent)
 
     def look_for_unsent(self) -> None:
         from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
+_AROUND_WHY = 2
+"""Cells free at either side of why a row is there."""
+
+
 class Words(VerticalScroll, can_focus=False):
     """Words that are not sent, and what can be done with them."""
 
@@ -150,16 +154,27 @@ class RowPreview(Vertical):
 
     def _begin(self, row: Row, pane: str) -> None:
         self._pane(pane)
-        sign, style = SIGNS[row.reason]
-        age = f" · {long_age(row.moment)}" if row.moment is not None else ""
-        why = Content.assemble((f"{sign} ", style), safe(row.words), (age, "$octavo-muted"))
-        self.query_one("#why", ChangingText).update(why)
+        self.query_one("#why", ChangingText).update(why(row, self.size.width - 2 * _AROUND_WHY))
+
+    def on_resize(self) -> None:
+        if self._row is not None:
+            self.query_one("#why", ChangingText).update(why(self._row, self.size.width - 2 * _AROUND_WHY))
 
     def _pane(self, pane: str) -> None:
         for each in ("request", "thread", "words"):
             self.set_class(each == pane, f"-{each}")
         if pane != "thread":
             self.thread.clear()
+
+
+def why(row: Row, room: int) -> Content:
+    """Why a row is there, each reason in a line of `room` cells, and since when: of what is long the end goes, never the age."""
+    sign, style = SIGNS[row.reason]
+    first, *others = (safe(each) for each in row.words.split(" · "))
+    age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")
+    begin, room = Content.styled(f"{sign} ", style), max(room, 12)
+    line = begin + first.truncate(max(1, room - begin.cell_length - age.cell_length), ellipsis=True) + age
+    return Content("\n").join([line, *((Content("  ") + each).truncate(room, ellipsis=True) for each in others)])
 
 
 def _keys(*keys: tuple[str, str]) -> Content:
