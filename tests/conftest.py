@@ -7,12 +7,16 @@ terminal; that is not cut into what a terminal is sent, since Textual throws thi
 have one are programs of their own here, and what a test looks at is drawn and cut for it). What was imported and
 collected before the first test is no garbage as long as tests run, and not looked through for it.
 
+And no loop sleeps through time in which nothing can happen (`idle_time.py`).
+
 What is tried out with random values may take as long as it takes: on a busy machine each of them did too long at times.
 
 And what the app goes on after, a bug in showing one block, is none that a test goes on after, unless it asks for `faults`.
 """
 
 from __future__ import annotations
+
+import tests.idle_time  # isort: skip  # noqa: F401  # first: who takes a clock then takes one that it puts forward
 
 import gc
 import logging

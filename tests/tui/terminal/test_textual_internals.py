@@ -40,7 +40,7 @@ def test_both_see_what_there_is() -> None:
 
 def overrides(module: str) -> set[str]:
     """Private names of Textual that a class of the module has as its own: `View._closing`."""
-    kinds = kinds_of(tree(module))
+    kinds = kinds_in(module)
     return {
         f"{name}.{each}"
         for name, kind in kinds.items()
@@ -52,32 +52,33 @@ def uses(module: str) -> set[str]:
     """Private names of Textual that the module asks for, of its own classes, of something else or of Textual's modules."""
     source = tree(module)
     found = {each for each in imports(module) if each.startswith("textual._")}
-    for name, kind in kinds_of(source).items():
+    for name, kind in kinds_in(module).items():
         own = {each for base in (name, *behind(name)) for each in ours().get(base, NOTHING).defines}
         theirs = {each for base in behind(name) for each in textual().get(base, NOTHING).defines}
         found |= {f"{name}.{each}" for each in kind.uses & theirs - own}
     # The class of what is no `self` is not known here: what nobody calls so but Textual is of Textual.
     elsewhere = {node.attr for node in ast.walk(source) if isinstance(node, ast.Attribute) and not is_self(node.value)}
-    own = {each for kind in kinds_of(source).values() for each in kind.defines}
+    own = {each for kind in kinds_in(module).values() for each in kind.defines}
     return found | (elsewhere & {it for kind in textual().values() for it in kind.defines} - own)
 
 
 NOTHING = Kind(set(), set(), set())
 
 
-def behind(name: str) -> set[str]:
+@cache
+def behind(name: str) -> frozenset[str]:
     """All classes behind one, by name."""
     found: set[str] = set()
     new = {name}
     while new:
         new = {base for each in new for table in (ours(), textual()) for base in table.get(each, NOTHING).bases} - found
         found |= new
-    return found
+    return frozenset(found)
 
 
 @cache
 def ours() -> dict[str, Kind]:
-    return merged([tree(each) for each in OURS])
+    return merged([kinds_in(each) for each in OURS])
 
 
 @cache
@@ -87,16 +88,22 @@ def textual() -> dict[str, Kind]:
     specs = [spec for each in sorted(named) if (spec := find_spec(each)) is not None]
     paths = {Path(str(spec.origin)) for spec in specs}
     inner = {path for path in paths for path in path.parent.glob("_*.py") if path.parent.name == "widgets"}
-    return merged([ast.parse(each.read_text(encoding="utf-8")) for each in paths | inner])
+    return merged([kinds_of(ast.parse(each.read_text(encoding="utf-8"))) for each in paths | inner])
 
 
-def merged(sources: list[ast.Module]) -> dict[str, Kind]:
+def merged(modules: list[dict[str, Kind]]) -> dict[str, Kind]:
     found: dict[str, Kind] = defaultdict(lambda: Kind(set(), set(), set()))
-    for source in sources:
-        for name, kind in kinds_of(source).items():
+    for kinds in modules:
+        for name, kind in kinds.items():
             for put, more in zip(found[name], kind, strict=True):
                 put.update(more)
     return dict(found)
+
+
+@cache
+def kinds_in(module: str) -> dict[str, Kind]:
+    """The classes of a module of ours."""
+    return kinds_of(tree(module))
 
 
 def kinds_of(source: ast.Module) -> dict[str, Kind]:

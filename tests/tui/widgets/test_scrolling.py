@@ -22,7 +22,8 @@ async def test_frames_are_gone_without_a_look_for_garbage() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
         app.pane.show_markdown(text)
-        await pilot.pause()
+        while app.pane.max_scroll_y < 200:
+            await pilot.pause()
         app.pane.focus()
         gc.collect()
         gc.freeze()  # what is there already, which is much in a run of the suite, is not looked through again

@@ -1,0 +1,75 @@
+"""Time passes at once while nothing but a timer is waited for, and as it does while something else is."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+
+from tests.idle_time import AT_MOST, passed
+
+
+async def test_a_timer_comes_at_once_and_when_it_is_due() -> None:
+    began, before = time.monotonic(), passed()
+    await asyncio.sleep(5)
+    assert passed() - before > 4.9
+    assert time.monotonic() - began >= 5
+
+
+async def test_timers_come_in_their_order_and_none_before_it_is_due() -> None:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    came: dict[float, float] = {}
+
+    def come(after: float) -> None:
+        came[after] = loop.time() - began
+
+    for after in (3.0, 1.0, 0.5):
+        loop.call_at(began + after, come, after)
+    await asyncio.sleep(4)
+    assert list(came) == [0.5, 1.0, 3.0]
+    assert all(at > after - 0.001 for after, at in came.items())
+
+
+async def test_a_thread_is_waited_for() -> None:
+    go = threading.Event()
+    work = asyncio.get_running_loop().run_in_executor(None, go.wait)
+    before = passed()
+    await asyncio.sleep(0.02)
+    assert passed() == before
+    go.set()
+    await work
+    await asyncio.sleep(0.02)
+    assert passed() > before
+
+
+def waiting_program() -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+
+
+async def test_a_program_is_waited_for() -> None:
+    with waiting_program() as program:
+        before = passed()
+        await asyncio.sleep(0.02)
+        assert passed() == before
+        program.communicate(b"\n")
+    await asyncio.sleep(0.02)
+    assert passed() > before
+
+
+async def test_what_may_come_through_a_socket_is_waited_for() -> None:
+    async with await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0):
+        before = passed()
+        await asyncio.sleep(0.02)
+        assert passed() == before
+
+
+async def test_who_waits_for_long_waits_as_long_as_it_takes_in_the_end() -> None:
+    before = passed()
+    await asyncio.sleep(AT_MOST - 0.05)
+    nearly = passed()
+    assert nearly > before
+    await asyncio.sleep(0.06)
+    assert passed() == nearly
