@@ -136,6 +136,20 @@ def _uncovered(app: App[Any]) -> list[Screen[Any]]:
 App._background_screens = property(_uncovered)  # type: ignore[method-assign, assignment]  # what is painted goes by it
 
 
+_painted = Screen._compositor_refresh
+
+
+def _painted_below(screen: Screen[Any]) -> None:
+    """What changed on a screen below a dialog has the dialog painted, once. Textual leaves the screen marked as changed: each
+    message it got, also one that changed nothing, had all of it and of the dialog painted again."""
+    _painted(screen)
+    if screen is not screen.app.screen:
+        screen._repaint_required = False
+
+
+Screen._compositor_refresh = _painted_below  # type: ignore[method-assign, assignment]  # the one way to the terminal
+
+
 _told_size = Widget._size_updated
 
 
