@@ -19,6 +19,7 @@ from octavo.data.state import NotSaved
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words
+from octavo.tui.content import keeping_offline
 from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
@@ -48,13 +49,15 @@ _MOST_NAMED = 5
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
+    if view.kept is not None and not view.chosen:
+        return "This is a space that is kept for offline: it is looked at by itself, and X lets go of it."
     if view.file is not None and not view.chosen:
         return "This was never sent: enter opens it again in your editor, and sends it from there."
     return _why_not_changed(app, view)
 
 
 def _why_not_discarded(app: Shell, view: ActivityScreen) -> str | None:
-    return None if view.file is not None and not view.chosen else _why_not_changed(app, view)
+    return None if (view.file or view.kept) and not view.chosen else _why_not_changed(app, view)
 
 
 def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
@@ -70,7 +73,7 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
     "activity",
     (
         Command("retry", "r", "Send again", "Send this write again, or all that are ticked", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent),
-        Command("discard", "X", "Discard", "Do not send it, or any that is ticked; their text stays as drafts",
+        Command("discard", "X", "Discard", "Do not send it, or any that is ticked; their text stays as drafts. Let go of a space that is kept",
                 run=lambda _, view: view.discard(), why_not=_why_not_discarded),
         Command("close", "escape,q,exclamation_mark", "Close", "Close", run=lambda _, view: view.dismiss(None)),
     ),
@@ -90,7 +93,7 @@ class ActivityScreen(Dialog[None]):
         "Writes that need you are on top: r sends one again, X throws one away and keeps its text as a draft. x ticks one, "
         "* all: then r and X are for all that are ticked. What waits or is looked for settles by itself. What is in doubt "
         "may have arrived, or may still: look there before you send it again. Below are texts "
-        "that could not be taken from your editor: enter opens one again, X deletes it."
+        "that could not be taken from your editor: enter opens one again, X deletes it. Of a space that is kept for offline X lets go."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
 
@@ -217,6 +220,12 @@ class ActivityScreen(Dialog[None]):
         what = self.rows.item[1] if self.rows.item else None
         return what if isinstance(what, KeptFile) else None
 
+    @property
+    def kept(self) -> KeptSpace | None:
+        """The space kept for offline that the cursor is on."""
+        what = self.rows.item[1] if self.rows.item else None
+        return what if isinstance(what, KeptSpace) else None
+
     @on(Lines.Chosen)
     def _open_again(self) -> None:
         if (file := self.file) is not None:
@@ -256,11 +265,13 @@ class ActivityScreen(Dialog[None]):
         self._do("send", "again", self.chosen, self.shell.session.outbox.retry)
 
     def discard(self) -> None:
-        """Ask whether what is chosen is to be thrown away, or the text from the editor."""
+        """Ask whether what is chosen is to be thrown away, the text from the editor, or what is kept of a space."""
         if chosen := self.chosen:
             self._ask_to_discard(chosen)
         elif (file := self.file) is not None:
             editor_files.throw_away(self.shell, file)
+        elif (kept := self.kept) is not None:
+            keeping_offline.ask_to_let_go(self.shell, kept)
 
     def _ask_to_discard(self, chosen: Sequence[Entry]) -> None:
         from octavo.tui.widgets.confirm import Confirm

@@ -13,6 +13,7 @@ from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import in_a_line, plural
 
 if TYPE_CHECKING:
+    from octavo.data.offline import KeptSpace
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
@@ -37,9 +38,8 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
 
     def begin() -> None:
         offline.keep(space)
-        app.say(
-            f"Keeping {title} for offline: {plural(size.pages, 'page')}, about {megabytes(size.bytes)}. ! shows how far."
-        )
+        pages = f"{plural(size.pages, 'page')}, about {megabytes(size.bytes)}"
+        app.say(f"Keeping {title} for offline: {pages}, its threads and its open change requests. ! shows how far.")
 
     if not size.is_large:
         begin()
@@ -67,6 +67,18 @@ def let_go(app: Shell, space_id: str) -> None:
     if (kept := offline.of(space_id)) is not None:
         offline.let_go(space_id)
         app.say(f"{kept.title} is not kept for offline any more: {megabytes(kept.bytes)} are free.")
+
+
+def ask_to_let_go(app: Shell, kept: KeptSpace) -> None:
+    """Ask, and keep a space no longer: without the server there is no way back."""
+    from octavo.tui.widgets.confirm import Confirm
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            let_go(app, kept.id)
+
+    after = "What was read of it ahead is thrown away. What you wrote, and what waits to be sent, stays."
+    app.push_screen(Confirm(f"Let go of {kept.title}?", verb="Let go", intro=f"{said_of(kept)}.", after=after), decided)
 
 
 def show_kept(app: Shell) -> None:
