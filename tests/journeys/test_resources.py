@@ -349,3 +349,67 @@ async def test_of_ten_thousand_members_only_those_on_show_are_drawn(
         await run.press("G")
         await run.see("Member 9999")
         assert len(drawn) < 200
+
+
+async def test_a_team_is_made_found_and_taken_away_again(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_kind(run, "teams")
+        await run.press("ctrl+n")
+        await run.see("New team", "Title")
+        await run.press(*"Divers", "ctrl+s")
+        await run.hear("Divers is there.")
+        await run.until(lambda: getattr(browser(run).rows.item, "title", "") == "Divers", "be on it")
+        await run.see("Organization › Teams · 5")
+        await run.press("u")
+        await run.hear("Divers is gone again.")
+        await run.until(lambda: "Divers" not in titles(run), "see it go")
+
+
+async def test_a_redirect_is_made_with_a_section_that_is_picked(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await run.press("enter")
+        await open_kind(run, "redirects")
+        await run.press("ctrl+n", *"/old/levels", "tab", "enter", *"section", "enter", "tab", "enter")
+        await run.see("Harbour software")
+        await run.press(*"harbour", "enter", "ctrl+s")
+        await run.hear("/old/levels is there.")
+        await run.see("/old/levels", "Harbour software")
+
+
+async def test_a_team_is_renamed_and_named_back(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_kind(run, "teams")
+        await run.press("e")
+        await run.see("Title", "Harbour software")
+        await run.press("ctrl+u", *"Harbour crew", "ctrl+s")
+        await run.hear("Harbour software is changed.")
+        await run.until(lambda: "Harbour crew" in titles(run), "see its new name")
+        await run.press("u")
+        await run.hear("Harbour software is as it was.")
+        await run.until(lambda: "Harbour software" in titles(run), "see its old name")
+
+
+async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await run.see("Members · 306")
+        before = {each.user.id: each.role for each in browser(run).rows.items[:3]}
+        await run.press("x", "x", "x", "e")
+        await run.see("Change 3 members", "What is left out stays as it is in each of them.")
+        await run.press("enter", *"comment", "enter", "ctrl+s")
+        await run.hear("3 members are changed.")
+        changed = run.gate.sent(organizations.UpdateMember)
+        assert [(op.user_id, op.role) for op in changed] == [(each, "comment") for each in before]
+        assert not browser(run).ticked
+        await run.press("u")
+        await run.hear("3 members are as they were.")
+        back = run.gate.sent(organizations.UpdateMember)[3:]
+        assert {op.user_id: op.role for op in back} == before
+
+
+async def test_what_may_not_be_made_or_changed_says_which_right_it_takes(stage: Stage) -> None:
+    async with stage.play(MARA, start="admin") as run:
+        await run.see("Organization › Members")
+        await run.press("ctrl+n")
+        await run.hear("Your role in Saltmarsh Instruments does not let you make members")
+        await run.press("e")
+        await run.hear("does not let you change members")

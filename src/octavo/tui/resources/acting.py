@@ -47,19 +47,20 @@ class AtHand:
 
     def why_may_not(self, right: str, deed: str) -> str | None:
         """Why what takes a right cannot be done, in a sentence."""
-        if not right:
-            return None
-        of_thing = self.resource.rights.of_thing and self.things
-        owners = self.things if of_thing else (self.inside,)
-        for owner in owners:
-            permissions = getattr(owner, "permissions", None)
-            if permissions is not None and right in type(permissions).model_fields and not getattr(permissions, right):
-                title = getattr(owner, "title", "") or self.called
-                return (
-                    f"Your role in {title} does not let you {deed} {self.resource.many}: it takes the right to "
-                    f"{_RIGHTS.get(right, right.replace('_', ' '))}. An administrator of the organization can give it to you."
-                )
-        return None
+        owners = self.things if self.resource.rights.of_thing else (self.inside,)
+        return _why_may_not(owners, right, deed, self.resource)
+
+
+def _why_may_not(owners: Sequence[Any], right: str, deed: str, resource: Resource[Any]) -> str | None:
+    """Why what takes a right on all of `owners` cannot be done, in a sentence. What they do not say the server will."""
+    for owner in owners if right else ():
+        permissions = getattr(owner, "permissions", None)
+        if permissions is not None and right in type(permissions).model_fields and not getattr(permissions, right):
+            return (
+                f"Your role in {getattr(owner, 'title', '') or f'this {resource.one}'} does not let you {deed} {resource.many}: it takes the right to "
+                f"{_RIGHTS.get(right, right.replace('_', ' '))}. An administrator of the organization can give it to you."
+            )
+    return None
 
 
 _RIGHTS = {"admin": "administer it", "edit": "edit it", "create_content": "create content"}
@@ -120,6 +121,50 @@ def _to_type(verb: str, resource: Resource[Any], things: Sequence[Any]) -> str:
         return f"{verb} {len(things)}"
     name = " ".join(resource.title(things[0]).split())
     return name if name == resource.title(things[0]) and name.isascii() and 0 < len(name) <= MOST_TYPED else verb
+
+
+# Making and changing
+
+
+def _change(app: Shell, at: AtHand) -> None:
+    from octavo.tui.resources import filling  # tables are looked at without it
+
+    if len(at.things) == 1:
+        filling.change(app, at.resource, at.known, at.thing)
+    else:
+        filling.change_all(app, at.resource, at.known, at.things, at.untick)
+
+
+def _why_not_changed(app: Shell, at: AtHand) -> str | None:
+    if at.resource.update is None:
+        return (
+            f"{at.resource.many[:1].upper()}{at.resource.many[1:]} cannot be changed here: the interface has no way to."
+        )
+    return at.why_may_not(at.resource.rights.change, "change")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one more thing can be made."""
+
+    resource: Resource[Any]
+    known: Known
+    inside: Model
+    then: Callable[[str], None]
+    """Told the key of what was made."""
+
+
+def _create(app: Shell, place: Place) -> None:
+    from octavo.tui.resources import filling  # as above
+
+    filling.create(app, place.resource, place.known, place.then)
+
+
+def _why_not_created(app: Shell, place: Place) -> str | None:
+    resource = place.resource
+    if resource.create is None:
+        return f"{resource.many[:1].upper()}{resource.many[1:]} cannot be made here: the interface has no way to."
+    return _why_may_not((place.inside,), resource.rights.create, "make", resource)
 
 
 # What else can be done
@@ -202,9 +247,23 @@ def _copy(app: Shell, at: AtHand) -> None:
     clipboard.copy(app, names, f"Copied {what}.")
 
 
+def _called_new(place: Place) -> str:
+    return f"New {place.resource.one}"
+
+
+PLACE: Commands[Place] = Commands(
+    "resource",
+    (
+        Command("create", "ctrl+n", "New", "Make one more: what it is to be is asked", run=_create, why_not=_why_not_created, writes=True,
+                called=lambda _, place: _called_new(place)),
+    ),
+)  # fmt: skip
+"""What can be done where things are."""
 THING: Commands[AtHand] = Commands(
     "resource",
     (
+        Command("change", "e", "Edit", "Change the row, or the same of all that are ticked", run=_change, why_not=_why_not_changed, writes=True,
+                called=lambda _, at: "Edit" + (f" ({len(at.things)})" if len(at.things) > 1 else "")),
         Command("delete", "X", "Delete", "Delete the row, or all that are ticked: what goes with it is said, and it is asked before",
                 run=_delete, why_not=_why_not_deleted, writes=True, called=lambda _, at: _called_delete(at)),
         Command("act", "a", "Do more", "What else can be done with it: publish, let sign on, and the like", run=_act, why_not=_why_no_action, writes=True,

@@ -112,12 +112,14 @@ class BrowserScreen(ListView[Any]):
     CONTEXT = "tables of sites and the organization"
     HELP = (
         "Kinds of things on the left, a table of one, and what is known of the row below it. [ and ] go through the kinds, "
-        "enter goes into what the cursor is on, esc out of it. S sorts, F chooses columns, / filters, x ticks; X deletes the "
-        "row or all that are ticked, after asking. ctrl+e exports, y copies, space reads on in the details."
+        "enter goes into what the cursor is on, esc out of it. ctrl+n makes one, e changes the row or the same of all that are ticked, X "
+        "deletes them after asking, a does more. S sorts, F chooses columns, / filters, x ticks. ctrl+e exports, y copies, space reads on in the details."
     )
     CSS_PATH = "browser.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = (
         "list.open",
+        "resource.change",
+        "resource.create",
         "resource.delete",
         "resource.act",
         "list.tick",
@@ -127,6 +129,7 @@ class BrowserScreen(ListView[Any]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         acting.THING.about(lambda view: view.at_hand),
+        acting.PLACE.about(lambda view: view.place),
         PANES,
         BROWSER,
     )
@@ -151,6 +154,8 @@ class BrowserScreen(ListView[Any]):
         self._called: dict[str, str] = {}
         """What things are called, by their ids, as far as the lists that were asked tell it."""
         self._asking: Timer | None = None
+        self._wanted = ""
+        """The key of what was made, until it is in the list."""
 
     def body(self) -> Iterable[Widget]:
         self.kinds = Rows(self._draw_kind, key=lambda each: each.many, id="kinds")
@@ -232,7 +237,7 @@ class BrowserScreen(ListView[Any]):
 
     def _open_kind(self, kind: Resource[Any], *, after: float = 0.0) -> None:
         """Show the things of a kind; what is not known is asked for, once the cursor rests there."""
-        self.level.kind, self.answer = kind, Snapshot()
+        self.level.kind, self.answer, self._wanted = kind, Snapshot(), ""
         self.follow("list", None)
         self.rows.ticks.untick()
         self.rows.set_filter("")
@@ -305,6 +310,8 @@ class BrowserScreen(ListView[Any]):
                 self.rows.show_page(snapshot.value, things)
             else:
                 self.rows.show(things)
+            if self._wanted and self.rows.go_to(self._wanted):
+                self._wanted = ""
         if why:
             self.rows.show(())
         elif snapshot.error is not None:
@@ -362,6 +369,19 @@ class BrowserScreen(ListView[Any]):
             return None
         level, things = self.level, tuple(self.ticked) or (self.rows.item,)
         return acting.AtHand(level.kind, level.known, level.inside, things, self.rows.ticks.untick)
+
+    @property
+    def place(self) -> acting.Place | None:
+        """Where one more can be made."""
+        if not self.levels:
+            return None
+        level = self.level
+        return acting.Place(level.kind, level.known, level.inside, self._go_to_new)
+
+    def _go_to_new(self, key: str) -> None:
+        """Put the cursor on what was made, as soon as it is in the list."""
+        self._wanted = key
+        self.draw_list()
 
     @property
     def things_at_hand(self) -> Sequence[Model]:

@@ -92,6 +92,7 @@ TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
         Column("ROLE", "organization.role", 8, none=GUEST, drop=1),
         Column("SEEN", "organization.last_seen_at", 5, right=True, drop=1),
     ),
+    written=lambda each: each.team,
     again=lambda known, each: made(
         teams.AddMember, {**known, "user_id": each.organization.user.id, "role": _team_role(each.team)}
     ),
@@ -136,6 +137,7 @@ COLLECTION_PEOPLE: Resource[permissions.UserPermission] = Resource(
     key=lambda each: each.user.id,
     named=by("user_id", "user.id"),
     columns=(Column("NAME", "user.name"), Column("ROLE", "permission", 10), Column("E-MAIL", "user.email", drop=1)),
+    written=lambda each: teams.Membership(role=each.permission),
     again=lambda known, each: _given(permissions.UpdateUser, known, each.permission, user_id=each.user.id),
     verbs=("take the role from", "without their role"),
 )  # fmt: skip
@@ -147,6 +149,7 @@ COLLECTION_TEAMS: Resource[permissions.TeamPermission] = Resource(
     key=lambda each: each.team.id,
     named=by("team_id", "team.id"),
     columns=(Column("TEAM", "team.title"), Column("ROLE", "permission", 10), Column("MEMBERS", "team.members", 8, right=True)),
+    written=lambda each: teams.Membership(role=each.permission),
     again=lambda known, each: _given(permissions.UpdateTeam, known, each.permission, team_id=each.team.id),
     verbs=("take the role from", "without its role"),
 )  # fmt: skip

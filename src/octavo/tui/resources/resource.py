@@ -175,6 +175,12 @@ class Resource(Generic[M]):
     """How one stands, in a few words, where what is in it is on show."""
     secrets: frozenset[str] = frozenset()
     """Fields whose values are not shown until somebody asks for them, and are never exported."""
+    written: Callable[[M], Model] = lambda thing: thing
+    """One of them under the names of `update`, where it has others."""
+    references: Mapping[str, Any] = field(default_factory=dict)
+    """What can be picked for fields of its requests that mean something else than in others (`references.py`)."""
+    needs: str = ""
+    """What must be known of where one is for it to be there at all."""
     hangs_on: Callable[[M], Sequence[str]] = lambda thing: ()
     """What goes with one of them that is deleted: sentences."""
     again: Callable[[Known, M], Operation[Any] | None] = _no_more

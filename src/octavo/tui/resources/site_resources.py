@@ -8,6 +8,7 @@ from octavo.api import mcp_servers, redirects, share_links, site_structure, site
 from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
 from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.resources.references import groups
 from octavo.tui.resources.resource import Action, Column, Known, Resource, Rights, by, made
 
 _EDIT = Rights("edit", "edit", "edit")
@@ -66,6 +67,7 @@ GROUPS: Resource[site_structure.SectionGroup] = Resource(
     ),
     lookups=(site_structure.Get,),
     rights=_EDIT,
+    references={"parent": groups},
     hangs_on=lambda each: ["What stands in it moves to where it stood."],
 )  # fmt: skip
 

@@ -31,6 +31,16 @@ async def find(live: Live, resource: Resource[Any], known: Known, key: str) -> A
     return None
 
 
+async def look(live: Live, resource: Resource[Any], known: Known, thing: Any) -> Any | None:
+    """A thing as it is now. None: it is gone. Raises ApiError."""
+    if resource.get is None:
+        return await find(live, resource, known, resource.key(thing))
+    try:
+        return await live.send(made(resource.get, resource.known_of(known, thing)))
+    except NotFound:
+        return None
+
+
 def many_of(resource: Resource[Any], things: Sequence[Any]) -> str:
     """What some things are called together: by name when it is one."""
     return resource.title(things[0]) if len(things) == 1 else plural(len(things), resource.one, resource.many)
@@ -55,7 +65,7 @@ async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: 
     op = made(resource.delete, resource.known_of(known, thing))
 
     async def happened() -> bool | None:
-        return True if await find(live, resource, known, resource.key(thing)) is None else None
+        return True if await look(live, resource, known, thing) is None else None
 
     async def ready() -> Sent[bool] | None:
         return None
@@ -85,7 +95,7 @@ def putting_back(live: Live, resource: Resource[Any], known: Known, things: Sequ
     async def back() -> Sent[bool]:
         for thing, op in zip(things, ops, strict=True):
             assert op is not None, "looked at above"
-            sent = await _send(live, op, f"{resource.title(thing)} was not put back")
+            sent = await send(live, op, f"{resource.title(thing)} was not put back")
             if sent.kind != "done":
                 return Sent(sent.kind, sent.sentence)
         return Sent("done", answer=True)
@@ -100,10 +110,11 @@ async def act(
     operation, values = (action.back, action.back_values) if back else (action.operation, action.values)
     assert operation is not None, "only what can be undone is"
     op = made(operation, {**resource.known_of(known, thing), **values})
-    return await _send(live, op, f"{resource.title(thing)} is as it was")
+    return await send(live, op, f"{resource.title(thing)} is as it was")
 
 
-async def _send(live: Live, op: Operation[Any], undone: str) -> Sent[Any]:
+async def send(live: Live, op: Operation[Any], undone: str) -> Sent[Any]:
+    """Send what nobody can look for afterwards. `undone`: what is said first where it was refused."""
     try:
         answer = await live.write(op)
     except ApiError as error:

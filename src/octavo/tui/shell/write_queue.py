@@ -220,7 +220,7 @@ class WriteQueue:
             app.say(f"{sent.sentence} {otherwise}".rstrip(), tone="failed")
             return
         if back is not None:
-            self._final, self._back = "", back(sent.answer)
+            self.take_back_by(back(sent.answer))
         if sent.sentence or said:
             app.say(sent.sentence or said, tone="care" if sent.sentence else "done", undo=back is not None)
         if then is not None and not app.ending:
@@ -237,6 +237,10 @@ class WriteQueue:
     def is_final(self, why: str) -> None:
         """The last write cannot be taken back, and what came before it is not what `u` is about."""
         self._final, self._back = why, None
+
+    def take_back_by(self, back: UndoAction) -> None:
+        """The last write is taken back so."""
+        self._final, self._back = "", back
 
     @_in_background
     async def undo(self) -> None:

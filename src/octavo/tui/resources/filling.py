@@ -1,0 +1,204 @@
+"""Making and changing things in the browser: what is asked, what is sent for those that are ticked, what takes it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from octavo.api.errors import ApiError
+from octavo.api.operation import SPECS, Model, Operation
+from octavo.api.wire import location
+from octavo.data.live import Live
+from octavo.data.send_once import Sent
+from octavo.tui.resources import writing
+from octavo.tui.resources.form import fill_in
+from octavo.tui.resources.form_references import References
+from octavo.tui.resources.references import references
+from octavo.tui.resources.resource import Known, Resource, made
+from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.widgets.wording import plural
+
+
+def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[str], None]) -> None:
+    """Ask what one more thing is to be, and make it. `then` is told its key."""
+    assert resource.create is not None, "only what can be made is"
+    live = app.session.live
+
+    def sent(op: Operation[Any], answer: Any) -> None:
+        name = _title(resource, answer)
+        app.say(f"{name} is there." if name else f"The {resource.one} is there.")
+        back = _unmaking(live, resource, known, op, answer)
+        if back is not None:
+            app.writes.take_back_by(back)
+        else:
+            app.writes.is_final(f"A new {resource.one} cannot be taken back with u: X on it does that.")
+        if isinstance(answer, Model):
+            then(resource.key(answer))
+
+    fill_in(
+        app,
+        resource.create,
+        title=f"New {resource.one}",
+        known=known,
+        draft=f"form {resource.name} new {_place(resource, known)}",
+        references=_references(app, resource, known),
+        verb="Make it",
+        intro=resource.about,
+        sent=sent,
+    )
+
+
+def change(app: Shell, resource: Resource[Any], known: Known, thing: Any) -> None:
+    """Let a thing be changed."""
+    assert resource.update is not None, "only what can be changed is"
+    live = app.session.live
+    name = resource.title(thing)
+    here = resource.known_of(known, thing)
+
+    async def read() -> Model | None:
+        found = await writing.look(live, resource, known, thing)
+        return None if found is None else resource.written(found)
+
+    def sent(op: Operation[Any], answer: Any) -> None:
+        app.say(f"{name} is changed.")
+        back = _as_before(op, resource.written(thing), here)
+        if back is None:
+            app.writes.is_final(f"{name} cannot be put back with u: e changes it again.")
+            return
+        app.writes.take_back_by(_undoing(live, f"change {name} back", [(name, back)], f"{name} is as it was."))
+
+    fill_in(
+        app,
+        resource.update,
+        title=name,
+        known=here,
+        now=resource.written(thing),
+        read=read,
+        draft=f"form {resource.name} {resource.key(thing)} {_place(resource, known)}",
+        references=_references(app, resource, here),
+        sent=sent,
+    )
+
+
+def change_all(
+    app: Shell, resource: Resource[Any], known: Known, things: Sequence[Any], untick: Callable[[], None]
+) -> None:
+    """Let the same be changed of several things: what is left out stays as it is in each."""
+    assert resource.update is not None, "only what can be changed is"
+    first, *others = things
+    here = resource.known_of(known, first)
+    what = plural(len(things), resource.one, resource.many)
+
+    def sent(op: Operation[Any], answer: Any) -> None:
+        values = {name: getattr(op, name) for name in op.model_fields_set if name not in here}
+        untick()
+        app.writes.send_once(
+            f"change {what}",
+            _change_others(app.session.live, resource, known, first, op, others, values),
+            said=f"{what} are changed.",
+            back=lambda back: back,
+        )
+
+    fill_in(
+        app,
+        resource.update,
+        title=f"Change {what}",
+        known=here,
+        draft=f"form {resource.name} several {_place(resource, known)}",
+        references=_references(app, resource, here),
+        verb=f"Change {len(things)}",
+        intro="What is left out stays as it is in each of them.",
+        sent=sent,
+    )
+
+
+async def _change_others(
+    live: Live,
+    resource: Resource[Any],
+    known: Known,
+    first: Any,
+    op: Operation[Any],
+    others: Sequence[Any],
+    values: Mapping[str, Any],
+) -> Sent[UndoAction]:
+    backs: list[tuple[str, Operation[Any]]] = []
+
+    def note(thing: Any, sent: Operation[Any]) -> None:
+        back = _as_before(sent, resource.written(thing), resource.known_of(known, thing))
+        if back is not None:
+            backs.append((resource.title(thing), back))
+
+    note(first, op)
+    for number, thing in enumerate(others, start=1):
+        each = made(type(op), {**resource.known_of(known, thing), **values})
+        try:
+            await live.write(each)
+        except ApiError as error:
+            sentence = f"{resource.title(thing)} was not changed: {error} {number} of {len(others) + 1} were before."
+            return Sent("refused", sentence, error=error)
+        note(thing, each)
+    what = plural(len(others) + 1, resource.one, resource.many)
+    return Sent("done", answer=_undoing(live, f"change {what} back", backs, f"{what} are as they were."))
+
+
+def _undoing(live: Live, doing: str, ops: Sequence[tuple[str, Operation[Any]]], said: str) -> UndoAction:
+    async def back() -> Sent[bool]:
+        for name, op in ops:
+            sent = await writing.send(live, op, f"{name} was not changed back")
+            if sent.kind != "done":
+                return Sent(sent.kind, sent.sentence)
+        return Sent("done", answer=True)
+
+    return UndoAction(doing, back, said)
+
+
+def _as_before(op: Operation[Any], was: Model, known: Known) -> Operation[Any] | None:
+    """What makes a thing again as it was before `op`. None: that cannot be said."""
+    values: dict[str, Any] = {}
+    for name in op.model_fields_set - set(known):
+        if not hasattr(was, name):
+            return None
+        value = getattr(was, name)
+        if value is None and name not in SPECS[type(op)].nullable:
+            return None
+        is_thing = isinstance(value, Model) and isinstance(getattr(op, name), str)
+        values[name] = (
+            value.id if is_thing else value.model_dump(exclude_none=True) if isinstance(value, Model) else value
+        )
+    try:
+        return made(type(op), {**known, **values})
+    except ValidationError:
+        return None  # as it was it cannot be written: a value of a newer server
+
+
+def _unmaking(live: Live, resource: Resource[Any], known: Known, op: Operation[Any], answer: Any) -> UndoAction | None:
+    """What takes away again what was made. None: nobody knows what it is called."""
+    if resource.delete is None:
+        return None
+    name = _title(resource, answer) or f"the {resource.one}"
+    asked = {field: getattr(op, field) for field in op.model_fields_set}
+    try:
+        named = resource.known_of(known, answer) if name and isinstance(answer, Model) else {**known, **asked}
+        unmade = made(resource.delete, named)
+    except (ValidationError, AttributeError):
+        return None
+    return _undoing(live, f"take {name} away", [(name, unmade)], f"{name[:1].upper()}{name[1:]} is gone again.")
+
+
+def _title(resource: Resource[Any], answer: Any) -> str:
+    """What was made is called, where the server tells."""
+    try:
+        return resource.title(answer) if isinstance(answer, Model) else ""
+    except AttributeError:
+        return ""  # it answers something else: how many were invited
+
+
+def _references(app: Shell, resource: Resource[Any], known: Known) -> dict[str, References]:
+    return references(app, known, resource.references)
+
+
+def _place(resource: Resource[Any], known: Known) -> str:
+    return location(resource.list_op(known))
