@@ -98,7 +98,8 @@ def _status(settings: Settings, options: argparse.Namespace) -> int:
         name = each.profile.name if each.profile else "-"
         who = each.profile.user_name if each.profile else ""
         key = f"key …{each.ending} ({each.fingerprint}) {STORES[each.source]}" if each.fingerprint else each.problem
-        _say(f"{mark} {name:<12} {each.origin}  {who}  {key}")
+        only = "  read-only" if each.profile and each.profile.read_only else ""
+        _say(f"{mark} {name:<12} {each.origin}  {who}  {key}{only}")
     if problem := home.read().problem:
         _say(problem)
     return 0 if any(each.current and each.fingerprint for each in found) else NOT_SIGNED_IN

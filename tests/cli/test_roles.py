@@ -1,0 +1,49 @@
+"""Being somebody else in the demo, from the command line and from the palette."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.terminal import Terminal
+from tests.cli.conftest import Octavo
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    folders = {f"OCTAVO_{name}_DIR": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    return {**folders, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+
+
+def test_one_becomes_somebody_else_without_leaving_the_terminal(environ: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "octavo", "demo", "--as", "reader", "--read-only"]
+    with Terminal(command, environ) as app:
+        app.wait_for("DEMO as reader", "read-only", "live", limit=60)
+        app.write(b":")
+        app.wait_for("What do you want to do?")
+        app.write(b"act as")
+        app.wait_for("Act as …")
+        app.write(b"\r")
+        app.wait_for("may everything")
+        app.write(b"admin")
+        app.wait_for("1 of 7")
+        app.write(b"\r")
+        app.wait_for("DEMO as administrator", "read-only", "live", limit=60)
+        app.write(b"\x11")
+        assert app.end() == 0
+
+
+def test_nobody_is_called_otherwise_than_a_role(octavo: Octavo) -> None:
+    ran = octavo("demo", "--as", "mara")
+    assert ran.code == 2
+    assert "reviewer" in ran.err
+
+
+def test_in_a_folder_there_are_no_roles(octavo: Octavo, tmp_path: Path) -> None:
+    ran = octavo("serve", "--load", str(tmp_path), "--as", "reader")
+    assert ran.code == 2
+    assert "--as is for the demo library" in ran.err
