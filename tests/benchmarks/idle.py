@@ -1,8 +1,9 @@
-"""What an hour costs in which nothing happens: python tests/benchmarks/idle.py [--share 1.0] [--hours 1] [--typing]
+"""What an hour costs in which nothing happens: python -m tests.benchmarks.idle [FOLDER] [--share 1.0] [--hours 1] [--typing]
 
 A clock that is turned, five seconds at a time, over the large demo, or a share of it: the inbox is followed, and the threads
-of all places, as the app does. Said are requests, processor time (that of the platform is in it: it is in the same program)
-and memory before and after. `--typing`: somebody is at the keys all the while, so that it is looked each half a minute.
+of all places, as the app does. Said are requests, processor time and memory before and after. `octavo serve` is a process
+of its own: what is measured is the client alone. `--typing`: somebody is at the keys all the while, so that it is looked
+each half a minute. The large demo is made in FOLDER when it is not there.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import asyncio
 import gc
 import os
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -23,6 +25,7 @@ from pydantic import SecretStr
 from octavo.api import comments, organizations
 from octavo.api.operation import Operation
 from octavo.client.client import Client
+from octavo.data import inbox_answers
 from octavo.data.drafts import Drafts
 from octavo.data.freshness import Freshness
 from octavo.data.inbox_answers import InboxAnswers
@@ -31,11 +34,7 @@ from octavo.data.organization_lists import spaces_of
 from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
-from octavo.server.app import Platform
-from octavo.server.demo import library
-from octavo.server.demo.people import DEFAULT_PERSON
-from octavo.server.store import Store
-from octavo.server.world import World
+from tests.benchmarks.inbox import Served, serving
 
 STEP = timedelta(seconds=5)
 
@@ -50,26 +49,26 @@ class Clock:
         return self.moment
 
 
-async def measure(share: float, hours: float, typing: bool) -> None:
+async def measure(served: Served, kept: Path, hours: float, typing: bool) -> None:
     """Let time pass, and say what it cost."""
-    clock, store = Clock(), Store()
-    world = World(store, now=clock)
-    library.build(world, today=clock(), large=share)
-    store.add_key("a-key-to-measure-with", DEFAULT_PERSON.id)
-    platform = Platform(world)
-    client = Client("http://octavo.local", SecretStr("a-key-to-measure-with"), transport=platform, now=clock)
+    clock = Clock()
+    client = Client(served.origin, SecretStr(served.key), now=clock)
     asked: Counter[str] = Counter()
 
     async def send(op: Operation[Any]) -> Any:
         asked[f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}"] += 1
         return await client(op)
 
-    state = State(None, "idle", now=clock)
-    live = Live(send, ResponseCache(None, "idle", now=clock), Outbox(send, state, Drafts(state)), now=clock)
+    state = State(kept / "state", "idle", now=clock)
+    shelf = ResponseCache(kept / "cache", "idle", now=clock)
+    live = Live(send, shelf, Outbox(send, state, Drafts(state)), now=clock)
     organization = (await client(organizations.List())).items[0]
     inbox = InboxAnswers(live, Drafts(state), organization)
     inbox.watch(lambda snapshot: None)
     await inbox.refresh()
+    inbox.read_on(lambda: True)
+    while not inbox.at_rest:  # noqa: ASYNC110  # nobody tells of it
+        await asyncio.sleep(0.1)
     for space in (await live.known(spaces_of(organization.id))).items:
         op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
         live.watch(op, lambda snapshot: None, patiently=True)
@@ -87,6 +86,7 @@ async def measure(share: float, hours: float, typing: bool) -> None:
             start = time.process_time()
             await freshness.look()
             await live.settled()
+            await asyncio.to_thread(shelf.flush)
             processor += time.process_time() - start
             looks += 1
         if clock() - began >= timedelta(hours=hours) * len(held) / 4:
@@ -95,9 +95,8 @@ async def measure(share: float, hours: float, typing: bool) -> None:
     await live.close()
     await live.outbox.close()
     await client.aclose()
+    shelf.close()
     state.close()
-    platform.close()
-    store.close()
     requests = sum(asked.values())
     print(f"{first} requests to begin with; then {requests} in {looks} looks: {dict(asked.most_common())}")
     print(f"{processor:.2f} s of a processor in {hours:g} h: {processor / hours / 36:.3f} % of one")
@@ -112,12 +111,19 @@ def _memory() -> float:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure as the command line says."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, help="where the large demo is, or is to be made")
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--hours", type=float, default=1.0)
     parser.add_argument("--typing", action="store_true")
     chosen = parser.parse_args(arguments)
-    asyncio.run(measure(chosen.share, chosen.hours, chosen.typing))
+    inbox_answers.PAUSE = 0.0
+    with (
+        tempfile.TemporaryDirectory() as made,
+        tempfile.TemporaryDirectory() as kept,
+        serving(chosen.folder or Path(made), chosen.share) as served,
+    ):
+        asyncio.run(measure(served, Path(kept), chosen.hours, chosen.typing))
 
 
 if __name__ == "__main__":

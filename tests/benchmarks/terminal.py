@@ -173,6 +173,14 @@ class Terminal:
             if not self.running or self.now() > limit:
                 raise TimeoutError(f"{texts} did not appear. There was:\n{self.screen}")
 
+    def look(self) -> str:
+        """What is on the screen by now."""
+        while self.read(0.0):
+            pass
+        for _ in self._draw():
+            pass
+        return self.screen
+
     @property
     def screen(self) -> str:
         """What has been drawn so far."""

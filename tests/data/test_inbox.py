@@ -25,6 +25,7 @@ from octavo.data.inbox import (
     DraftRef,
     Inbox,
     Known,
+    MadeRows,
     Row,
     Said,
     ThreadRef,
@@ -438,3 +439,28 @@ def test_a_saved_filter_shows_what_all_of_it_holds_for(by: InboxFilter, is_among
     row = only(inbox_of(known(request(), reviews={AT: (before,)}, requested={AT: (asked(),)})))
     assert (row.reason, row.also) == ("review asked", ("changed since review",))
     assert matches(row, by, "Handbook") is is_among
+
+
+def test_only_places_where_something_came_are_looked_through_again() -> None:
+    other = SpaceRef(space_id="t")
+    spaces = {"s": SPACE, "t": SPACE.model_copy(update={"id": "t", "title": "Manual"})}
+    roots = {at: (comment(MIA, name=f"of {at.space_id}", replies=1),) for at in (HERE, other)}
+    replies: dict[Discussion, Any] = {at: {f"of {at.space_id}": (reply(TOM),)} for at in (HERE, other)}
+    about = known(spaces=spaces, threads=roots, replies=replies)
+    made = MadeRows()
+    first = inbox_of(about, made)
+    assert (len(first.rows), made.made) == (2, 2)
+    assert inbox_of(replace(about, replies={at: dict(each) for at, each in replies.items()}), made) == first
+    assert made.made == 2
+    more = replace(about, replies={**replies, other: {"of t": (reply(TOM), reply(ADA, name="a2"))}})
+    assert inbox_of(more, made) == inbox_of(more)
+    assert made.made == 3
+    answered = replace(more, entries=(entry(new_reply("of s")),))
+    assert inbox_of(answered, made) == inbox_of(answered)
+    assert made.made == 4
+    renamed = replace(answered, spaces={**spaces, "t": spaces["t"].model_copy(update={"title": "Guide"})})
+    assert inbox_of(renamed, made) == inbox_of(renamed)
+    assert inbox_of(replace(renamed, me=TOM), made) == inbox_of(replace(renamed, me=TOM))
+    gone = replace(renamed, threads={HERE: roots[HERE]})
+    assert inbox_of(gone, made) == inbox_of(gone)
+    assert set(made.places) == {HERE}

@@ -113,7 +113,7 @@ async def test_what_was_asked_in_vain_is_asked_again_once_the_server_answers_any
     assert isinstance(first.now.error, NotSent)
     assert isinstance(second.now.error, NotSent)
     gate.asked.clear()
-    await live.look_again(spaces.Get(at=here))
+    await live.look_again(live.watched[0])
     await live.settled()
     assert [each.now.error for each in (first, second)] == [None, None]
     assert second.now.value is not None
@@ -455,3 +455,26 @@ async def test_what_was_never_read_and_cannot_be_asked_for_says_so(live: Live, g
     assert str(live.peek(spaces.Get(at=here)).error) == (
         "It was not read before, so it is not here while you are offline. Can't reach the server."
     )
+
+
+async def test_an_answer_that_came_as_it_was_is_not_kept_anew(
+    live: Live, ask: Ask, here: SpaceRef, gate: Gate, outbox: ByHand, tmp_path: Path, clock: Clock
+) -> None:
+    shelf = ResponseCache(tmp_path, "mia", now=clock)
+    live = Live(gate, shelf, outbox, now=clock)
+    op = threads(here)
+    live.watch(op, Screen())
+    await live.settled()
+    shelf.flush()
+    (before,) = shelf.kept(0, 10)
+    clock.forward(hours=1)
+    await live.refresh(op)
+    shelf.flush()
+    (after,) = shelf.kept(0, 10)
+    assert (after.number, after.kept_at) == (before.number, clock())
+    await ask(new(here))
+    await live.refresh(op)
+    shelf.flush()
+    (other,) = shelf.kept(0, 10)
+    assert other.number > after.number
+    shelf.close()

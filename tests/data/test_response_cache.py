@@ -165,3 +165,39 @@ def test_where_nothing_can_be_kept_it_still_works(tmp_path: Path, there: str) ->
     assert value(shelf.get(op(1))) == SPACE
     assert ("cannot be opened" in "".join(shelf.notices)) == (there == "a file")
     shelf.close()
+
+
+def test_what_is_still_so_is_not_written_again_but_the_moment(tmp_path: Path, clock: Clock) -> None:
+    shelf = ResponseCache(tmp_path, "mia", now=clock)
+    still = shelf.put(op(1), SPACE)
+    shelf.flush()
+    (before,) = shelf.kept(0, 10)
+    clock.forward(hours=1)
+    still = shelf.put(op(1), SPACE, still=still)
+    shelf.flush()
+    (after,) = shelf.kept(0, 10)
+    assert (after.number, after.body, after.kept_at) == (before.number, before.body, clock())
+    clock.forward(hours=1)
+    another = SPACE.model_copy(update={"title": "Of another terminal"})
+    shelf.put(op(1), another)
+    shelf.put(op(1), SPACE, still=still)
+    shelf.flush()
+    assert value(shelf.get(op(1))) == SPACE, "what another put there meanwhile is not taken for it"
+    shelf.forget()
+    shelf.put(op(1), SPACE, still=still)
+    shelf.flush()
+    assert value(shelf.get(op(1))) == SPACE, "what was thrown away is written"
+    shelf.close()
+
+
+def test_what_was_made_of_answers_is_kept_until_all_is_forgotten(tmp_path: Path) -> None:
+    shelf = ResponseCache(tmp_path, "mia")
+    assert shelf.made("rows") is None
+    shelf.put_made("rows", lambda: b"1")
+    shelf.put_made("rows", lambda: b"2")
+    shelf.flush()
+    assert shelf.made("rows") == b"2"
+    shelf.forget()
+    shelf.flush()
+    assert shelf.made("rows") is None
+    shelf.close()

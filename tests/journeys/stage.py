@@ -364,7 +364,7 @@ class Stage:
         origin: str = "https://api.example.com",
     ) -> AsyncIterator[Run]:
         """Open the app with a session, or without one."""
-        app = Octavo(settings, sessions.Ways(settings, origin, {}), session, start=start)
+        app = Octavo(settings, sessions.Ways(settings, origin, {}), session, start=start, look_every=None)
         app.notices = NoticeBoard(self.clock.seconds)
         wording.clock = self.clock
         async with app.run_test(size=size) as pilot:

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from octavo.api import change_requests, comments
+from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.in_process import Application
-from tests.journeys.stage import LONGEST, Run, Stage
+from tests.journeys.stage import LONGEST, MARA, Run, Stage
 from tests.server.asking import Ask
 
-YUKI = "yuki-tanabe"
+YUKI, NOOR = "yuki-tanabe", "noor-haddad"
 
 
 class Another(Ask):
@@ -150,3 +150,67 @@ async def test_a_merge_of_another_person_is_said_and_the_list_of_change_requests
         await run.see("1 merge")
         assert gone.id not in [each.id for each in rows(run).items]
         assert rows(run).item.id == under
+
+
+async def merged(run: Run, at: SpaceRef, page: content.Page, words: str, new_page: str) -> None:
+    """Somebody changes a page of a space, puts another behind it, and merges that."""
+    another = Another(run, NOOR)
+    made = await another.does(change_requests.Create(at=at, subject="Say more"))
+    ref = made.ref(at)
+    was = await another.does(content.GetPage(at=ref, page_id=page.id, format="markdown"))
+    changed = content.UpdatePage(page=page.id, document=content.DocumentBody(markdown=f"{was.markdown}\n\n{words}\n"))
+    put = content.InsertPage(title=new_page, document=content.DocumentBody(markdown="It is new."))
+    await another.does(content.Edit(at=ref, changes=(changed, put), compat=False))
+    await another.does(change_requests.Update(at=ref, status="open"))
+    await another.does(change_requests.Merge(at=ref))
+
+
+async def test_a_page_and_the_tree_that_another_person_changes_are_shown_anew_where_one_stands(stage: Stage) -> None:
+    async with stage.play() as run:
+        reading = run.app.screen.reading  # type: ignore[attr-defined]  # it is the view of a space
+        await run.press("j", "j")
+        under, pages = reading.pages_tree.key, {each.title for each in reading.pages.walk()}
+        page = next(each for each in reading.pages.walk() if each.id == under)
+        await run.press("enter")
+        await run.see(page.title)
+        await run.press("j", "j")
+        lines = run.lines
+        await merged(run, SpaceRef(space_id="harbour-api"), page, "Said at last.", "Put behind all others")
+        asked = len(run.gate.passed)
+        await look(run)
+        await run.until(
+            lambda: "Put behind all others" in {each.title for each in reading.pages.walk()}, "see the page"
+        )
+        assert {each.title for each in reading.pages.walk()} == pages | {"Put behind all others"}
+        assert reading.pages_tree.key == under
+        assert len(run.gate.passed) - asked < 25
+        cursor = [line for line in lines if line.lstrip().startswith("▌")]
+        assert cursor
+        assert [line for line in run.lines if line.lstrip().startswith("▌")] == cursor
+        await run.press("G")
+        await run.see("Said at last.")
+
+
+async def test_what_comes_to_need_one_is_a_row_without_a_key_and_the_cursor_stays(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        await run.press(*"jjjjjjjj")
+        under = rows(run).item.key
+        at = SpaceRef(space_id="harbour-api")
+        another = Another(run, NOOR)
+        made = await another.does(change_requests.Create(at=at, subject="Say what a datum is"))
+        await another.does(change_requests.Update(at=made.ref(at), status="open"))
+        await another.does(reviews.Request(at=made.ref(at), users=(MARA,)))
+        asked = len(run.gate.passed)
+        await look(run)
+        await run.see("18 of 18")
+        row = next(each for each in rows(run).items if "Say what a datum is" in each.title)
+        assert row.reason == "review asked"
+        assert rows(run).items.index(row) < rows(run).cursor, "it came in above"
+        assert rows(run).item.key == under
+        assert len(run.gate.passed) - asked < 25
+        await another.does(reviews.Withdraw(at=made.ref(at), user_id=MARA))
+        await another.does(change_requests.Update(at=made.ref(at), status="archived"))
+        await look(run)
+        await run.see("17 of 17")
+        assert rows(run).item.key == under

@@ -128,6 +128,30 @@ async def test_changes_that_are_asked_for_are_put_off_until_it_changes(stage: St
         assert reasons(run, "Say what a datum is") == ["changes asked"], "something new happened"
 
 
+async def test_a_change_request_that_a_merge_of_another_made_outdated_is_updated_and_goes(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        at = await opened(run, MARA, "Say what a datum is")
+        await edited(run, at, MARA)
+        other = await opened(run, NOOR, "Say what a tide is")
+        tree = await run.ask(content.ListPages(at=other), NOOR)
+        page = next(page for page in tree.walk() if page.title == "Errors")
+        edit = content.UpdatePage(page=page.id, document=content.DocumentBody(markdown="# Errors\n\nThere are none.\n"))
+        await run.ask(content.Edit(at=other, changes=(edit,), compat=False), NOOR)
+        await look(run)
+        assert reasons(run, "Say what a datum is") == []
+        await run.ask(change_requests.Merge(at=other), NOOR)
+        await look(run)
+        assert reasons(run, "Say what a datum is") == ["outdated"]
+        await stand_on(run, "Say what a datum is")
+        await run.see("the primary content moved on", "outdated")
+        await run.press("U")
+        await run.see("Update #9 from main?", "none foreseen")
+        await run.press("y")
+        await run.hear("#9 is up to date with the primary content.")
+        assert reasons(run, "Say what a datum is") == []
+        assert not (await run.ask(change_requests.Get(at=at), MARA)).outdated
+
+
 async def test_a_new_reply_is_answered_in_the_list_and_the_row_goes(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         thread = await run.ask(comments.Create(at=HARBOUR, body=says("Why is it called a datum?")), MARA)

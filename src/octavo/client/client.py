@@ -98,6 +98,7 @@ class Client:
         self._building = asyncio.Lock()
         self._turns = Turns(AT_ONCE, BEHIND)
         self._flights = RequestsInFlight(self._turns.look)
+        self._last = answers.LastRead()
         if key is not None:
             redaction.remember(key.get_secret_value())
 
@@ -158,10 +159,14 @@ class Client:
                 self._carrier = None
 
     async def _answer(self, op: Operation[T], is_waited_for: IsWaitedFor) -> T:
-        spec = SPECS[type(op)]
+        spec, host = SPECS[type(op)], self._around.host
 
         async def read(body: bytes | None) -> T:
-            answer: T = await answers.read_as(spec, body, self._around.host)
+            answer: T
+            if spec.method in READS:
+                answer = await self._last.read_as(spec, _request(op).url, body, host)
+            else:
+                answer = await answers.read_as(spec, body, host)
             return answer
 
         return await self._send(op, answers.cap(spec), read, is_waited_for)

@@ -80,6 +80,12 @@ class Answer:
     behind: bool = False
     """Whether nobody waits for the question that is open."""
     told_loading: bool = False
+    differed: int = 0
+    """How many times an answer was another one than that before it."""
+    learned: object = None
+    """The value whose words can be found."""
+    put: float | None = None
+    """What the shelf said when this value was put there."""
     shown: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Callable[[Snapshot[Any]], None]] = field(default_factory=list)
@@ -117,6 +123,7 @@ class Answer:
 
     def accept(self, value: Any, pages: int, now: datetime, mark: int) -> None:
         """Take over what the server answered to a question asked when `mark` writes were confirmed."""
+        self.differed += not (value is self.value or value == self.value)
         self.value, self.pages, self.fetched_at, self.as_of, self.mark = value, pages, now, now, mark
         self.wanted = max(1, pages) if not self.extending else self.wanted
         self.edits = [edit for edit in self.edits if not edit.confirmed or edit.confirmed > mark]

@@ -13,19 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from octavo.api import change_requests, comments, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited
-from octavo.api.operation import SPECS, Listing, ListPage, Operation
-from octavo.api.places import SpaceRef
+from octavo.api.operation import SPECS, ListPage, Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.spaces import Space
+from octavo.data.answer import Answer
 from octavo.data.live import Live
 from octavo.data.news import News, NewsFinder
-
-Item = TypeVar("Item")
 
 BETWEEN = (
     (timedelta(minutes=2), timedelta(seconds=30)),
@@ -60,8 +60,9 @@ class Freshness:
         self._hidden = self._looking = False
         self._misses = 0
         self._not_before = _LONG_AGO
-        self._stamps: dict[Operation[Any], Hashable] = {}
+        self._stamps: dict[Answer, Hashable] = {}
         """What the lists said of the place of each answer when it was read."""
+        self._told = _Told()
 
     def key_pressed(self) -> None:
         """Somebody is there."""
@@ -88,9 +89,13 @@ class Freshness:
     def is_due(self) -> bool:
         """Whether it is time to look."""
         now = self._live.now()
-        if self._hidden or self._looking or now < self._not_before or not self._has_room():
+        if self._looking or now < self._not_before or not self.may_ask():
             return False
         return now - self._looked_at >= self.between
+
+    def may_ask(self) -> bool:
+        """Whether the server may be asked in the background: somebody looks, and it takes more than is kept for them."""
+        return not self._hidden and self._has_room()
 
     async def look(self) -> News:
         """Look once, and answer what others did. What fails is tried again later."""
@@ -111,61 +116,66 @@ class Freshness:
         return finder.news(gone)
 
     async def _look(self, finder: NewsFinder) -> None:
-        live = self._live
-        asked: set[Operation[Any]] = {
-            each for each in live.watched if isinstance(each, spaces.List | change_requests.ListOfOrganization)
-        }
-        before = self._told()
-        for op in asked:
-            await self._ask(op, finder)
-        told = self._told()
+        live, told = self._live, self._told
+        lists = {each for each in live.watched if isinstance(each.op, _LISTS)}
+        told.take(lists)
+        before = {each: told.of(each) for each in live.watched if each not in lists and each not in self._stamps}
+        for each in lists:
+            await self._ask(each, finder)
+        told.take(lists)
+        asked = set(lists)
         others = [each for each in live.watched if each not in asked]
         # The replies last: how many there are is told by the threads they are of.
-        for op in sorted(others, key=lambda each: isinstance(each, comments.ListReplies)):
-            now = _stamp(op, told, live)
-            if now is None or self._stamps.setdefault(op, _stamp(op, before, live)) == now:
+        for each in sorted(others, key=lambda each: isinstance(each.op, comments.ListReplies)):
+            now = self._said_of(each, told.of(each))
+            if now is None or self._stamps.setdefault(each, self._said_of(each, before.get(each))) == now:
                 continue
-            asked.add(op)
-            if await self._ask(op, finder):
-                self._stamps[op] = now
-        self._stamps = {op: stamp for op, stamp in self._stamps.items() if op in others}
+            asked.add(each)
+            if await self._ask(each, finder):
+                self._stamps[each] = now
+        watched = set(others)
+        self._stamps = {each: stamp for each, stamp in self._stamps.items() if each in watched}
         still = [each for each in others if each not in asked and self._stamps.get(each) is not None]
-        for op in still:
-            live.is_still_so(op)
-        sure = {each for each in still if SPECS[type(each)].path.startswith("{content}")}
-        for op in self._again([each for each in others if each not in asked | sure]):
-            await self._ask(op, finder)
+        for each in still:
+            each.as_of = live.now()
+        asked |= {each for each in still if _is_of_content(each.op)}
+        for each in self._again([each for each in others if each not in asked]):
+            await self._ask(each, finder)
 
-    def _told(self) -> dict[Hashable, tuple[Hashable, Hashable]]:
-        """What the lists say of each place: of its content, and of all that is there."""
-        found: dict[Hashable, tuple[Hashable, Hashable]] = {}
-        for op in self._live.watched:
-            if isinstance(op, spaces.List):
-                found |= {each.ref: _of_space(each) for each in self._items(op)}
-            elif isinstance(op, change_requests.ListOfOrganization):
-                listed = [each for each in self._items(op) if each.space is not None]
-                found |= {each.ref(SpaceRef(space_id=str(each.space))): _of_request(each) for each in listed}
-        return found
+    def _said_of(self, answer: Answer, told: Said | None) -> Hashable:
+        """What is said elsewhere of an answer: something else when it moved. None where nothing is said."""
+        if told is None:
+            return None
+        if isinstance(answer.op, comments.ListReplies):
+            return self._replies_told(answer.op)
+        return told.content if _is_of_content(answer.op) else told.whole
 
-    def _items(self, op: Listing[Item]) -> tuple[Item, ...]:
-        value = self._live.peek(op).value
-        return tuple(value.items) if isinstance(value, ListPage) else ()
+    def _replies_told(self, op: comments.ListReplies) -> Hashable:
+        """How many replies a list of threads that is watched counts."""
+        for each in self._live.watched:
+            if isinstance(each.op, comments.List) and each.op.at == op.at:
+                threads = self._live.peek(each.op).value
+                thread = next((one for one in threads.items if one.id == op.comment_id), None) if threads else None
+                if thread is not None:
+                    return thread.replies
+        return None
 
-    def _again(self, quiet: list[Operation[Any]]) -> Iterable[Operation[Any]]:
+    def _again(self, quiet: list[Answer]) -> Iterable[Answer]:
         """Those that are asked again though nothing speaks for it."""
         on_show = set(self._on_show())
-        quiet.sort(key=lambda each: self._live.read_at(each) or _LONG_AGO)
-        shown = sorted((each for each in quiet if each in on_show), key=lambda each: not self._live.waits_for(each))
-        return [*shown[:ON_SHOW_AGAIN], *[each for each in quiet if each not in on_show][:OTHERS_AGAIN]]
+        shown = {each for each in quiet if each.op in on_show} if on_show else set[Answer]()
+        quiet.sort(key=lambda each: each.fetched_at or _LONG_AGO)
+        first = sorted((each for each in quiet if each in shown), key=lambda each: not each.waits)
+        return [*first[:ON_SHOW_AGAIN], *[each for each in quiet if each not in shown][:OTHERS_AGAIN]]
 
-    async def _ask(self, op: Operation[Any], finder: NewsFinder) -> bool:
+    async def _ask(self, answer: Answer, finder: NewsFinder) -> bool:
         """Ask again. Whether that was done."""
-        if self._hidden or not self._has_room():
+        if not self.may_ask():
             return False
-        before = self._live.peek(op).value
+        before = self._live.peek(answer.op).value
         try:
-            if await self._live.look_again(op):
-                finder.compare(op, before, self._live.peek(op).value)
+            if await self._live.look_again(answer):
+                finder.compare(answer.op, before, self._live.peek(answer.op).value)
         except (NotFound, Forbidden):
             return True  # it is shown
         return True
@@ -174,7 +184,7 @@ class Freshness:
         """How those are by now that are in no list any more, as far as there are any, and not too many."""
         found = []
         for each in gone[:MOST_GONE]:
-            if each.space is not None and not self._hidden and self._has_room():
+            if each.space is not None and self.may_ask():
                 at = each.ref(SpaceRef(space_id=each.space))
                 with suppress(NotFound, Forbidden):
                     found.append(await self._live.fetch(change_requests.Get(at=at), patiently=True))
@@ -191,36 +201,58 @@ class Freshness:
             self._not_before = error.trace.retry_at
 
 
-def _of_space(space: Space) -> tuple[Hashable, Hashable]:
-    content = space.revision or space.updated_at
-    counted = (space.comments, space.change_requests, space.change_requests_open, space.change_requests_draft)
-    return content, (content, space.updated_at, counted)
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a list says of a place: of its content, and of all that is there."""
+
+    content: Hashable
+    whole: Hashable
 
 
-def _of_request(about: ChangeRequest) -> tuple[Hashable, Hashable]:
-    content = about.revision or about.updated_at
-    return content, (content, about.updated_at, about.status, about.comments, about.outdated)
+_LISTS = (spaces.List, change_requests.ListOfOrganization)
 
 
-def _stamp(op: Operation[Any], told: dict[Hashable, tuple[Hashable, Hashable]], live: Live) -> Hashable:
-    """What is said elsewhere of what `op` asks: something else when it moved. None where nothing is said."""
-    at = getattr(op, "at", None)
-    if at not in told:
+class _Told:
+    """What the lists of the organization say of each place, made anew only of a list that came differently."""
+
+    def __init__(self) -> None:
+        self._of: dict[Answer, tuple[object, dict[str, Said]]] = {}
+
+    def take(self, lists: Iterable[Answer]) -> None:
+        """Take over what these say, and nothing else."""
+        self._of = {each: self._taken(each) for each in lists}
+
+    def of(self, answer: Answer) -> Said | None:
+        """What is said of the place of an answer."""
+        at = getattr(answer.op, "at", None)
+        if not isinstance(at, SpaceRef | ChangeRequestRef):
+            return None
+        place = _place(at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else "")
+        return next((said[place] for _, said in self._of.values() if place in said), None)
+
+    def _taken(self, answer: Answer) -> tuple[object, dict[str, Said]]:
+        value = answer.value
+        known = self._of.get(answer)
+        if known is not None and known[0] is value:
+            return known
+        items = value.items if isinstance(value, ListPage) else ()
+        return value, dict(filter(None, map(_said, items)))
+
+
+def _said(listed: Space | ChangeRequest) -> tuple[str, Said] | None:
+    content = listed.revision or listed.updated_at
+    if isinstance(listed, Space):
+        counted = (listed.comments, listed.change_requests, listed.change_requests_open, listed.change_requests_draft)
+        return _place(listed.id), Said(content, (content, listed.updated_at, counted))
+    if listed.space is None:
         return None
-    content, whole = told[at]
-    if SPECS[type(op)].path.startswith("{content}"):
-        return content
-    if isinstance(op, comments.ListReplies):
-        return _replies_told(op, live)
-    return whole
+    whole = (content, listed.updated_at, listed.status, listed.comments, listed.outdated)
+    return _place(listed.space, listed.id), Said(content, whole)
 
 
-def _replies_told(op: comments.ListReplies, live: Live) -> Hashable:
-    """How many replies a list of threads that is watched counts."""
-    for each in live.watched:
-        if isinstance(each, comments.List) and each.at == op.at:
-            threads = live.peek(each).value
-            thread = next((one for one in threads.items if one.id == op.comment_id), None) if threads else None
-            if thread is not None:
-                return thread.replies
-    return None
+def _place(space: str, change_request: str = "") -> str:
+    return f"{space} {change_request}"
+
+
+def _is_of_content(op: Operation[Any]) -> bool:
+    return SPECS[type(op)].path.startswith("{content}")

@@ -147,6 +147,8 @@ class Unknown:
     """Spaces and change requests whose threads are not known."""
     replies: int = 0
     """Threads whose replies are not known."""
+    is_being_read: bool = False
+    """Whether it is read in the background, until nothing of it is left."""
 
     @property
     def words(self) -> str:
@@ -159,7 +161,7 @@ class Unknown:
             _of("replies", self.replies, "thread"),
         ]
         said = ", ".join(filter(None, parts))
-        return f"not known yet: {said}" if said else ""
+        return f"{'still being read' if self.is_being_read else 'not known yet'}: {said}" if said else ""
 
 
 @dataclass(frozen=True)
@@ -230,9 +232,49 @@ class _Case:
         )
 
 
-def inbox_of(known: Known) -> Inbox:
-    """What needs the person, as far as it is known."""
-    return _Reading(known).inbox()
+@dataclass(frozen=True, slots=True)
+class _MadeOf:
+    """All that the claims of the threads of a place depend on."""
+
+    me: str
+    about: ChangeRequest | None
+    threads: Sequence[Comment]
+    replies: Mapping[str, Sequence[Said]]
+    settled: frozenset[str]
+
+    def is_as(self, other: _MadeOf) -> bool:
+        """Whether the same would be claimed. What was not read anew is the same object."""
+        return (
+            self.threads is other.threads
+            and self.about is other.about
+            and (self.me, self.settled) == (other.me, other.settled)
+            and self.replies == other.replies
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What was claimed of the threads of a place."""
+
+    made_of: _MadeOf
+    found: tuple[tuple[Comment, tuple[_Claim, ...]], ...]
+    unread: int
+    """Threads whose replies are not known."""
+
+
+class MadeRows:
+    """What was found in each place the last time, which is found again where nothing differs."""
+
+    def __init__(self) -> None:
+        self.places: dict[Discussion, _Place] = {}
+        self.made = 0
+        """How many places were looked through."""
+
+
+def inbox_of(known: Known, earlier: MadeRows | None = None) -> Inbox:
+    """What needs the person, as far as it is known. `earlier` spares to look through places where all is as it was, and is
+    brought up to date."""
+    return _Reading(known, earlier or MadeRows()).inbox()
 
 
 def in_order(rows: Sequence[Row]) -> tuple[Row, ...]:
@@ -284,8 +326,8 @@ def is_mine(change_request: ChangeRequest, me: str) -> bool:
 class _Reading:
     """Reads one `Known`: collects what is claimed of each thing."""
 
-    def __init__(self, known: Known) -> None:
-        self._known = known
+    def __init__(self, known: Known, earlier: MadeRows) -> None:
+        self._known, self._earlier = known, earlier
         self._me = known.me.id if known.me is not None else ""
         self._cases: dict[str, _Case] = {}
         self._requests = {ref_of(each): each for each in known.change_requests if undecided(each)}
@@ -305,12 +347,17 @@ class _Reading:
         if self._me:
             for at, about in self._requests.items():
                 self._request(at, about)
+            places = self._earlier.places
+            for gone in places.keys() - self._known.threads.keys():
+                del places[gone]
             for place, threads in self._known.threads.items():
                 self._place(place, threads)
             self._count_places()
         self._unsent()
         rows = in_order([case.row() for case in self._cases.values() if case.claims])
-        return Inbox(rows, Unknown(me=not self._me, **self._unread))
+        unread = self._unread
+        unknown = Unknown(not self._me, unread["reviews"], unread["requested"], unread["places"], unread["replies"])
+        return Inbox(rows, unknown)
 
     # Change requests
 
@@ -394,17 +441,29 @@ class _Reading:
         about = self._requests.get(at) if isinstance(at, ChangeRequestRef) else None
         if about is None and isinstance(at, ChangeRequestRef):
             return  # it was decided since its threads were read
-        on_mine = about is not None and is_mine(about, self._me)
-        replies = self._known.replies.get(at, {})
-        for root in threads:
-            if not root.is_open_thread or (self._settled and (at, root.id) in self._settled):
-                continue
-            if root.replies > 0 and root.id not in replies:
-                self._unread["replies"] += 1
-                continue
-            self._thread(at, root, replies.get(root.id, ()), on_mine)
+        settled = frozenset(thread for place, thread in self._settled if place == at)
+        made_of = _MadeOf(self._me, about, threads, self._known.replies.get(at, {}), settled)
+        place = self._earlier.places.get(at)
+        if place is None or not place.made_of.is_as(made_of):
+            place = self._earlier.places[at] = self._looked_through(made_of)
+            self._earlier.made += 1
+        self._unread["replies"] += place.unread
+        for root, claims in place.found:
+            self._of_thread(ThreadRef(at, root.id), root).claims.extend(claims)
 
-    def _thread(self, at: Discussion, root: Comment, replies: Sequence[Said], on_mine: bool) -> None:
+    def _looked_through(self, made_of: _MadeOf) -> _Place:
+        on_mine = made_of.about is not None and is_mine(made_of.about, self._me)
+        found, unread = [], 0
+        for root in made_of.threads:
+            if not root.is_open_thread or root.id in made_of.settled:
+                continue
+            if root.replies > 0 and root.id not in made_of.replies:
+                unread += 1
+            elif claims := self._thread(root, made_of.replies.get(root.id, ()), on_mine):
+                found.append((root, claims))
+        return _Place(made_of, tuple(found), unread)
+
+    def _thread(self, root: Comment, replies: Sequence[Said], on_mine: bool) -> tuple[_Claim, ...]:
         me, mention = self._me, self._mention
         news: list[Said] = []
         joined = False
@@ -416,19 +475,20 @@ class _Reading:
                 news.append(each)
         naming = [each for each in news if mention in each.text]
         if not news or not (joined or on_mine or naming):
-            return
-        case, last = self._of_thread(ThreadRef(at, root.id), root), news[-1]
-        from_whom = _some([each.name for each in news])
+            return ()
+        claims: list[_Claim] = []
+        last, from_whom = news[-1], _some([each.name for each in news])
         if joined:
             words = f"{_number(len(news), 'new reply', 'new replies')} from {from_whom}"
-            case.claims.append(_Claim("new replies", words, last.posted_at, last.id))
+            claims.append(_Claim("new replies", words, last.posted_at, last.id))
         elif on_mine:
             words = f"{from_whom} wrote on your change request"
-            case.claims.append(_Claim("on my work", words, last.posted_at, last.id))
+            claims.append(_Claim("on my work", words, last.posted_at, last.id))
         if naming:
             by = dict.fromkeys(each.name for each in naming)
             words = f"{_some(list(by))} {'mentions' if len(by) == 1 else 'mention'} you"
-            case.claims.append(_Claim("mentioned", words, naming[-1].posted_at, naming[-1].id))
+            claims.append(_Claim("mentioned", words, naming[-1].posted_at, naming[-1].id))
+        return tuple(claims)
 
     def _of_thread(self, thread: ThreadRef, root: Comment) -> _Case:
         key = f"thread {' '.join(_ids(thread.at))} {thread.comment_id}"

@@ -7,6 +7,10 @@
 A turn asks the three lists of the organization, then only for what they say has moved since it was read, also by an
 earlier run: what was read lies in the response cache, with a note of what the lists said of it then. On the first turn
 everything has moved; what most likely concerns the person is asked first, four questions at a time.
+
+Nothing but its replies says whether somebody is named in a thread of others, or answered there. In thousands of threads
+that is too much to ask of a server at once: a turn reads those of the last `AT_A_TURN` threads, and `read_on` the others,
+one after the other with pauses, each once for all runs. Until then the rows say that it is not known.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import asyncio
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, count
@@ -31,9 +35,11 @@ from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.api.urgency import asked_for
 from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
-from octavo.data.drafts import Drafts
+from octavo.data.drafts import Draft, Drafts
 from octavo.data.entry import Entry
-from octavo.data.inbox import Inbox, Known, Row, ThreadRef, Unknown, inbox_of, ref_of, said, undecided
+from octavo.data.inbox import Inbox, Known, Row, ThreadRef, Unknown, ref_of, said, undecided
+from octavo.data.inbox_kept import packed, unpacked
+from octavo.data.inbox_making import InboxMaking, tell_of_bugs
 from octavo.data.inbox_parts import PAGES_AGAIN, PAGES_AT_FIRST, Part
 from octavo.data.live import Live
 from octavo.data.organization_lists import MOST, UNDECIDED, change_requests_of, spaces_of
@@ -44,6 +50,12 @@ MOST_LISTED = 10_000
 """Spaces, or change requests of a status, that are looked at."""
 BETWEEN = 0.25
 """Seconds between two times rows are made while answers come in."""
+AT_A_TURN = 200
+"""Threads of others whose replies are read within a turn."""
+PATIENCE = 1.0
+"""Seconds for which the rows of the last run are shown as they are, while the lists are asked."""
+PAUSE, SHOWN_EVERY = 0.15, 3.0
+"""Seconds between two questions when it is read on, and until what came of it is shown."""
 TEAMS_HOLD = timedelta(hours=1)
 """How long it is taken for granted in which teams the person is."""
 SLICE = 40
@@ -91,8 +103,10 @@ class InboxSnapshot:
     of: int = 0
     is_loading: bool = False
     failed: tuple[FailedPart, ...] = ()
-    fetched_at: datetime | None = None
-    """When the oldest of the lists was read. None: not all of them ever were."""
+    is_known: bool = False
+    """Whether the lists were ever read."""
+    is_first: bool = False
+    """Whether nothing was known before, and rows come one after the other."""
 
 
 @dataclass(eq=False)
@@ -121,21 +135,26 @@ class InboxAnswers:
             **{status: change_requests_of(organization.id, status) for status in UNDECIDED},
         }
         self._lists: dict[str, Snapshot[ListPage[Any]]] = {}
-        self._planned: tuple[Any, ...] = ()
-        """The lists that `_parts` were made of."""
+        self._plan = _Plan()
         self._me: users.User | None = None
         self._teams: frozenset[str] | None = None
-        self._parts: dict[str, Part] = {}
-        """All that is wanted, by address."""
         self._answers = _Answers(live)
         self._errors: dict[str, tuple[str, str]] = {}
         """What failed, and the cause, by address or the name of a list."""
         self._sent: list[_Sent] = []
+        self._written: tuple[Draft, ...] = ()
+        """The drafts, when rows were made of them last."""
         self._watchers: list[Callable[[InboxSnapshot], None]] = []
         self._leaving: list[Callable[[], None]] = []
         self._turn: asyncio.Task[None] | None = None
+        self._turn_is_quiet = False
+        self._reading_on: asyncio.Task[None] | None = None
         self._asked = self._of = 0
-        self._making = _Making(self._known, self._show)
+        self._shown: InboxSnapshot | None = None
+        self._making = InboxMaking(self._known, self._show)
+        self._kept_as = f"inbox of {organization.id}"
+        self._kept: tuple[Row, ...] | None = None
+        """The rows that the next start shows. None: it would show none."""
         live.outbox.on_done(lambda entry: self._sent.append(_Sent(entry)))
 
     def watch(self, watcher: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
@@ -145,6 +164,9 @@ class InboxAnswers:
         """
         self._watchers.append(watcher)
         if len(self._watchers) == 1:
+            if self._kept is None and (kept := self._live.shelf.made(self._kept_as)) is not None:
+                self._kept = unpacked(kept)
+                self._making.inbox = Inbox(self._kept)
             for name, op in self._listings.items():
                 self._leaving.append(self._live.watch(op, partial(self._list_came, name)))
             self._leaving.append(self._live.outbox.watch(self.recompute))
@@ -164,6 +186,12 @@ class InboxAnswers:
             await asyncio.wait([self._take("again")])
             await self._making.up_to_date()
 
+    def read_on(self, may: Callable[[], bool]) -> None:
+        """Read what turns left out, in the background, as long as `may` says so."""
+        if self._watchers and self._reading_on is None and may() and self._left():
+            self._reading_on = asyncio.get_running_loop().create_task(self._read_on(may), name="inbox, reading on")
+            self._reading_on.add_done_callback(self._read_it)
+
     def recompute(self) -> None:
         """Make the rows anew in a moment: a draft was written or thrown away."""
         if self._watchers:
@@ -171,6 +199,7 @@ class InboxAnswers:
 
     async def settled(self) -> None:
         """Wait until the rows say all that is known. Asks nothing."""
+        self.recompute()
         await self._making.up_to_date()
 
     @property
@@ -181,21 +210,27 @@ class InboxAnswers:
     @property
     def at_rest(self) -> bool:
         """Whether no turn is under way, and the rows say all that is known."""
-        return not self.is_loading and self._making.at_rest
+        return not self.is_loading and self._making.at_rest and self._reading_on is None
+
+    @property
+    def as_of(self) -> datetime | None:
+        """When the oldest of the lists was read. None: not all of them ever were."""
+        lists = [self._live.as_of(self._listings[name]) for name in _LISTS if name in self._lists]
+        read = [each for each in lists if each is not None]
+        return min(read) if len(read) == len(_LISTS) else None
 
     def now(self) -> InboxSnapshot:
         """What was last made known. Asks nobody."""
-        inbox = self._making.inbox
-        lists = [self._live.as_of(self._listings[name]) for name in _LISTS if name in self._lists]
-        fetched = [each for each in lists if each is not None]
+        inbox, is_loading = self._making.inbox, self.is_loading and not self._turn_is_quiet
         return InboxSnapshot(
             rows=inbox.rows,
-            unknown=inbox.unknown,
-            asked=self._asked,
-            of=self._of,
-            is_loading=self.is_loading,
+            unknown=replace(inbox.unknown, is_being_read=self._reading_on is not None),
+            asked=self._asked if is_loading else 0,
+            of=self._of if is_loading else 0,
+            is_loading=is_loading,
             failed=self._failed(),
-            fetched_at=min(fetched) if len(fetched) == len(_LISTS) else None,
+            is_known=self.as_of is not None,
+            is_first=is_loading and self._kept is None,
         )
 
     def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
@@ -205,7 +240,10 @@ class InboxAnswers:
 
     def comment(self, thread: ThreadRef) -> Comment | None:
         """The first comment of the thread of a row, as it was read last."""
-        found = self._answers.values.get(inbox_parts.address("threads", thread.at), ())
+        found = self._answers.values.get(inbox_parts.address("threads", thread.at))
+        if found is None:
+            kept = self._live.shelf.get(inbox_parts.threads_of(thread.at))
+            found = kept[0].items if kept is not None else ()
         return next((each for each in found if each.id == thread.comment_id), None)
 
     def _leave(self, watcher: Callable[[InboxSnapshot], None]) -> None:
@@ -216,16 +254,17 @@ class InboxAnswers:
                 leave()
             self._leaving.clear()
             self._making.stop()
-            turn, self._turn = self._turn, None
-            if turn is not None:
-                turn.cancel()
+            turn, self._turn, self._shown = self._turn, None, None
+            for task in filter(None, (turn, self._reading_on)):
+                task.cancel()
 
     def _list_came(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
-        before, self._lists[name] = self._lists.get(name), snapshot
+        items, before = self._items(name), self._lists.get(name)
+        self._lists[name] = snapshot
         self._errors.pop(name, None)
         if snapshot.error is not None:
             self._errors[name] = (name, str(snapshot.error))
-        self.recompute()
+        self._making.soon(BETWEEN if self._asked < self._of else 0.0, anew=self._items(name) is not items)
         if self.is_loading or snapshot.loading or self._turn is None:
             return
         if before is not None and _is_cut_off(before) and not any(map(_is_cut_off, self._lists.values())):
@@ -237,16 +276,24 @@ class InboxAnswers:
 
     @property
     def _has_moved(self) -> bool:
-        return self._planned != tuple(self._items(name) for name in _LISTS)
+        return not self._plan.is_of(self._planned())
+
+    def _planned(self) -> tuple[tuple[Any, ...], ...]:
+        return tuple(self._items(name) for name in _LISTS)
 
     def _items(self, name: str) -> tuple[Any, ...]:
         snapshot = self._lists.get(name)
         return snapshot.value.items if snapshot is not None and snapshot.value is not None else ()
 
     def _show(self) -> None:
-        snapshot = self.now()
-        for watcher in tuple(self._watchers):
-            watcher(snapshot)
+        snapshot, rows = self.now(), self._making.inbox.rows
+        if not (self.is_loading or snapshot.failed) and rows is not self._kept and snapshot.is_known:
+            self._kept = rows
+            self._live.shelf.put_made(self._kept_as, partial(packed, rows))
+        if snapshot != self._shown:
+            self._shown = snapshot
+            for watcher in tuple(self._watchers):
+                watcher(snapshot)
 
     # A turn
 
@@ -259,41 +306,76 @@ class InboxAnswers:
     async def _taken(self, turn: Turn) -> None:
         sent = tuple(self._sent) if turn != "moved" else ()
         self._asked = self._of = 0
+        self._turn_is_quiet = turn == "again"
         await self._who()
-        if turn == "first":
-            await self._plan()  # what is kept is on show before anything comes
-            self.recompute()
+        if turn == "first" and self._kept is None:
+            await self._make_plan()  # what is kept is on show before anything comes
         if turn in ("first", "whole"):
-            lists = (self._read_list(name, again=turn == "whole") for name in _LISTS)
-            await asyncio.gather(self._read_teams(), *lists)
-        await self._plan()
-        failed = self._errors.keys() & self._parts.keys()
-        forced = [each for url, each in self._parts.items() if url in failed and not self._answers.is_refused(each)]
+            await self._read_lists(again=turn == "whole")
+            self.recompute()
+        await self._make_plan()
+        parts = self._plan.parts
+        failed = self._errors.keys() & parts.keys()
+        forced = [each for url, each in parts.items() if url in failed and not self._answers.is_refused(each)]
         for each in sent:
-            touched = [part for part in self._parts.values() if _changed_by(each.entry, part)]
+            touched = [part for part in self._plan.parts.values() if _changed_by(each.entry, part)]
             each.waits_for = {part.url for part in touched}
             forced += touched
         self._sent = [each for each in self._sent if each.waits_for != set()]
+        due = self._due(self._plan.parts.values())
         if turn != "moved":
-            resting = [each for each in self._parts.values() if not self._is_due(each)]
+            asked = {each.url for each in due}
+            resting = [each for each in self._plan.parts.values() if each.url not in asked]
             most = PAGES_AT_FIRST if turn == "first" else PAGES_AGAIN
             read_at, pages, now = self._answers.read_at, self._answers.pages, self._live.now()
             forced += inbox_parts.again(resting, read_at, await self._alive(), now, pages, most)
-        await self._ask(chain(filter(self._is_due, tuple(self._parts.values())), forced))
+        await self._ask(chain(due, forced))
+        if (written := self._drafts.all()) != self._written:
+            self._written = written
+            self.recompute()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        _tell_of_bugs(task)
+        tell_of_bugs(task)
+        if not task.cancelled() and task.exception() is None:
+            self._making.may_begin = True
         if task is self._turn and not task.cancelled() and task.exception() is None and self._has_moved:
             self._take("moved")
-        self.recompute()
+        self._making.soon(0.0, anew=False)
+
+    # What turns leave out
+
+    def _left(self) -> list[Part]:
+        """What is to be read on, the first first."""
+        return sorted(self._due(filter(_may_wait, self._plan.parts.values())), key=lambda part: part.order)
+
+    async def _read_on(self, may: Callable[[], bool]) -> None:
+        tried = set[str]()
+        while left := [each for each in self._left() if each.url not in tried]:
+            for part in left[:AT_A_TURN]:
+                if not may():
+                    return
+                tried.add(part.url)
+                if self._due([part]):
+                    if not await self._read(part):
+                        return
+                    self._making.soon(SHOWN_EVERY, anew=False)
+                    await asyncio.sleep(PAUSE)
+
+    def _read_it(self, task: asyncio.Task[None]) -> None:
+        tell_of_bugs(task)
+        self._reading_on = None
+        if self._watchers:
+            self._making.soon(0.0, anew=False)
 
     async def _who(self) -> None:
         self._errors.pop("me", None)
-        me = self._live.outbox.me or self._me
+        me, before = self._live.outbox.me or self._me, self._me
         try:
             self._me = me if me is not None else await self._live.known(users.Me())
         except ApiError as error:
             self._errors["me"] = ("me", str(error))
+        if self._me != before:
+            self.recompute()
 
     async def _read_teams(self) -> None:
         """Once for each run, and not when that was lately: nobody is in other teams from one minute to the next."""
@@ -311,69 +393,80 @@ class InboxAnswers:
             self._errors["teams"] = ("teams", str(error))
             self._teams = frozenset() if isinstance(error, (Forbidden, NotFound)) else None
 
+    async def _read_lists(self, *, again: bool) -> None:
+        """Read the lists. What is kept is taken after them, when rows of the last run are on show, or when they take long."""
+        reading = asyncio.gather(self._read_teams(), *(self._read_list(name, again=again) for name in _LISTS))
+        try:
+            if not self._making.may_begin and not (await asyncio.wait([reading], timeout=PATIENCE))[0]:
+                await self._make_plan()
+            await reading
+        finally:
+            reading.cancel()
+
     async def _read_list(self, name: str, *, again: bool) -> None:
         op, live = self._listings[name], self._live
         await (live.refresh(op) if again else live.rested(op))
         while live.peek(op).goes_on(MOST_LISTED):
             await live.more(op)
 
-    async def _plan(self) -> None:
+    async def _make_plan(self) -> None:
         """Find out what is wanted, and take what is kept of it."""
+        plan, answers = self._plan, self._answers
         me = self._me.id if self._me is not None else ""
-        spaces, opened, drafted = self._planned = tuple(self._items(name) for name in _LISTS)
-        requests = {ref_of(each): each for each in (*opened, *drafted) if undecided(each)}
-        parts = {each.url: each for each in await _in_slices(inbox_parts.of_requests(requests.values(), me))}
-        parts |= {each.url: each for each in await _in_slices(inbox_parts.of_spaces(spaces))}
-        await self._answers.take_kept(parts.values())
-        for place in [each for each in parts.values() if each.kind == "threads"]:
-            parts |= {each.url: each for each in self._within(place)}
-            await asyncio.sleep(0)
-        await self._answers.take_kept(parts.values())
-        self._parts = parts
-        self._answers.keep_only(parts)
-        for url in self._errors.keys() - parts.keys() - {*_LISTS, "me", "teams"}:
+        is_new = await plan.take_lists(me, self._planned())
+        await answers.take_kept(plan.places.values())
+        for place in plan.threads:
+            if plan.take_threads(place, answers.values.get(place.url)):
+                is_new = True
+                await asyncio.sleep(0)
+        if not is_new:
+            return
+        plan.put_together()
+        await answers.take_kept(plan.parts.values())
+        self._making.may_begin = True
+        answers.keep_only(plan.parts)
+        for url in self._errors.keys() - plan.parts.keys() - {*_LISTS, "me", "teams"}:
             del self._errors[url]
-
-    def _within(self, place: Part) -> list[Part]:
-        """What is wanted of the threads of a place, as far as those are known."""
-        threads = self._answers.values.get(place.url)
-        if threads is None or self._me is None:
-            return []
-        return list(inbox_parts.of_threads(place.at, threads, self._me.id, place.rank == inbox_parts.ON_MINE))
+        self.recompute()
 
     async def _alive(self) -> dict[Discussion, datetime]:
         """When last something was said in threads the person is in, by place."""
         found: dict[Discussion, datetime] = {}
         me = self._me.id if self._me is not None else ""
-        for number, part in enumerate(tuple(self._parts.values())):
-            items, mine = self._answers.values.get(part.url, ()), tuple[Any, ...]()
-            if part.kind == "replies":
-                mine = items if part.rank == inbox_parts.NEAR or any(each.by == me for each in items) else ()
-            elif part.kind == "threads":
-                mine = tuple(each for each in items if each.posted_by.id == me)
-            for last in (each.posted_at for each in mine if each.posted_at is not None):
+        for number, part in enumerate(tuple(self._plan.parts.values())):
+            last = self._answers.last_said(part, me)
+            if last is not None:
                 found[part.at] = max(found.get(part.at, last), last)
-            if number % SLICE == 0:
+            if number % (10 * SLICE) == 0:
                 await asyncio.sleep(0)
         return found
 
-    def _is_due(self, part: Part) -> bool:
-        return self._answers.is_due(part) and not any(
-            each.at == part.at and each.state in ("held", "queued", "sending") and not each.asks
+    def _due(self, parts: Iterable[Part]) -> list[Part]:
+        """Those that are to be asked for, and that no write is on its way to."""
+        written = {
+            each.at
             for each in self._live.outbox.entries
-        )
+            if each.state in ("held", "queued", "sending") and not each.asks
+        }
+        is_due = self._answers.is_due
+        return [each for each in tuple(parts) if is_due(each) and not (written and each.at in written)]
 
     async def _ask(self, parts: Iterable[Part]) -> None:
-        """Ask for parts, and for what their answers show to be wanted, until all have answered or nothing gets through."""
-        order, queue, taken = count(), list[tuple[int, int, Part]](), set[str]()
+        """Ask for parts, and for what their answers show to be wanted, until all have answered or nothing gets through. Of
+        what may wait no more than is for a turn."""
+        order, queue, taken = count(), list[tuple[tuple[int, float], int, Part]](), set[str]()
+        waiting = dict[str, None]()
 
         def push(more: Iterable[Part]) -> None:
             for part in more:
                 if part.url not in taken:
                     taken.add(part.url)
-                    heapq.heappush(queue, (part.rank, next(order), part))
-            self._of = len(taken)
+                    if _may_wait(part):
+                        waiting[part.url] = None
+                    heapq.heappush(queue, (part.order, next(order), part))
+            self._of = len(taken) - max(0, len(waiting) - AT_A_TURN)
 
+        left = AT_A_TURN
         push(parts)
         running: set[asyncio.Task[bool]] = set()
         asked: dict[asyncio.Task[bool], Part] = {}
@@ -381,8 +474,14 @@ class InboxAnswers:
             while queue or running:
                 while queue and len(running) < AT_ONCE:
                     part = heapq.heappop(queue)[2]
+                    left -= _may_wait(part)
+                    if left < 0:
+                        queue.clear()  # what comes now may wait, all of it
+                        break
                     running.add(task := asyncio.get_running_loop().create_task(self._read(part)))
                     asked[task] = part
+                if not running:
+                    break
                 ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 for task in ended:
                     part = asked.pop(task)
@@ -391,7 +490,7 @@ class InboxAnswers:
                     elif part.kind == "threads":
                         push(await self._found_in(part))
                     self._asked += 1
-                    self.recompute()
+                    self._making.soon(BETWEEN, anew=False)
         finally:
             for task in running:
                 task.cancel()
@@ -399,16 +498,20 @@ class InboxAnswers:
 
     async def _found_in(self, part: Part) -> list[Part]:
         """What is to be asked because of the answer to `part`."""
-        place = self._parts.get(inbox_parts.address("threads", part.at))
-        found = self._within(place) if place is not None else []
-        self._parts |= {each.url: each for each in found}
+        place = self._plan.places.get(inbox_parts.address("threads", part.at))
+        if place is None:
+            return []
+        self._plan.take_threads(place, self._answers.values.get(place.url))
+        found = self._plan.within(place)
+        self._plan.parts |= {each.url: each for each in found}
         await self._answers.take_kept(found)  # the list may have moved while the replies did not
-        return [each for each in found if self._is_due(each)]
+        return self._due(found)
 
     async def _read(self, part: Part) -> bool:
         """Read one answer. Whether others are worth to be asked for."""
         try:
-            await self._answers.read(part)
+            if await self._answers.read(part):
+                self._making.soon(SHOWN_EVERY if self._reading_on is not None and not self.is_loading else BETWEEN)
         except ApiError as error:
             self._errors[part.url] = (part.kind, str(error))
             return not (error.outcome is Outcome.NOT_SENT or isinstance(error, (RateLimited, Unauthorized)))
@@ -416,7 +519,9 @@ class InboxAnswers:
         for each in self._sent:
             if each.waits_for is not None:
                 each.waits_for.discard(part.url)
-        self._sent = [each for each in self._sent if each.waits_for != set()]
+        if any(each.waits_for == set() for each in self._sent):
+            self._sent = [each for each in self._sent if each.waits_for != set()]
+            self.recompute()
         return True
 
     # What is known
@@ -425,7 +530,7 @@ class InboxAnswers:
         values = self._answers.values
         of: dict[str, dict[Any, Sequence[Any]]] = {"reviews": {}, "requested": {}, "threads": {}}
         replies: dict[Discussion, dict[str, Sequence[Any]]] = {}
-        for url, part in self._parts.items():
+        for url, part in self._plan.parts.items():
             if (value := values.get(url)) is not None:
                 if part.kind == "replies":
                     replies.setdefault(part.at, {})[part.thread] = value
@@ -454,6 +559,70 @@ class InboxAnswers:
         )
 
 
+def _may_wait(part: Part) -> bool:
+    """Whether it is read on in the background where there is much of it."""
+    return part.rank == inbox_parts.OTHERS
+
+
+@dataclass(eq=False)
+class _Plan:
+    """All that is wanted, made anew only where what it is made of came differently."""
+
+    parts: dict[str, Part] = field(default_factory=dict)
+    """By address."""
+    places: dict[str, Part] = field(default_factory=dict)
+    """What the lists show to be wanted."""
+    threads: tuple[Part, ...] = ()
+    """Those of it that are threads."""
+    _me: str = ""
+    _lists: tuple[tuple[Any, ...], ...] = ()
+    _within: dict[str, tuple[Any, list[Part]]] = field(default_factory=dict)
+    """What the threads of a place show to be wanted, and those threads."""
+
+    def is_of(self, lists: Sequence[tuple[Any, ...]]) -> bool:
+        """Whether it is made of these lists: spaces, and change requests by their status."""
+        return self._lists == tuple(lists)
+
+    async def take_lists(self, me: str, lists: tuple[tuple[Any, ...], ...]) -> bool:
+        """Take over what lists show to be wanted. Whether they came differently."""
+        if me == self._me and len(lists) == len(self._lists) and all(map(_is, lists, self._lists)):
+            return False
+        if me != self._me:
+            self._within.clear()
+        self._me, self._lists = me, lists
+        spaces, *by_status = lists
+        requests = {ref_of(each): each for each in chain(*by_status) if undecided(each)}
+        places = {each.url: each for each in await _in_slices(inbox_parts.of_requests(requests.values(), me))}
+        places |= {each.url: each for each in await _in_slices(inbox_parts.of_spaces(spaces))}
+        self.places = places
+        self.threads = tuple(each for each in places.values() if each.kind == "threads")
+        self._within = {url: each for url, each in self._within.items() if url in places}
+        return True
+
+    def take_threads(self, place: Part, threads: tuple[Any, ...] | None) -> bool:
+        """Take over what the threads of a place show to be wanted. Whether they came differently."""
+        of = threads, place.rank == inbox_parts.ON_MINE
+        known = self._within.get(place.url)
+        if known is not None and known[0][0] is threads and known[0][1] is of[1]:
+            return False
+        found = list(inbox_parts.of_threads(place.at, threads, self._me, of[1])) if threads and self._me else []
+        self._within[place.url] = of, found
+        return True
+
+    def within(self, place: Part) -> list[Part]:
+        """What the threads of a place show to be wanted."""
+        return self._within[place.url][1] if place.url in self._within else []
+
+    def put_together(self) -> None:
+        """Let `parts` be all that is wanted."""
+        within = (each for place in self.threads for each in self.within(place))
+        self.parts = {**self.places, **{each.url: each for each in within}}
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
 class _Answers:
     """Answers in memory and in the response cache, with what the lists said of each when it was read."""
 
@@ -468,6 +637,8 @@ class _Answers:
         """The stamps at which answers were refused: they are not asked for again before they move."""
         self._looked: set[str] = set()
         """Of what it was seen whether anything is kept."""
+        self._last_said: dict[str, tuple[object, datetime | None]] = {}
+        """When last something was said in the threads the person is in, of answers as they were then."""
 
     @property
     def noted(self) -> dict[str, tuple[str, datetime]]:
@@ -497,8 +668,23 @@ class _Answers:
         """Whether it may not be seen, or is not there: then it is asked for once it moved, and not before."""
         return part.url in self._refused
 
-    async def read(self, part: Part) -> None:
-        """Ask for it. Raises ApiError."""
+    def last_said(self, part: Part, me: str) -> datetime | None:
+        """When last something was said in those threads of `part` the person is in."""
+        items = self.values.get(part.url, ())
+        known = self._last_said.get(part.url)
+        if known is not None and known[0] is items:
+            return known[1]
+        mine: Sequence[Any] = ()
+        if part.kind == "replies":
+            mine = items if part.rank == inbox_parts.NEAR or any(each.by == me for each in items) else ()
+        elif part.kind == "threads":
+            mine = [each for each in items if each.posted_by.id == me]
+        last = max((each.posted_at for each in mine if each.posted_at is not None), default=None)
+        self._last_said[part.url] = items, last
+        return last
+
+    async def read(self, part: Part) -> bool:
+        """Ask for it. Whether it came differently. Raises ApiError."""
         try:
             page: ListPage[Any] = await self._live.fetch(part.op, patiently=True)
             items = list(page.items)
@@ -516,8 +702,13 @@ class _Answers:
             raise
         self._refused.pop(part.url, None)
         self._live.let_go(part.op)
-        self.values[part.url] = await asyncio.to_thread(self._slimmed, part, items)
+        before = self.values.get(part.url)
+        came = await asyncio.to_thread(self._slimmed, part, items)
         self._note(part)
+        if came == before:
+            return False
+        self.values[part.url] = came
+        return True
 
     async def take_kept(self, parts: Iterable[Part]) -> None:
         """Take over what is kept of these, of this run or an earlier one."""
@@ -541,6 +732,7 @@ class _Answers:
         for url in self.values.keys() - wanted:
             del self.values[url]
             self._looked.discard(url)
+            self._last_said.pop(url, None)
         if len(self._shared) > MOST_SHARED:
             self._shared.clear()
 
@@ -560,54 +752,6 @@ class _Answers:
     def _note(self, part: Part) -> None:
         self.noted[part.url] = (part.stamp, self._live.now())
         self._live.shelf.note(part.url, part.stamp)
-
-
-class _Making:
-    """Makes rows of what is known, in a thread: of thousands of threads that takes a while. Not for each of a thousand
-    answers, but of all that came meanwhile."""
-
-    def __init__(self, known: Callable[[], Known], show: Callable[[], None]) -> None:
-        self.inbox = Inbox()
-        self._known, self._show = known, show
-        self._task: asyncio.Task[None] | None = None
-        self._is_stale = False
-        self._wait = 0.0
-
-    def soon(self, wait: float) -> None:
-        """Make them in so many seconds."""
-        self._is_stale, self._wait = True, wait
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._make(), name="rows of the inbox")
-            self._task.add_done_callback(_tell_of_bugs)
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether they are made of all that is known."""
-        return self._task is None or self._task.done()
-
-    async def up_to_date(self) -> None:
-        """Wait until they are made of all that is known."""
-        self.soon(0.0)
-        while self._task is not None and not self._task.done():
-            await asyncio.wait([self._task])
-
-    def stop(self) -> None:
-        """Nobody watches."""
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _make(self) -> None:
-        while self._is_stale:
-            await asyncio.sleep(self._wait)
-            self._is_stale = False
-            self.inbox = await asyncio.to_thread(inbox_of, self._known())
-            self._show()
-
-
-def _tell_of_bugs(task: asyncio.Task[None]) -> None:
-    """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        task.get_loop().call_exception_handler({"message": "The inbox failed", "exception": error, "task": task})
 
 
 async def _in_slices(parts: Iterable[Part]) -> list[Part]:

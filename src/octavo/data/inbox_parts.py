@@ -32,7 +32,8 @@ PAGES_AGAIN, PAGES_AT_FIRST, OTHERS_AGAIN, REQUESTS_AGAIN = 5, 1, 1, 1
 else is asked as well; of these, places where no thread concerns the person; and change requests, with their reviews and
 those who are asked."""
 ON_MINE, NEAR, OTHERS = 2, 5, 9
-"""Ranks: threads of a change request of one's own, replies that concern one, and replies that may."""
+"""Ranks: threads of a change request of one's own, replies that concern one, and replies that may: in threads of others
+they say whether one answered there, or is named."""
 _LATELY = timedelta(hours=1)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -51,6 +52,13 @@ class Part:
     """What most likely concerns the person has the least."""
     thread: str = ""
     """The first comment of the thread whose replies they are."""
+    touched: datetime = _LONG_AGO
+    """When last something is known to have happened there."""
+
+    @property
+    def order(self) -> tuple[int, float]:
+        """What is asked first has the least: what most likely concerns the person, and of that what happened last."""
+        return self.rank, -self.touched.timestamp() if self.touched > _LONG_AGO else 0.0
 
 
 def of_requests(requests: Iterable[ChangeRequest], me: str) -> Iterator[Part]:
@@ -60,18 +68,18 @@ def of_requests(requests: Iterable[ChangeRequest], me: str) -> Iterator[Part]:
             continue
         at, mine, is_open = ref_of(about), is_mine(about, me), about.status == "open"
         touched = about.updated_at.isoformat() if about.updated_at is not None else ""
-        stamp = f"{about.status} {touched} {about.revision or ''}"
-        yield _part("reviews", at, stamp, 1 if mine else 3 if is_open else 7)
-        yield _part("requested", at, stamp, 0 if is_open and not mine else 7)
+        stamp, when = f"{about.status} {touched} {about.revision or ''}", about.updated_at or _LONG_AGO
+        yield _part("reviews", at, stamp, 1 if mine else 3 if is_open else 7, touched=when)
+        yield _part("requested", at, stamp, 0 if is_open and not mine else 7, touched=when)
         if about.comments > 0:
-            yield _part("threads", at, f"{about.comments} {touched}", ON_MINE if mine else 6)
+            yield _part("threads", at, f"{about.comments} {touched}", ON_MINE if mine else 6, touched=when)
 
 
 def of_spaces(spaces: Iterable[Space]) -> Iterator[Part]:
     """What is asked of spaces."""
     for space in spaces:
         if space.comments > 0:
-            yield _part("threads", space.ref, str(space.comments), 4)
+            yield _part("threads", space.ref, str(space.comments), 4, touched=space.updated_at or _LONG_AGO)
 
 
 def of_threads(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Part]:
@@ -86,12 +94,18 @@ def of_threads(at: Discussion, threads: Sequence[Comment], me: str, on_mine: boo
             )
             last = max((each.updated_at for each in by if each.updated_at is not None), default=None)
             stamp = f"{comment.replies} {last.isoformat()}" if last is not None else str(comment.replies)
-            yield _part("replies", at, stamp, NEAR if sure else OTHERS, comment.id)
+            touched = last or comment.posted_at or _LONG_AGO
+            yield _part("replies", at, stamp, NEAR if sure else OTHERS, comment.id, touched)
 
 
 def address(kind: Kind, at: Discussion) -> str:
     """The address of a part of a place."""
     return _asking(kind, at, "")[1]
+
+
+def threads_of(at: Discussion) -> Listing[Comment]:
+    """What asks for the threads of a place."""
+    return _asking("threads", at, "")[0]
 
 
 def again(
@@ -132,9 +146,9 @@ def again(
     return [*chosen, *(each for each in requests if each.at in few)]
 
 
-def _part(kind: Kind, at: Discussion, stamp: str, rank: int, thread: str = "") -> Part:
+def _part(kind: Kind, at: Discussion, stamp: str, rank: int, thread: str = "", touched: datetime = _LONG_AGO) -> Part:
     op, url = _asking(kind, at, thread)
-    return Part(kind, at, op, url, stamp, rank, thread)
+    return Part(kind, at, op, url, stamp, rank, thread, touched)
 
 
 @lru_cache(maxsize=20_000)

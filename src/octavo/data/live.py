@@ -115,38 +115,25 @@ class Live:
         return self._snapshot(self._answer(op))
 
     @property
-    def watched(self) -> tuple[Operation[Any], ...]:
+    def watched(self) -> tuple[Answer, ...]:
         """All that somebody watches and that may change."""
         return tuple(
-            each.op for each in self._answers.values() if each.watchers and not each.final and not _is_pending(each.op)
+            each for each in self._answers.values() if each.watchers and not each.final and not _is_pending(each.op)
         )
-
-    def waits_for(self, op: Operation[Any]) -> bool:
-        """Whether somebody watches it who does not do so patiently."""
-        return self._answer(op).waits
 
     def as_of(self, op: Operation[Any]) -> datetime | None:
         """The last time at which the answer to `op` was known to be as it is. None: there is none, or it never changes."""
         answer = self._answers.get(encode(op).url)
         return answer.as_of if answer is not None and answer.value is not None and not answer.final else None
 
-    def read_at(self, op: Operation[Any]) -> datetime | None:
-        """When the answer to `op` was read. None: it never was."""
-        return self._answer(op).fetched_at
-
-    def is_still_so(self, op: Operation[Any]) -> None:
-        """The server told elsewhere that the answer to `op` is as it was."""
-        self._answer(op).as_of = self.now()
-
-    async def look_again(self, op: Operation[Any]) -> bool:
+    async def look_again(self, answer: Answer) -> bool:
         """Ask again for what is watched, while nobody waits for it: nothing is shown but what came differently. Whether
         it did. Raises ApiError, which is shown only where it says something of the thing itself."""
-        answer = self._answer(op)
         if answer.loading or answer.final or not answer.watchers:
             return False
-        before = answer.value
+        before = answer.differed
         await self._ask(answer, behind=True, quietly=True)
-        return bool(answer.value != before)
+        return answer.differed != before
 
     async def refresh(self, op: Operation[Any]) -> None:
         """Ask again. The old answer stays on show until the new one is here; an error is shown beside it."""
@@ -229,13 +216,19 @@ class Live:
         """
         here, whole = reach(op), location(op)
         it = here.rpartition("/")[2]
-        if self._index is not None:
-            self._index.lose(op)
+        self._lose(op)
         for answer in tuple(self._answers.values()):
             there = location(answer.op)
             near = f"{here}/".startswith(f"{there}/") or f"{there}/".startswith(f"{here}/")
             if answer.watchers and not answer.final and (near or answer.lists(it) or _spans(there, whole)):
                 self._freshen(answer)
+
+    def _lose(self, op: Operation[Any]) -> None:
+        """Let no words be found of what is gone. Some of them may be in answers that are still so."""
+        if self._index is not None:
+            self._index.lose(op)
+            for answer in self._answers.values():
+                answer.learned = None
 
     async def settled(self) -> None:
         """Wait until nothing is under way. What went wrong unexpectedly is raised."""
@@ -301,7 +294,7 @@ class Live:
         if not quietly and not (answer.loading and answer.told_loading):
             answer.loading = True
             self._show(answer)
-        error, before = answer.error, answer.value
+        error, before = answer.error, answer.differed
         try:
             first, value, pages = await (self._next(answer) if extend else self._read(answer))
             error = None
@@ -309,19 +302,22 @@ class Live:
             if answer.value is None and isinstance(failed, NotSent) and not str(failed).startswith(NOT_HERE):
                 failed.args = (f"{NOT_HERE} {failed}",)  # those who asked for the same share one error
             error = copy(failed)  # without the frames it came through: it may be kept for days
-            if self._index is not None and isinstance(failed, NotFound | Forbidden):
-                self._index.lose(answer.op)
+            if isinstance(failed, NotFound | Forbidden):
+                self._lose(answer.op)
             raise
         else:
             if ticket == answer.asked:
+                differed = answer.differed
                 answer.accept(value, pages, self.now(), answer.mark if extend else mark)
                 unreadable = getattr(value, "unreadable", 0)
                 if first is not None and not (unreadable and immutable(answer.op)):
                     # What never changes is asked again at the next start: a newer Octavo may read what this one cannot.
                     is_whole = isinstance(value, ListPage) and value.next is None
-                    self.shelf.put(answer.op, value if is_whole else first)
-                if self._index is not None:
+                    still = answer.put if answer.differed == differed else None
+                    answer.put = self.shelf.put(answer.op, value if is_whole else first, still=still)
+                if self._index is not None and answer.learned is not value:
                     self._index.learn(answer.op, value)
+                    answer.learned = value
                 if unreadable:
                     self.left_out(answer.op, unreadable)
             self._reached(answer)
@@ -330,7 +326,7 @@ class Live:
             if ticket == answer.asked:
                 if quietly and error is not None and not isinstance(error, NotFound | Forbidden):
                     error = answer.error  # what is on show is as good as it was
-                is_shown = quietly and not answer.loading and error == answer.error and answer.value == before
+                is_shown = quietly and not answer.loading and error == answer.error and answer.differed == before
                 answer.loading, answer.error = False, error
                 answer.rest()
                 if not is_shown:

@@ -38,10 +38,14 @@ CREATE TABLE IF NOT EXISTS pins (
     PRIMARY KEY (namespace, url, keeper)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_keeper ON pins (namespace, keeper);
+CREATE TABLE IF NOT EXISTS made (
+    namespace TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (namespace, name)
+) STRICT;
 """
 MOST_BYTES = 200_000_000
 LONGEST = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = answers.namespace AND pins.url = answers.url)"
+_STILL = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ? AND kept_at = ?"
 TIDY_EVERY = 500
 """Answers put between two looks at how much there is."""
 
@@ -122,18 +126,25 @@ class ResponseCache:
             self._later("DELETE FROM answers WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
             return None
 
-    def put(self, op: Operation[Any], value: Any) -> None:
-        """Keep `value` as the answer to `op`. It is encoded and written behind."""
+    def put(self, op: Operation[Any], value: Any, *, still: float | None = None) -> float:
+        """Keep `value` as the answer to `op`. It is encoded and written behind. `still`: what this said when the same value
+        was put. If that is what is kept, only the moment is written anew."""
         url, now, kept_for_ever = encode(op).url, self._now().timestamp(), immutable(op)
         codec = SPECS[type(op)].codec
 
         def row() -> tuple[Any, ...]:
             return self._namespace, url, codec.dump_json(value, by_alias=True, exclude_unset=True), now, kept_for_ever
 
-        self._later("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+        def work(db: sqlite3.Connection) -> None:
+            if still is not None and db.execute(_STILL, (now, self._namespace, url, still)).rowcount:
+                return
+            db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row())
+
+        self._write(work)
         self._puts += 1
         if self._puts % TIDY_EVERY == 0 and self._path is not None:
             self._writer.submit(self._tidy)
+        return now
 
     def note(self, url: str, stamp: str) -> None:
         """Remember what was said elsewhere of the answer at `url` when it was read: a counter, a moment."""
@@ -148,6 +159,21 @@ class ResponseCache:
         except sqlite3.DatabaseError:
             self._damaged = True
             return {}
+
+    def put_made(self, name: str, body: Callable[[], bytes]) -> None:
+        """Keep what was made of answers, to be had before it can be made again. `body` is called behind."""
+        statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
+        self._later(statement, lambda: (self._namespace, name, body()))
+
+    def made(self, name: str) -> bytes | None:
+        """What was kept so last."""
+        try:
+            query = "SELECT body FROM made WHERE namespace = ? AND name = ?"
+            row = self._db.execute(query, (self._namespace, name)).fetchone()
+        except sqlite3.DatabaseError:
+            self._damaged = True
+            return None
+        return row[0] if row else None
 
     def pin(self, keeper: str, url: str, stamp: str, why: str = "") -> None:
         """Never throw away the answer at `url`, not before `keeper` lets go of it."""
@@ -212,7 +238,7 @@ class ResponseCache:
 
     def forget(self) -> None:
         """Throw away all answers of this namespace."""
-        for table in ("answers", "readings", "pins"):
+        for table in ("answers", "readings", "pins", "made"):
             self._later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
 
     def flush(self) -> None:
@@ -225,9 +251,12 @@ class ResponseCache:
         self._db.close()
 
     def _later(self, statement: str, values: Callable[[], tuple[Any, ...]]) -> None:
+        self._write(lambda db: db.execute(statement, values()))
+
+    def _write(self, does: Callable[[sqlite3.Connection], object]) -> None:
         def work(db: sqlite3.Connection) -> None:
             try:
-                db.execute(statement, values())
+                does(db)
             except sqlite3.DatabaseError as error:
                 self._damaged = self._damaged or error.sqlite_errorname in ("SQLITE_CORRUPT", "SQLITE_NOTADB")
                 raise

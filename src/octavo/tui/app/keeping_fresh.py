@@ -15,25 +15,26 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 EVERY = 5.0
-"""Seconds between two times it is seen whether a look is due."""
+"""Seconds after which it is mostly seen again whether a look is due."""
 
 
 class KeepingFresh:
     """The looks of one session after the other."""
 
-    def __init__(self, app: Shell, terminal: App[int]) -> None:
-        """`app` is shown in `terminal`, which says whether anybody looks at it."""
+    def __init__(self, app: Shell, terminal: App[int], *, every: float | None) -> None:
+        """`app` is shown in `terminal`, which says whether anybody looks at it. `every`: seconds between two times it is
+        seen whether a look is due. None: never, but when `look_if_due` is called."""
         self.freshness: Freshness | None = None
         """When to look, and what to ask. None: it was not yet seen whether a look is due."""
         self._session: Session | None = None
-        self._app, self._terminal = app, terminal
+        self._app, self._terminal, self._every = app, terminal, every
         self._timer: Timer | None = None
 
     def begin(self, session: Session) -> None:
         """Look from now on. The first screen is painted."""
         self._session = session
-        if self._timer is None and not self._terminal.is_headless:
-            self._timer = self._terminal.set_interval(EVERY, self.look_if_due)
+        if self._timer is None and self._every is not None:
+            self._timer = self._terminal.set_interval(self._every, self.look_if_due)
 
     def end(self) -> None:
         """The session ends."""
@@ -75,6 +76,7 @@ class KeepingFresh:
         news = await freshness.look()
         if freshness is self.freshness and not self._app.ending:
             self._app.workspace.news.add(news)
+            self._app.workspace.inbox.read_on(freshness.may_ask)
             self._app.workspace.look_at_link()
 
     def _on_show(self) -> Sequence[Operation[Any]]:

@@ -17,7 +17,7 @@ from octavo.settings import Settings
 from octavo.tui.app import routes
 from octavo.tui.app.background_tasks import BackgroundTasks
 from octavo.tui.app.first_screen import HeldBack, first_view, remember_view
-from octavo.tui.app.keeping_fresh import KeepingFresh
+from octavo.tui.app.keeping_fresh import EVERY, KeepingFresh
 from octavo.tui.app.preloading import AFTER, warm_up
 from octavo.tui.app.teardown import Teardown
 from octavo.tui.app.type_ahead import TypeAhead
@@ -196,9 +196,11 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         *,
         start: str = "",
         picture: FirstPicture | None = None,
+        look_every: float | None = EVERY,
     ) -> None:
         """`start` is the view to begin in. Empty: the one a person of this session begins in. `picture` is what the terminal
-        may show already, and what the next start of this session shows."""
+        may show already, and what the next start of this session shows. `look_every`: seconds between two times it is seen
+        whether it is time to look what others did. None: only who builds the app says when."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__()
         self.teardown = Teardown(self)
@@ -216,7 +218,7 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
             self.animation_level = "none"
         self.notices = NoticeBoard()
         self.writes = WriteQueue(self)
-        self.keeping_fresh = KeepingFresh(self, self)
+        self.keeping_fresh = KeepingFresh(self, self, every=look_every)
         self._session = session
         self.then: Callable[[], Session] | None = None
         """What is to be opened when this has ended. Raises OSError."""

@@ -253,7 +253,10 @@ class InboxScreen(ListView[Row]):
         self._drawing.headings = sections.headings(shown, self.order, self.space_title)
         self._drawing.order = self.order
         self._say_what_is_empty()
+        is_at_top = self.snapshot.is_first and self.rows.cursor == 0
         self.rows.show(shown)
+        if is_at_top and shown:
+            self.rows.go_to(shown[0].key)  # nobody chose the row that came first
         if self.wanted is not None:
             self._go_to_wanted()
         snapshot = self.snapshot
@@ -261,7 +264,7 @@ class InboxScreen(ListView[Row]):
             more = f" (and {len(snapshot.failed) - 1} more)" if len(snapshot.failed) > 1 else ""
             what = snapshot.failed[0].what
             self.rows.state.fail(f"{what[:1].upper()}{what[1:]} did not load", f"{snapshot.failed[0].why}{more}")
-        elif snapshot.is_loading and not snapshot.rows and snapshot.fetched_at is None:
+        elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
             self.rows.state.wait_for("what needs you")
         self._say_where()
         self.row_preview.show(self.rows.item)
@@ -329,8 +332,8 @@ class InboxScreen(ListView[Row]):
         if self.ticked:
             said.append(f"{len(self.ticked)} ticked")
         facts = [f"asked {snapshot.asked} of {snapshot.of}" if snapshot.is_loading and snapshot.of else ""]
-        if snapshot.fetched_at is not None:
-            facts.append(f"as of {short_age(snapshot.fetched_at)} ago")
+        if (as_of := self.feed.as_of) is not None:
+            facts.append(f"as of {short_age(as_of)} ago")
         if snapshot.unknown.words and not snapshot.is_loading:
             facts.insert(0, snapshot.unknown.words)
         self.status(" · ".join(said), " · ".join(filter(None, facts)))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from octavo.api.places import ChangeRequestRef
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from textual.signal import Signal
 
     from octavo.api.change_requests import ChangeRequest
@@ -78,6 +80,16 @@ class InboxFeed:
         """Something was written and not sent, or is so no more."""
         if self.answers is not None:
             self.answers.recompute()
+
+    def read_on(self, may: Callable[[], bool]) -> None:
+        """Read in the background what may still make rows, as long as `may` says so."""
+        if self.answers is not None:
+            self.answers.read_on(may)
+
+    @property
+    def as_of(self) -> datetime | None:
+        """When what says what needs the person was read. None: it never was."""
+        return self.answers.as_of if self.answers is not None else None
 
     def leave_organization(self) -> None:
         """There is no organization any more that it could be of."""

@@ -1,0 +1,37 @@
+"""What came as it was is not read again."""
+
+from __future__ import annotations
+
+import gc
+
+from octavo.api import spaces
+from octavo.api.operation import SPECS
+from octavo.client.answers import LastRead
+
+SPACE = SPECS[spaces.Get]
+BODY = b'{"object": "space", "id": "s", "title": "Handbook"}'
+
+
+async def test_the_same_bytes_again_are_the_same_answer() -> None:
+    last = LastRead()
+    first = await last.read_as(SPACE, "/a", BODY, "host")
+    assert first.title == "Handbook"
+    assert await last.read_as(SPACE, "/a", BODY, "host") is first
+    assert await last.read_as(SPACE, "/b", BODY, "host") is not first, "elsewhere it is another answer"
+
+
+async def test_other_bytes_are_another_answer_and_the_first_ones_after_them_too() -> None:
+    last = LastRead()
+    first = await last.read_as(SPACE, "/a", BODY, "host")
+    assert (await last.read_as(SPACE, "/a", BODY.replace(b"Hand", b"Note"), "host")).title == "Notebook"
+    again = await last.read_as(SPACE, "/a", BODY, "host")
+    assert again == first
+    assert again is not first
+
+
+async def test_what_nobody_holds_is_not_kept() -> None:
+    last = LastRead()
+    await last.read_as(SPACE, "/a", BODY, "host")
+    gc.collect()
+    assert [known() for _, known in last._last.values()] == [None]
+    assert (await last.read_as(SPACE, "/a", BODY, "host")).title == "Handbook"

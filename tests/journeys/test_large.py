@@ -1,0 +1,170 @@
+"""A tenth of the large library: what is asked at a start, and that a person waits behind none of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.client.in_process import Application
+from octavo.data import inbox_answers
+from octavo.data.inbox import Row, ThreadRef
+from octavo.server.demo import library as demo
+from octavo.server.demo.library import TODAY
+from octavo.server.store import Store
+from octavo.server.world import World
+from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.widgets import wording
+from tests.journeys.stage import Run, Stage
+from tests.journeys.test_fresh import YUKI, Busy, look, there
+
+SHARE = 0.1
+
+
+@pytest.fixture(scope="module")
+def tenth(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / "platform.db"
+    store = Store(path)
+    demo.build(World(store, now=lambda: TODAY), today=TODAY, large=SHARE)
+    store.close()
+    return path
+
+
+@pytest.fixture
+def stage(tmp_path: Path, tenth: Path) -> Iterator[Stage]:
+    clock = wording.clock
+    yield Stage(tmp_path, tenth)
+    wording.clock = clock
+
+
+def view(run: Run) -> InboxScreen:
+    assert isinstance(run.app.screen, InboxScreen)
+    return run.app.screen
+
+
+def asked(run: Run, since: int = 0) -> Counter[str]:
+    """How many of each operation went out."""
+    return Counter(f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}" for op in run.gate.passed[since:])
+
+
+def still_being_read(run: Run) -> int:
+    found = re.search(r"(?:not known yet|still being read): replies of (\d+) threads", run.text)
+    return int(found[1]) if found else 0
+
+
+async def begun(run: Run) -> None:
+    """Let the first screen be there before anything is asked, as it is where a request takes a while."""
+    await run.settle()
+    run.gate.open()
+    await run.settle()
+
+
+async def complete(stage: Stage) -> None:
+    """Let everything be read in an earlier run."""
+    async with stage.play(start="inbox") as run:
+        await look(run)
+        assert still_being_read(run) == 0
+        await run.quit()
+
+
+async def test_a_first_start_reads_what_concerns_one_and_the_rest_little_by_little(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox_answers, "PAUSE", 0.0)
+    monkeypatch.setattr(inbox_answers, "AT_A_TURN", 20)
+    async with stage.play(start="inbox", shut=True) as run:
+        await begun(run)
+        assert view(run).rows.cursor == 0, "what came in above left the cursor at the top"
+        first = asked(run)
+        me = run.app.workspace.me
+        assert me is not None
+        left = still_being_read(run)
+        assert left > 0
+        await run.see(f"not known yet: replies of {left} threads")
+        threads = [thread for op in run.gate.sent(comments.List) for thread in _read(run, op)]
+        sure = sum(thread.replies > 0 and thread.posted_by.id == me.id for thread in threads)
+        assert first["comments.ListReplies"] - 20 < sum(thread.replies > 0 for thread in threads) - left
+        assert sure <= first["comments.ListReplies"]
+        before = len(run.gate.passed)
+        shown = view(run).rows.item
+        await look(run)
+        assert still_being_read(run) == 0
+        assert asked(run, before)["comments.ListReplies"] == left, "each once"
+        assert view(run).rows.item == shown
+        before = len(run.gate.passed)
+        await look(run)
+        assert asked(run, before)["comments.ListReplies"] == 0, "all is known"
+        assert asked(run, before).total() <= 20, asked(run, before)
+
+
+def _read(run: Run, op: comments.List) -> tuple[comments.Comment, ...]:
+    value = run.app.session.live.peek(op).value
+    return value.items if value is not None and op.status == "open" else ()
+
+
+async def test_a_second_start_shows_all_rows_at_once_and_asks_twelve_times_at_the_most(stage: Stage) -> None:
+    await complete(stage)
+    async with stage.play(start="", shut=True) as run:
+        await run.see("71 of 71", "● saved")
+        assert view(run).rows.cursor == 0
+        await begun(run)
+        await run.press("1")
+        await run.see("71 of 71")
+        assert view(run).rows.cursor == 0
+        assert len(run.gate.passed) <= 12, run.gate.passed
+
+
+async def test_a_list_that_moved_is_asked_for_beside_the_twelve(stage: Stage) -> None:
+    await complete(stage)
+    async with stage.play(start="changes") as run:
+        spaces = run.app.workspace.spaces.value
+        assert spaces is not None
+        moved = next(space.ref for space in spaces.items if space.comments > 20)
+        await run.ask(comments.Create(at=moved, body=Markdown(markdown="Is this of this year?")), YUKI)
+        await run.quit()
+    async with stage.play(start="inbox", shut=True) as run:
+        await begun(run)
+        assert [op.at for op in run.gate.sent(comments.List)].count(moved) == 1
+        assert len(run.gate.passed) <= 12 + 1, run.gate.passed
+
+
+async def test_the_replies_of_a_thread_come_before_all_that_the_inbox_still_reads(stage: Stage) -> None:
+    busy: list[Busy] = []
+
+    def behind(platform: Application) -> Application:
+        busy.append(Busy(platform))
+        return busy[0]
+
+    def threads() -> list[Row]:
+        return [row for row in view(run).rows.items if isinstance(row.about, ThreadRef)]
+
+    async with stage.play(start="inbox", shut=True, behind=behind) as run:
+        await run.settle()
+        busy[0].begins.set()
+        run.gate.open()
+        await there(lambda: bool(threads()), "show the first threads")
+        busy[0].begins.clear()
+        opened = threads()[-1].about
+        assert isinstance(opened, ThreadRef)
+        answers = run.app.workspace.inbox.answers
+        assert answers is not None
+        assert answers.is_loading
+        before = len(busy[0].came)
+        view(run).rows.go_to(threads()[-1].key)
+        await there(
+            lambda: any(each.endswith(f"{opened.comment_id}/replies") for each in busy[0].came[before:]),
+            "ask for its replies",
+        )
+        asked = next(n for n, each in enumerate(busy[0].came[before:]) if each.endswith(f"{opened.comment_id}/replies"))
+        assert asked <= 3, busy[0].came[before:]
+        so_far = len(busy[0].came)
+        busy[0].begins.set()
+        await there(lambda: len(busy[0].came) - so_far > 50, "go on with what was still to be read")
+        item = view(run).rows.item
+        assert item is not None
+        assert item.about == opened, "what comes leaves the cursor where it was put"
