@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import Field
 from textual.drivers.headless_driver import HeadlessDriver
 
 from octavo.api import mcp_servers, organizations, redirects, site_structure, sites, teams
 from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SiteRef
+from octavo.api.text import Colour, Hidden
+from octavo.tui.resources import form_references
 from octavo.tui.resources.form import FormDialog, fill_in
 from octavo.tui.resources.form_inputs import FieldRow
 from octavo.tui.resources.form_references import References
@@ -79,6 +83,19 @@ async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
         await form.settings()
         await run.see("Sea and shore")
         await run.gone("What you wrote before")
+
+
+async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_does(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        await form.open(sites.Update)
+        await run.see("Adaptive content      left out ▾")
+        await run.press("ctrl+s")
+        await run.see("Nothing was changed, so nothing is sent.")
+        await run.press("tab", "tab", "tab", "space", "space", "ctrl+s")
+        await run.gone("A form")
+        assert form.sent[0][0].adaptive_content == sites.AdaptiveContent(enabled=False)
+        assert form.sent[0][0].model_fields_set == {"at", "adaptive_content"}
 
 
 async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage: Stage) -> None:
@@ -188,6 +205,77 @@ async def test_what_it_names_is_picked(stage: Stage) -> None:
         await run.gone("A form")
         assert form.sent[0][0].members == ("mara-lindqvist", "priya-raman")
         assert form.sent[0][1].members == 2
+
+
+async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_typed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(form_references, "ITEMS_READ", 40)
+    some = References(
+        organizations.ListMembers(at=AT, limit=20),
+        lambda each: Choice(each.id, each.user.name),
+        search=lambda words: organizations.ListMembers(at=AT, search=words, limit=20),
+    )
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        await form.open(teams.Create, known={"at": AT}, references={"members": some})
+        await run.press(*"Divers", "tab", "enter")
+        await run.see("the first 40: type to find others")
+        await run.gone("Noor Haddad")
+        await run.type("noor hadd")
+        await run.see("Noor Haddad")
+        await run.press("enter", "escape")
+        await run.see("[ Noor Haddad ▾ ]")
+        await run.press("ctrl+s")
+        await run.gone("A form")
+        assert form.sent[0][0].members == (NOOR,)
+
+
+class Kinds(Operation[None], put="/users/me", again=True):
+    """Has what no request has yet."""
+
+    at: SiteRef
+    day: date | None = None
+    """The day it begins."""
+    colour: Colour | None = None
+    key: Annotated[str, Field(min_length=4), Hidden()] | None = None
+    tides: tuple[Literal["spring", "neap"], ...] | None = None
+    live: bool | None = None
+
+
+async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        dialog = await form.open(Kinds)
+        swatch = dialog.query_one(".form--swatch")
+        await run.see("The day it begins.", "2026-11-23, or 2026-11-23T18:30Z")
+        await run.press(*"soon", "tab", *"#34")
+        await run.see("Day must be a day: 2026-11-23.", "Colour must be a colour: #346ddb.")
+        assert not swatch.display
+        await run.press(*"6ddb", "tab")
+        await run.gone("Colour must be")
+        assert (swatch.display, swatch.styles.background.hex.lower()) == (True, "#346ddb")
+        await run.press(*"s3cret")
+        await run.see("••••••")
+        assert "s3cret" not in run.text
+        await run.press("ctrl+r")
+        await run.see("s3cret")
+        await run.press("tab", "enter")
+        await run.type("neap")
+        await run.press("enter", "enter", "escape", "tab", "space", "space")
+        await run.see("neap, spring", "[ no ▾ ]", "5 fields changed")
+        await run.press("space")
+        await run.see("[ left out ▾ ]", "4 fields changed")
+        await run.press("ctrl+s")
+        assert where(dialog) == "day"
+        await run.press("ctrl+u", *"2026-11-24", "ctrl+s")
+        (sent,) = run.gate.sent(Kinds)
+        assert (sent.day, sent.colour, sent.key, sent.tides) == (
+            date(2026, 11, 24),
+            "#346ddb",
+            "s3cret",
+            ("neap", "spring"),
+        )
 
 
 async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) -> None:

@@ -15,13 +15,15 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from octavo import tui
-from octavo.api import change_requests, content, teams
+from octavo.api import change_requests, content, organizations, teams
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.link_following import follow
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.resources.form import fill_in
+from octavo.tui.resources.form_references import References
 from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.widgets.chooser import Choice
 from octavo.tui.writing.page_drafts import PagePlace
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_looking import look
@@ -50,7 +52,17 @@ async def a_note(run: Run) -> None:
 
 async def a_form(run: Run) -> None:
     here = OrganizationRef(organization_id="saltmarsh")
-    fill_in(run.app, teams.Create, title="New team", known={"at": here}, draft="form", sent=lambda op, answer: None)
+    people = References(organizations.ListMembers(at=here, limit=1000), lambda each: Choice(each.id, each.user.name))
+    known, picked = {"at": here}, {"members": people}
+    fill_in(
+        run.app,
+        teams.Create,
+        title="New team",
+        known=known,
+        references=picked,
+        draft="a form",
+        sent=lambda op, answer: None,
+    )
     await run.see("New team")
     await run.type("Divers")
 
@@ -83,6 +95,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "Picker": ("f2",),
         "Confirm": ("ctrl+n", "enter", "enter"),
         "FormDialog": (a_form,),
+        "Picker of a form": (a_form, "tab", "enter"),
         "PageForm": ("M", "down", "down", "enter", "enter"),
         "InfoScreen": ("i",),
         "OrganizationMenu": ("ctrl+o",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from time import monotonic
 from types import MappingProxyType
@@ -15,15 +15,14 @@ from textual.events import DescendantFocus
 from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
-from octavo.api.errors import ApiError
 from octavo.api.operation import Model, Operation
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_inputs import FieldRow
-from octavo.tui.resources.form_references import References, named
+from octavo.tui.resources.form_picking import Picking
+from octavo.tui.resources.form_references import References
 from octavo.tui.resources.form_state import NOTHING_CHANGED, FormRequest, FormState, Reads, Sent
 from octavo.tui.resources.form_values import FORM, Made
 from octavo.tui.shell.dialog_draft import why_not_saved
-from octavo.tui.shell.progress import meanwhile
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
@@ -35,14 +34,13 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.chooser import Choice
 
 T = TypeVar("T")
 
 NO_REFERENCES: Mapping[str, References] = MappingProxyType({})
+_PICKED = {False: "enter and space open the list", True: "enter and space turn it"}
 _LONG = 4000
 """Characters in all fields from which on they are not judged with each key."""
-_SHOWN_NAMES = 4
 
 
 def fill_in(
@@ -109,25 +107,18 @@ class FormDialog(Dialog[None]):
     def __init__(self, state: FormState) -> None:
         super().__init__()
         self.state: FormState = state
-        form = state.form
-        self._shell, self._references = form.shell, form.references
+        self._shell = state.form.shell
+        self._picking = Picking(state, self._write)
         self._rows = {
-            each.name: FieldRow(each, state.written[each.name], picked=self._is_picked(each), id=f"field-{number}")
+            each.name: FieldRow(each, state.written[each.name], picked=self._picking.takes(each), id=f"field-{number}")
             for number, each in enumerate(state.fields)
         }
-        self._names: dict[str, Mapping[str, str]] = {}
-        """What is picked is called, by field and id."""
         self._clear = self._is_done = False
         self._said = ""
         self._made = state.made()
         self._clock = DraftClock()
         self._timer: Timer | None = None
         self._judging: Timer | None = None
-
-    def _is_picked(self, field: FormField) -> bool:
-        has_list = field.name in self._references
-        items = field.items == "reference" or field.kind == "reference"
-        return field.kind in ("choice", "choices", "yes or no") or (items and has_list)
 
     def compose(self) -> ComposeResult:
         with Frame() as frame:
@@ -155,11 +146,7 @@ class FormDialog(Dialog[None]):
             self._said = f"{state.fault} ctrl+e opens what you wrote in the editor."
         elif state.is_from_draft:
             self._said = "What you wrote before is here: it was not sent yet."
-        for each in state.fields:
-            if each.name in self._references:
-                self._names[each.name] = named(self._references[each.name].known(self._shell, state.written))
-                if (state.written[each.name] or "").strip() and not self._names[each.name]:
-                    self._shell.background(self._learn_names(each))
+        self._shell.background(self._learn_names())
         self._judge()
         if first := next((row for row in self._rows.values() if row.display), None):
             first.input.focus()
@@ -219,7 +206,7 @@ class FormDialog(Dialog[None]):
             row.display = row.field.is_there(state.written)
             row.say(wrong.get(name, ""), changed=state.is_changed(name))
             if row.is_picked:
-                row.show_words(self._words(row.field))
+                row.show_words(self._picking.words(row.field))
         why = self.query_one(".form--why", ChangingText)
         why.update(safe_lines(wrong.get(FORM, "") or self._said))
         why.display = bool(wrong.get(FORM, "") or self._said)
@@ -229,18 +216,6 @@ class FormDialog(Dialog[None]):
         self.query_one(Frame).name_it(self.state.form.title, self._foot)
         self.refresh_bindings()
         self.call_after_refresh(self._fit)
-
-    def _words(self, field: FormField) -> str:
-        """What is picked in a field, as it is called."""
-        written = self.state.written[field.name]
-        if written is None:
-            return "none"
-        if not written.strip():
-            return "choose" if field.required else "left out" if self.state.form.now is None else "not set"
-        names = self._names.get(field.name, {})
-        words = [names.get(each, each) for each in written.splitlines() if each.strip()]
-        more = f" and {len(words) - _SHOWN_NAMES} more" if len(words) > _SHOWN_NAMES else ""
-        return ", ".join(words[:_SHOWN_NAMES]) + more
 
     @property
     def _foot(self) -> str:
@@ -255,7 +230,8 @@ class FormDialog(Dialog[None]):
         if not self.query(".form--about"):
             return
         row = self._row
-        about = " · ".join(filter(None, [row.field.hint, row.field.limits])) if row is not None else ""
+        limits = "" if row is None else _PICKED[row.field.kind == "yes or no"] if row.is_picked else row.field.limits
+        about = " · ".join(filter(None, [row.field.hint, limits])) if row is not None else ""
         self.query_one(".form--about", ChangingText).update(safe_lines(about))
 
     @property
@@ -279,112 +255,13 @@ class FormDialog(Dialog[None]):
         elif button.id == "no":
             await self.do("form.close")
         elif (row := self._row) is not None or (row := self._row_of(button)) is not None:
-            self._pick(row.field)
+            self._picking.pick(row.field)
 
     def _row_of(self, button: TextButton) -> FieldRow | None:
         return next((each for each in button.ancestors if isinstance(each, FieldRow)), None)
 
-    def _pick(self, field: FormField) -> None:
-        written = self.state.written[field.name] or ""
-        if field.kind == "yes or no":
-            turned = {"yes": "no", "no": "yes" if field.required or self.state.begin[field.name] else ""}
-            self._picked(field, turned.get(written, "yes"))
-        elif field.name in self._references:
-            self._shell.background(self._pick_reference(field))
-        else:
-            from octavo.tui.widgets.chooser import Choice
-
-            self._choose(field, [Choice(each, each) for each in field.choices])
-
-    async def _pick_reference(self, field: FormField) -> None:
-        from octavo.tui.widgets.chooser import Choice
-
-        references = self._references[field.name]
-        op = references.op(self.state.written)
-        if op is None:
-            self._shell.explain(references.nothing)
-            return
-        try:
-            with meanwhile(self._shell, "Reading what there is to pick…"):
-                choices = list(await references.all(self._shell, op))
-        except ApiError as error:
-            self._shell.say(f"What can be picked did not load: {error} ctrl+e lets you write an id.", tone="failed")
-            return
-        self._names[field.name] = named(choices)
-        if self.app.screen is self:
-            words = [Choice(each, each, group="INSTEAD") for each in field.choices] if field.kind == "list" else []
-            self._choose(field, [*choices, *words])
-
-    def _choose(self, field: FormField, choices: Sequence[Choice[str]]) -> None:
-        """Ask for one of them; for a list again and again, until that is left."""
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
-
-        if field.kind in ("list", "choices"):
-            self._choose_several(field, choices)
-            return
-        written = self.state.written[field.name]
-        none: list[Choice[str | None]] = []
-        if not field.required and not (self.state.begin[field.name] or ""):
-            none.append(Choice("", "Leave it out"))
-        if field.nullable:
-            none.append(Choice("null", "None", field.hint))
-
-        def chosen(answer: tuple[str | None] | None) -> None:
-            if answer is not None:
-                self._picked(field, answer[0])
-
-        offered: list[Choice[tuple[str | None]]] = [
-            Choice((None if each.value == "null" else each.value,), each.title, each.detail) for each in none
-        ]
-        offered += [
-            Choice((each.value,), each.title, each.detail, each.right, each.group, each.sign, each.off)
-            for each in choices
-        ]
-        self.app.push_screen(Picker(field.label, offered, now=(written,)), chosen)
-
-    def _choose_several(self, field: FormField, choices: Sequence[Choice[str]], at: str | None = None) -> None:
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
-
-        now = [each.strip() for each in (self.state.written[field.name] or "").splitlines() if each.strip()]
-        known = {each.value for each in choices}
-        inside = [
-            Choice(each.value, each.title, each.detail, "takes it off", "IN IT NOW", "✓")
-            for each in choices
-            if each.value in now
-        ]
-        inside += [Choice(each, each, "", "takes it off", "IN IT NOW", "✓") for each in now if each not in known]
-        others = [
-            Choice(each.value, each.title, each.detail, each.right, each.group or "CAN BE ADDED", " ", each.off)
-            for each in choices
-            if each.value not in now
-        ]
-
-        def chosen(one: str | None) -> None:
-            if one is None:
-                return
-            alone = one in field.choices and field.kind == "list"
-            left = [each for each in now if each not in field.choices or field.kind == "choices"]
-            after = [each for each in now if each != one] if one in now else [one] if alone else [*left, one]
-            self._picked(field, "\n".join(after))
-            # One more of them is what comes next: what is in it is seen above.
-            self._choose_several(field, choices, next((each.value for each in others if each.value != one), None))
-
-        self.app.push_screen(Picker(f"{field.label} · esc when done", [*inside, *others], now=at), chosen)
-
-    def _picked(self, field: FormField, written: str | None) -> None:
-        self._write(field, written)
-
-    async def _learn_names(self, field: FormField) -> None:
-        """Learn what is picked is called."""
-        references = self._references[field.name]
-        if (op := references.op(self.state.written)) is None:
-            return
-        try:
-            self._names[field.name] = named(await references.all(self._shell, op))
-        except ApiError:
-            return  # its id is shown
+    async def _learn_names(self) -> None:
+        await self._picking.learn_names()
         self._judge()
 
     # What is hidden, and what was there

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,19 @@ def _items(answer: Any) -> Iterable[Any]:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """What can be picked, as far as it was listed."""
+
+    choices: Sequence[Choice[str]]
+    is_whole: bool = True
+
+    @property
+    def said(self) -> str:
+        """What is to be known of it, to go on with a title."""
+        return "" if self.is_whole else f" · the first {len(self.choices)}: type to find others"
+
+
+@dataclass(frozen=True)
 class References:
     """Where what can be picked is listed, and how one of it is called."""
 
@@ -30,6 +43,8 @@ class References:
     """One of it: its id, and what it is called."""
     items: Callable[[Any], Iterable[Any]] = _items
     """What is in the answer."""
+    search: Callable[[str], Operation[Any]] | None = None
+    """What finds some of it by words, where the list is longer than lists are read."""
     nothing: str = "Choose what it is in first."
     """Why nothing can be picked now, where nothing can be asked."""
 
@@ -43,19 +58,14 @@ class References:
         value = shell.session.live.peek(op).value if op is not None else None
         return [self.choice(each) for each in self.items(value)] if value is not None else ()
 
-    async def all(self, shell: Shell, op: Operation[Any]) -> Sequence[Choice[str]]:
+    async def all(self, shell: Shell, op: Operation[Any]) -> Listed:
         """All of it, as far as lists are read whole. Raises ApiError."""
         live = shell.session.live
         value = await live.fetch(op)
-        while isinstance(op, Listing) and getattr(value, "next", None) is not None and len(value.items) < ITEMS_READ:
+        while isinstance(op, Listing) and value.next is not None and len(value.items) < ITEMS_READ:
             before = len(value.items)
             await live.more(op)
             value = live.peek(op).value or value
             if len(value.items) == before:
                 break  # it was refused, which the list says where it is shown
-        return [self.choice(each) for each in self.items(value)]
-
-
-def named(choices: Sequence[Choice[str]]) -> Mapping[str, str]:
-    """What each is called, by its id."""
-    return {each.value: each.title for each in choices}
+        return Listed([self.choice(each) for each in self.items(value)], getattr(value, "next", None) is None)

@@ -79,6 +79,9 @@ class FormState:
         self.form = form
         self.fields: tuple[FormField, ...] = fields_of(form.operation, leave_out=frozenset(form.known))
         self.begin = beginnings(self.fields, form.now)
+        if form.now is None and not self._is_anew:
+            # What is changed is there, and not known: nothing is said of it before somebody does.
+            self.begin = dict.fromkeys(self.begin, "")
         self.written: dict[str, str | None] = dict(self.begin)
         self.refused: dict[str, str] = {}
         """What the server said, or somebody else did, by field."""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
+
+from textual import on
+from textual.timer import Timer
+from textual.widgets import Input
 
 from octavo.tui.widgets.chooser import Choice, Chooser
 
 T = TypeVar("T")
+
+PAUSE = 0.3
+"""Seconds after the last letter until those are looked for that are not on the list."""
 
 
 class Picker(Chooser[T | None, T]):
@@ -21,10 +29,13 @@ class Picker(Chooser[T | None, T]):
         empty: str = "Nothing to choose.",
         look: Callable[[T], None] | None = None,
         now: T | None = None,
+        find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
     ) -> None:
-        """`look` is called with each value the cursor comes to: a theme can be tried on. It begins on `now`."""
+        """`look` is called with each value the cursor comes to: a theme can be tried on. It begins on `now`. `find_more`
+        finds by what is typed what is not among the choices: there are too many."""
         super().__init__(title, choices, empty=empty)
-        self._look, self._now = look, now
+        self._look, self._now, self._find_more = look, now, find_more
+        self._finding: Timer | None = None
 
     def begin(self) -> None:
         number = next((number for number, choice in enumerate(self._choices) if choice.value == self._now), None)
@@ -37,3 +48,18 @@ class Picker(Chooser[T | None, T]):
 
     def take(self, choice: Choice[T]) -> None:
         self.dismiss(choice.value)
+
+    @on(Input.Changed)
+    def _typed_for_more(self, message: Input.Changed) -> None:
+        if self._finding is not None:
+            self._finding.stop()
+            self._finding = None
+        if self._find_more is not None and message.value.strip():
+            add = partial(self._add, self._find_more, message.value.strip())
+            self._finding = self.set_timer(PAUSE, lambda: self.run_worker(add(), exclusive=True))
+
+    async def _add(self, find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]], words: str) -> None:
+        found = await find_more(words)
+        here = [each.value for each in self._choices]
+        if new := [each for each in found if each.value not in here]:
+            self.show_choices([*self._choices, *new])
