@@ -75,7 +75,7 @@ def _send(app: App[Any], dialog: FormDialog) -> None:
 FORM_KEYS: Commands[FormDialog] = Commands(
     "form",
     (
-        Command("send", "ctrl+s", "Save", "Send what was changed", run=_send, why_not=lambda _, form: form.why_not_send(),
+        Command("send", "ctrl+s", "Save", "Send what was changed", run=_send, writes=True, why_not=lambda _, form: form.why_not_send(),
                 called=lambda _, form: form.state.verb, priority=True),
         Command("edit", "ctrl+e", "Editor", "Write all of it in your own editor, as YAML", run=lambda _, form: form.edit_outside(), priority=True),
         Command("reveal", "ctrl+r", "Show", "Show what is hidden, or hide it again", run=lambda _, form: form.reveal(),
