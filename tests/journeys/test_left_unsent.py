@@ -228,3 +228,24 @@ async def test_the_inbox_throws_drafts_away_as_every_other_place_does(stage: Sta
             await run.hear(BACK)
             await run.see("18 of 18")
             await run.press("G")
+
+
+async def test_where_words_hang_is_looked_up_anew_only_when_a_draft_begins_or_goes(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        unsent, drafts = run.app.workspace.unsent, run.app.session.drafts
+        seen = [unsent.index]
+
+        def is_new() -> bool:
+            seen.append(unsent.index)
+            return seen[-1] is not seen[-2]
+
+        await drafts.save("reply harbour-api k", "One")
+        assert is_new()
+        await drafts.save("reply harbour-api k", "One two")
+        assert not is_new(), "other words hang where they hung"
+        await run.press("d")
+        await run.sent()
+        assert not is_new(), "a write that is no comment of a review is none of it"
+        await drafts.drop("reply harbour-api k")
+        assert is_new()

@@ -128,7 +128,7 @@ class RowPreview(Vertical):
             case DraftRef(place=place):
                 text = self.shell.session.drafts.get(place)
                 lines += [safe(text if text is not None else "It is not there any more."), Content("")]
-                lines.append(_keys(("enter", "goes where you wrote it"), ("X", "throws it away, u brings it back")))
+                lines.append(_keys(("enter", "goes where you wrote it"), ("X", "throws it away")))
             case WriteRef(entry_id=name):
                 entry = next((each for each in self.shell.session.outbox.entries if each.id == name), None)
                 if entry is not None:

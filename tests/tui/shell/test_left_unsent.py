@@ -1,0 +1,26 @@
+"""The mark of what is written and not sent."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from octavo.api.places import SpaceRef
+from octavo.data.unsent import Unsent
+from octavo.tui.shell.left_unsent import beside, mark
+
+HERE = SpaceRef(space_id="s")
+DRAFT, HELD = Unsent("reply", HERE, thread="k", place="reply s k"), Unsent("held", HERE, entry="e")
+
+
+def test_the_mark_names_drafts_and_what_is_held_or_only_shows_their_signs() -> None:
+    assert mark([]) == Content("")
+    assert [mark(each).plain for each in ([DRAFT], [DRAFT] * 2, [HELD], [HELD] * 3)] == [
+        "✎ draft",
+        "✎ 2 drafts",
+        "◌ held",
+        "◌ 3 held",
+    ]
+    assert mark([DRAFT, HELD]).plain == "✎ draft ◌ held"
+    assert mark([DRAFT, HELD], tight=True).plain == "✎◌"
+    assert beside([DRAFT], "2d").plain == "✎ draft  2d"
+    assert beside([], "2d").plain == "2d"
