@@ -19,7 +19,7 @@ from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import DiffUnit, Unfolding
 from octavo.tui.render.diff_units import cut as in_slices
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece, cut, fit, padded, width_of
+from octavo.tui.render.styled_lines import Line, Piece, cells, cut, fit, padded, width_of
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap
 
@@ -148,7 +148,7 @@ def _side_head(look: Styles, name: str, key: str, about: str, is_taken: bool, is
 
 def _side(setting: LayoutContext, units: Sequence[DiffUnit], missing: str, width: int) -> list[Line]:
     """What a side says, its words that are new marked."""
-    room = SideWidths.of(2 * (width + _NUMBER) + 3, split=True)
+    room = SideWidths.of_new(width + _NUMBER)
     out: list[Line] = []
     for unit in units:
         if len(out) > _SIDE_LINES:
@@ -156,15 +156,14 @@ def _side(setting: LayoutContext, units: Sequence[DiffUnit], missing: str, width
         lines: list[Line] = []
         for piece in in_slices(unit):
             lines += [
-                Line([_against_base(each) for each in cut(line.pieces, room.side + 3, room.width)])
-                for line in set_diff_unit(setting, piece, room)
-                if line.pieces
+                Line([_against_base(each) for each in line.pieces])
+                for line in _cleared(set_diff_unit(setting, piece, room))
+                if line.text.strip()
             ]
             if len(lines) > _SIDE_LINES:
-                lines += _more(setting.look, width)
+                lines += _cleared(_more(setting.look, width))
                 break
-        lines = [line for line in lines if line.text.strip()]
-        out += [*([Line([])] if out and lines else []), *_cleared(lines)]
+        out += [*([Line([])] if out and lines else []), *lines]
     said = [Piece(missing, setting.look.muted + Style(italic=True))]
     return out or [Line(part) for part in wrap(said, width)]
 
@@ -234,7 +233,13 @@ def _new(compared: Compared) -> list[DiffUnit]:
 
 def _cleared(lines: Iterable[Line]) -> list[Line]:
     """Lines of a diff without the numbers before them."""
-    return [Line(cut(line.pieces, _NUMBER, width_of(line.pieces)) if line.pieces else []) for line in lines]
+    return [Line(_behind_number(line.pieces)) for line in lines]
+
+
+def _behind_number(pieces: list[Piece]) -> list[Piece]:
+    if not pieces or cells(pieces[0].text) == _NUMBER:  # as all but those of what could not be set
+        return pieces[1:]
+    return cut(pieces, _NUMBER, width_of(pieces))
 
 
 def _set_back(line: Line, look: Styles) -> Line:

@@ -58,6 +58,8 @@ def _line(
     tokens: Sequence[Tokens],
 ) -> list[Part]:
     def side(sign: str, at: int, style: Style) -> list[Line]:
+        if room.only_new and not at:
+            return []
         number, text, op = ((line.old_number, line.old, "delete"), (line.new_number, line.new, "insert"))[at]
         words = [(style if word.op == op else PLAIN, word.run.text) for word in line.words if word.op in ("equal", op)]
         row = tokens[at][number] if number < len(tokens[at]) else []

@@ -193,7 +193,7 @@ def _exchange(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> Part:
 
     def side(blocks: Sequence[Block], sign: str) -> list[Line]:
         lines: list[Line] = []
-        for block in blocks:
+        for block in blocks if sign == "+" or not room.only_new else ():
             lines += [Line([])] * bool(lines) + _sided(setting, unit, block, sign, room, was=sign == "-")
         return lines
 
@@ -221,6 +221,8 @@ def _entry(setting: LayoutContext, unit: DiffUnit, entry: model.Entry, room: Sid
             return [_frame(unit, entry, room, look)]
         case model.Added(block=block):
             return [Part(new=_sided(setting, unit, block, "+", room))]
+        case model.Removed() | model.Moved(arrives=False) if room.only_new:
+            return []
         case model.Removed(block=block):
             return [Part(old=_sided(setting, unit, block, "-", room, was=True))]
         case model.Moved(arrives=False):
@@ -312,7 +314,7 @@ def _parts(
     if parts is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
         return [
             Part(
-                _sided(setting, unit, old, " ", room, was=True),
+                [] if room.only_new else _sided(setting, unit, old, " ", room, was=True),
                 _sided(setting, unit, new, " ", room),
                 is_same=True,
             )
@@ -320,5 +322,5 @@ def _parts(
     before, after = _sided(setting, unit, old, "-", room, was=True), _sided(setting, unit, new, "+", room)
     if [line.text[GUTTER:] for line in before] != [line.text[GUTTER:] for line in after]:
         return [Part(before, after)]
-    sides = _sided(setting, unit, old, "~", room, was=True), _sided(setting, unit, new, "~", room)
-    return [Part(*sides, is_same=True)]
+    was = [] if room.only_new else _sided(setting, unit, old, "~", room, was=True)
+    return [Part(was, _sided(setting, unit, new, "~", room), is_same=True)]

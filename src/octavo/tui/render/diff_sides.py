@@ -22,11 +22,18 @@ class SideWidths:
 
     width: int
     side: int
+    only_new: bool = False
+    """Whether only the new side is shown: the old one is not set."""
 
     @classmethod
     def of(cls, width: int, *, split: bool) -> SideWidths:
         """The room in `width` cells; `split`: for two sides beside one another."""
         return cls(width, (width - BETWEEN) // 2 if split else width)
+
+    @classmethod
+    def of_new(cls, width: int) -> SideWidths:
+        """The room in `width` cells for the new side alone."""
+        return cls(width, width, only_new=True)
 
     @property
     def is_split(self) -> bool:
@@ -64,7 +71,7 @@ def arranged(parts: Iterable[Part], room: SideWidths, look: Styles) -> list[Line
         if room.is_split:
             out += _beside(part, room, look)
         else:
-            out += part.new if part.is_same else [*part.old, *part.new]
+            out += part.new if part.is_same or room.only_new else [*part.old, *part.new]
     return out
 
 

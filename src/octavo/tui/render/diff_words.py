@@ -170,7 +170,7 @@ def words(
     signs = ("-", "+") if not is_same else ("~", "~") if parts.sorts else (" ", " ")
     numbered = [
         gutter(lines, sign, block.lines[0] + 1, look, room.side)
-        for lines, sign, block in zip(sides, signs, (old, new), strict=True)
+        for lines, sign, block in zip(([] if room.only_new else sides[0], sides[1]), signs, (old, new), strict=True)
     ]
     return [Part(numbered[0], numbered[1], is_same=is_same), *settings(said, "", look, room, new)]
 
