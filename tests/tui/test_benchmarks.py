@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,12 @@ async def test_the_same_is_opened_and_closed_again(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Your first tide")
         assert (await memory.rounds(run, "help", 1, 0.0)).startswith("help ")
+
+
+def test_memory_is_measured(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["memory.py", "help:2"])
+    memory.main()
+    assert capfd.readouterr().out.startswith("help ")
 
 
 async def test_the_first_diff_of_a_change_request_is_shown(stage: Stage) -> None:

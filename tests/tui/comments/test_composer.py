@@ -1,21 +1,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 from textual.binding import Binding, BindingType
+from textual.document._wrapped_document import WrappedDocument
 from textual.events import AppBlur, Paste
+from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.users import User
 from octavo.data.state import NotSaved
 from octavo.tui.comments.composer import Composer
 from octavo.tui.comments.offers import Offers
+from octavo.tui.reader.markdown_preview import preview
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.quotes import lines_kept
 from octavo.tui.widgets.draft_clock import DraftClock
 from octavo.tui.widgets.safe_text import safe_lines
+from tests.calls import Calls
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
 
 
@@ -31,6 +37,7 @@ class Writing(Scratch):
         self.disk.set()
         self.answers: list[str | None] = []
         self.before_end: set[object] = set()
+        self.preview: Callable[[str], Widget] = lambda text: Static(safe_lines(f"as it looks: {text}"))
 
     def save(self, text: str) -> Awaitable[None]:
         """Keeps a text in its turn, as soon as the disk does it."""
@@ -60,7 +67,7 @@ class Writing(Scratch):
             save_draft=self.save,
             save_draft_now=self.kept.append,
             trouble=lambda: self.trouble,
-            preview=lambda text: Static(safe_lines(f"as it looks: {text}")),
+            preview=self.preview,
             editing_folder=Path("unused"),
             limit=limit,
             people=people,
@@ -369,6 +376,21 @@ async def test_the_preview_shows_it_and_comes_back_to_writing() -> None:
         assert composer.text == "**bold**!"
         assert "as it looks" not in shown(app)
         assert app.answers == []
+
+
+async def test_to_look_at_a_long_text_and_write_on_wraps_it_not_anew_and_reads_its_quotes_aside() -> None:
+    app = Writing()
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.preview = preview
+        composer = await app.write("> quoted\n" * 2000)
+        await pilot.pause()
+        with Calls(WrappedDocument.wrap, lines_kept) as looked:
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: "quoted" in shown(app) and bool(app.screen.query(PageView)))
+            await pilot.press("ctrl+r")
+            await pilot.pause()
+        assert composer.focused is composer.writing
+        assert looked.counts == {}
 
 
 async def test_without_a_terminal_there_is_no_editor_and_nothing_is_lost() -> None:

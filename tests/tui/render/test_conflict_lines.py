@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import FrameType
-from typing import Any
-
 import pytest
 
 from octavo.documents.merging.three_way import parts
@@ -17,22 +13,7 @@ from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from tests.benchmarks.block_app import edited
 from tests.benchmarks.huge_blocks import HUGE
-
-
-class Made:
-    """Counts the lines that are made."""
-
-    count = 0
-
-    def __enter__(self) -> Made:
-        sys.setprofile(self._called)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.setprofile(None)
-
-    def _called(self, frame: FrameType, event: str, _: Any) -> None:
-        self.count += event == "call" and frame.f_code is Line.__init__.__code__
+from tests.calls import Calls
 
 
 @pytest.mark.parametrize("width", [60, 120])
@@ -41,7 +22,7 @@ def test_what_went_of_a_huge_text_is_not_set_beside_what_came(width: int) -> Non
     pieces = prepare(parts(text, edited(text), edited(text, "y")), edited(text))
     conflict = next(each for each in pieces if isinstance(each, Shown))
     setting = LayoutContext(Styles(), Folds(), set_block, room=width)
-    with Made() as made:
+    with Calls(Line.__init__) as made:
         lines = set_conflict(setting, conflict, ConflictDecision(None, ("main", "#1")), (1, 1), width)
     assert len(lines) > 200
-    assert made.count < 6000
+    assert 0 < made.counts.total() < 6000

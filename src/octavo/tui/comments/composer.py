@@ -150,7 +150,7 @@ class Composer(Dialog[str | None]):
         writing.move_cursor(writing.document.end)
         if self._begun:
             self._say("draft" if self._verb == "send" else "")
-        self._count()
+        self._count(len(self.text))
         if isinstance(self.app, SavesOnExit):
             self.app.before_end.add(self.keep_now)
         self.app.app_suspend_signal.subscribe(self, lambda _: self.keep_now())
@@ -263,15 +263,16 @@ class Composer(Dialog[str | None]):
 
     @on(TextArea.Changed)
     def _typed(self) -> None:
-        self._typed_last = self.text
-        self._count()
+        written = self.writing.text  # put together anew whenever it is asked for, as is what is sent of it
+        text = self._typed_last = self._named.sent(written)
+        self._count(len(text))
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        if self.text != self._saved:
+        if text != self._saved:
             self._say("")
             self._timer = self.set_timer(self._clock.typed(monotonic()), self.keep)
-        is_letter, self._length = len(self.writing.text) == self._length + 1, len(self.writing.text)
+        is_letter, self._length = len(written) == self._length + 1, len(written)
         self._offer_emoji(is_letter)
 
     def _offer_emoji(self, is_letter: bool) -> None:
@@ -310,8 +311,7 @@ class Composer(Dialog[str | None]):
         for each in self.query(".composer--draft").results(Static):
             each.update(safe(words).stylize(style))
 
-    def _count(self) -> None:
-        count = len(self.text)
+    def _count(self, count: int) -> None:
         limit = f" of {self._limit}" if self._limit is not None and count > self._limit * 0.8 else ""
         over = self._limit is not None and count > self._limit
         words = Content(f"{count}{limit} character{'' if count == 1 and not limit else 's'}")

@@ -93,7 +93,7 @@ class MentionText:
 
     def sent(self, text: str) -> str:
         """A text that was `shown`, and written on, with the links to those who are named in it."""
-        return self._names.sub(lambda found: self._links[found[0]], text)
+        return self._names.sub(lambda found: self._links[found[0]], text) if self._links else text
 
 
 def named(markdown: str) -> str:

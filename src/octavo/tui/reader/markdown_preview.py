@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.quotes import lines_kept
+from octavo.tui.terminal.textual_internals import is_being_removed
 
 
 def preview(text: str) -> PageView:
     """A page view of markdown that is still being written."""
     view = PageView()
-    view.call_later(view.show_markdown, lines_kept(text), key="preview")
+
+    async def show() -> None:
+        markdown = await asyncio.to_thread(lines_kept, text)  # of a megabyte of quotes it takes longer than a key may
+        if not is_being_removed(view):
+            view.show_markdown(markdown, key="preview")
+
+    view.call_later(show)
     return view

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from functools import lru_cache, partial
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakSet
 
 from rich.color import Color as RichColor
@@ -51,7 +51,11 @@ from textual.widget import Widget
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
+if TYPE_CHECKING:
+    from textual.widgets import TextArea  # nothing of the first screen is written in
+
 V = TypeVar("V", bound=Screen[Any])
+A = TypeVar("A", bound="TextArea")
 
 State: TypeAlias = tuple[Any, ...]
 """The state of what a node is in, its type, id and classes, and which pseudo-classes it has."""
@@ -508,6 +512,23 @@ def vertical_scroll_bar(widget: Widget, made: Callable[[], ScrollBar]) -> Scroll
         bar.display = False
         widget.app._start_widget(widget, bar)
     return bar
+
+
+# Of what one writes in
+
+
+def wrapped_once(kind: type[A]) -> type[A]:
+    """Put before a class of text areas: its text is wrapped anew only in another width. Textual does it whenever the area
+    is shown again too, and of a megabyte that takes half a second."""
+
+    def resized(area: A, event: Resize) -> None:
+        if area.wrapped_document._width == area.wrap_width:
+            event.prevent_default()
+            area._line_cache.clear()
+            area._refresh_size()
+
+    kind._on_resize = resized  # type: ignore[method-assign, assignment]  # before that of all text areas
+    return kind
 
 
 # Of a driver

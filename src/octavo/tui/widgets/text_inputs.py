@@ -8,6 +8,7 @@ from textual.widgets import Input, TextArea
 
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
+from octavo.tui.terminal.textual_internals import wrapped_once
 from octavo.tui.widgets.scrolling import Scrolling
 
 
@@ -42,6 +43,7 @@ class LineInput(Input, Scrolling):
         self.replace(_first_line(text), *self.selection)
 
 
+@wrapped_once
 class TextEditor(TextArea):
     """Several lines to write in, wrapped at words."""
 
