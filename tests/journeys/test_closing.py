@@ -139,3 +139,10 @@ async def test_a_folder_that_is_not_there_is_told_when_the_app_is_left_by_then(s
         assert isinstance(screen, SignInScreen)
         await screen.mount(Lasting(lambda: run.app.background(screen._enter("/nowhere"))))
         await run.app.action_quit()
+
+
+async def test_what_is_said_when_a_bug_has_taken_all_down_ends_it_no_second_time(stage: Stage) -> None:
+    async with stage.play() as run:
+        app = run.app
+    app._exit = False  # as it is when nobody asked it to end
+    app.say("Too late.")

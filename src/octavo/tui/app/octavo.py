@@ -385,8 +385,8 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
         """Tell the person what happened, where it hides nothing they look at. Never markup."""
-        if self.ending:
-            return  # there is no screen to say it on
+        if self.ending or not self.screen_stack:
+            return  # there is no screen to say it on, or none any more: after a bug the app is taken down untold
         if self.screen.query("Notices"):
             self.notices.say(message, tone, seconds=seconds, undo=undo)
         else:
