@@ -24,6 +24,8 @@ from tests.journeys.stage import Run, Stage
 from tests.journeys.test_fresh import YUKI, Busy, look, there
 
 SHARE = 0.1
+pytestmark = pytest.mark.timeout(400)
+"""Hundreds of requests go to a platform in this process: on a machine that does much else that takes minutes."""
 
 
 @pytest.fixture(scope="module")
