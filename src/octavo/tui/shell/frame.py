@@ -83,14 +83,12 @@ class TopBar(Widget):
 
     def _line(self) -> Content:
         width = self.content_size.width
-        left = Content("")
+        left, link = Content(""), self.shell.workspace.link
+        rights = [self._right(link, wide=True), self._right(link), self._right(link, short=True)]
         for is_named, is_tight, letters in _WAYS:
             left = self._left(letters, is_named=is_named, is_tight=is_tight)
-            rights: list[Content] = [self._right(False), self._right(False, short=True)]
-            if letters == _WAYS[0][2]:
-                rights.insert(0, self._right(True))
             # How old what is shown is is worth more than where it comes from.
-            for right in rights:
+            for right in rights if letters == _WAYS[0][2] else rights[1:]:
                 if (gap := width - left.cell_length - right.cell_length) > 0:
                     return left + Content(" " * gap) + right
         return left.truncate(width, ellipsis=True)
@@ -117,9 +115,9 @@ class TopBar(Widget):
         self._spans.append((line.cell_length, line.cell_length + piece.cell_length, view))
         return line + piece
 
-    def _right(self, wide: bool, short: bool = False) -> Content:
-        link, in_short, style = self.shell.workspace.link
-        pieces: list[Piece | Content] = [(in_short if short else link, style), " "]
+    def _right(self, link: tuple[str, str, str], *, wide: bool = False, short: bool = False) -> Content:
+        words, in_short, style = link
+        pieces: list[Piece | Content] = [(in_short if short else words, style), " "]
         if wide and self.shell.has_session:
             label = self.shell.session.label
             pieces += [" ", (label, "bold $warning" if self.shell.session.kind == "demo" else "$octavo-muted"), " "]
