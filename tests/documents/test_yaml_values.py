@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from octavo.documents.yaml_values import DEEPEST, Fault, read, written
@@ -40,6 +40,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
+@example({"\x85": None})
 def test_what_is_written_is_read_as_it_was(value: Any) -> None:
     found = read(written(value))
     assert (found.value if found is not None else None) == value
@@ -57,6 +58,8 @@ def test_what_is_read_knows_its_lines_and_how_it_was_written() -> None:
     ("text", "line"),
     [
         ("title: x\nother: [1, 2\n", 2),
+        ("title: x\nother: [1, 2\n\nmore: y\n", 2),
+        ("title: x\nother: 'y\n\nmore: y\n", 2),
         ("title: x\n  worse: y\n", 2),
         ("title: x\ntitle: y\n", 2),
         ("title: x\n\t- y", 2),

@@ -168,6 +168,25 @@ async def test_what_others_made_just_so_is_not_sent(stage: Stage) -> None:
         assert not run.gate.sent(sites.Update)
 
 
+async def test_what_is_long_or_has_several_lines_is_not_changed_by_being_shown(stage: Stage) -> None:
+    address = f"https://sea.example/{'x' * 1500}"
+    server = mcp_servers.McpServer(id="m1", name="Tides\u202e", url=address, headers={"X": "y"})
+    section = site_structure.SiteSection(id="s1", title="Tides", description="High\nand low")
+    async with stage.play(NOOR) as run:
+        form = Opened(run)
+        one = await form.open(mcp_servers.Update, known={"at": DOCS, "site_mcp_server_id": "m1"}, now=server)
+        assert one.state.made().changed == frozenset()
+        await run.press("tab", "end", "z")
+        made = one.state.made().operation
+        assert isinstance(made, mcp_servers.Update)
+        assert made.url == f"{address}z"
+        await run.press("ctrl+b", "escape")
+        two = await form.open(site_structure.UpdateSection, known={"at": DOCS, "site_section_id": "s1"}, now=section)
+        assert two.state.made().changed == frozenset()
+        await run.see("High", "and low")
+        assert not run.app.session.drafts.all()
+
+
 async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         form = Opened(run)
@@ -342,7 +361,7 @@ async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
         await run.press("ctrl+e")
         assert "# Title · 2 to 128 characters\ntitle: Sea\n" in seen.read_text()
         assert "adaptiveContent:\n" in seen.read_text()
-        await run.see("Line 3: proxy is one value, not several. ctrl+e opens it again: nothing of it is lost.", "Sea")
+        await run.see("Line 3: proxy is one value, not several. ctrl+e opens it again; emptied", "Sea")
         await run.press("ctrl+s")
         await run.hear("Line 3: proxy is one value")
         assert not run.gate.sent(sites.Update)
@@ -357,6 +376,10 @@ async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
         following.write_text("title: Shore\nvisibility: unlisted\nproxy: null\nsomething: else\n")
         await run.press("ctrl+e")
         await run.see("Line 4: There is no something here.")
+        following.write_text("")
+        await run.press("ctrl+e")
+        await run.gone("Line 4")
+        await run.see("unlisted")
         following.write_text("title: Shore\n# visibility: unlisted\n")
         await run.press("ctrl+e")
         await run.gone("Line 4", "Proxy must be")

@@ -13,6 +13,8 @@ LARGEST = 1 << 20
 MOST_VALUES = 100_000
 DEEPEST = 60
 _SHALLOW = 2000
+_OTHER_ENDS = re.compile("[\r\x85\u2028\u2029]")
+"""What ends a line in YAML beside a line feed."""
 
 
 class Fault(ValueError):
@@ -50,7 +52,9 @@ def read(text: str) -> Read | None:
         node = loader.get_single_node()
         return _Reading(loader).of(node) if node is not None else None
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        # Of a list or text that does not end it is known where that is seen; it is wrong where it begins.
+        begins = error.context is not None and ("flow" in error.context or "quoted" in error.context)
+        mark = (error.context_mark if begins else None) or error.problem_mark or error.context_mark
         said = " ".join(str(error.problem or error.context or "it cannot be read").split())
         line = min(mark.line + 1 if mark is not None else 1, max(1, len(text.splitlines())))
         raise Fault(line, f"This is not YAML: {said[:200]}.") from None
@@ -136,6 +140,8 @@ def _dumper() -> Any:
         dumper.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), list(first) or [""])
 
     def text(made: Any, value: str) -> Any:
+        if _OTHER_ENDS.search(value):
+            return made.represent_scalar("tag:yaml.org,2002:str", value, style='"')
         block = "\n" in value and all(line == line.rstrip() for line in value.split("\n"))
         return made.represent_scalar("tag:yaml.org,2002:str", value, style="|" if block else None)
 

@@ -25,6 +25,8 @@ from octavo.tui.resources.form_yaml import text_of, written_of
 SITE = SiteRef(organization_id="acme", site_id="docs")
 WRITES = [kind for kind, spec in load().items() if spec.method in ("POST", "PUT", "PATCH")]
 STRUCTURES: dict[str, Any] = {
+    "body": {"markdown": "Well."},
+    "comment": {"markdown": "Well."},
     "merge_rules": {"approvals": 1},
     "memberships": {"jun": {"role": "owner"}},
     "changes": [{"operation": "delete_page", "page": "p1"}],

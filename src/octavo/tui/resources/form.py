@@ -315,7 +315,7 @@ class FormDialog(Dialog[None]):
             for name, row in self._rows.items():
                 row.put(state.written[name])
         else:
-            self._said = f"{state.fault} ctrl+e opens it again: nothing of it is lost."
+            self._said = f"{state.fault} ctrl+e opens it again; emptied there, it is dropped."
         self._judge()
 
     # Keeping, sending, leaving

@@ -12,6 +12,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
+from octavo.api.safety import address as safe_address
+from octavo.api.safety import text as safe_text
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
@@ -63,6 +65,7 @@ class FieldRow(Vertical):
         with Horizontal(classes="form--row"):
             yield ChangingText(safe(self.field.label), classes="form--label")
             self.input = self._made()
+            self._shown = self._text
             yield self.input
             if self.field.kind == "colour":
                 yield Static("", classes="form--swatch")
@@ -78,7 +81,7 @@ class FieldRow(Vertical):
             secret = SecretInput(placeholder=said)
             secret.value = written
             return secret
-        if field.kind in ("text", "list", "structure", "choices"):
+        if field.kind in ("text", "list", "structure", "choices") or "\n" in written:
             return (MaskedEditor if field.masked else TextEditor)(written, placeholder=said)
         return LineInput(written, placeholder=said)
 
@@ -88,19 +91,27 @@ class FieldRow(Vertical):
         return self._picked
 
     @property
-    def text(self) -> str:
-        """What is written in it. Empty where nothing is, and where it is picked."""
+    def _text(self) -> str:
+        """What stands in it."""
         if isinstance(self.input, TextArea):
             return self.input.text
         return self.input.value if isinstance(self.input, Input) else ""
 
+    @property
+    def text(self) -> str:
+        """What is written in it. Where nobody wrote, just what it was given: it may be shown in other characters."""
+        return (self._written or "") if self._text == self._shown else self._text
+
     def put(self, written: str | None) -> None:
         """Write something else in it."""
         text = written or ""
-        if isinstance(self.input, TextArea) and self.input.text != text:
-            self.input.load_text(text)
-        elif isinstance(self.input, Input) and self.input.value != text:
-            self.input.value = text
+        if text == self.text:
+            return
+        if isinstance(self.input, TextArea):
+            self.input.load_text(safe_text(text))
+        elif isinstance(self.input, Input):
+            self.input.value = safe_address(text)
+        self._written, self._shown = text, self._text
 
     def show_words(self, words: str) -> None:
         """What was picked, in words."""

@@ -170,7 +170,12 @@ class FormState:
         return self.editor_draft.text or form_yaml.text_of(title, self.fields, self.begin, self.written)
 
     def take_yaml(self, text: str) -> bool:
-        """Take what an editor wrote. Whether it could be read: if not, it is kept beside, and `fault` says why."""
+        """Take what an editor wrote. Whether it could be read: if not, it is kept beside, and `fault` says why. Where all was
+        taken out, what was written there before is dropped, and nothing is changed."""
+        if not text.strip():
+            self.fault, self.fault_line = "", 1
+            self.editor_draft.drop()
+            return True
         try:
             written = form_yaml.written_of(text, self.fields, self.begin)
         except Fault as fault:

@@ -38,6 +38,7 @@ def _people(shell: Shell, known: Known) -> References:
     return References(
         organizations.ListMembers(at=_here(shell), limit=1000),
         lambda each: Choice(each.user.id, each.user.name, each.user.email or ""),
+        search=lambda words: organizations.ListMembers(at=_here(shell), search=words, limit=100),
     )
 
 

@@ -6,14 +6,18 @@ from textual.events import Paste
 from textual.geometry import Offset
 from textual.widgets import Input, TextArea
 
+from octavo.api.safety import address as safe_whole
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.tui.terminal.textual_internals import wrapped_once
 from octavo.tui.widgets.scrolling import Scrolling
 
+MOST = 20_000
+"""Characters of a line: more than any that is sent has, and few enough to be drawn with each key."""
+
 
 class LineInput(Input, Scrolling):
-    """One line to write in."""
+    """One line to write in. It holds what is longer than lines are shown: who changes an address sends all of it."""
 
     DEFAULT_CSS = """
     LineInput, LineInput:focus {
@@ -27,7 +31,7 @@ class LineInput(Input, Scrolling):
     """
 
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
-        super().__init__(safe_line(value), placeholder=safe_line(placeholder), id=id)
+        super().__init__(safe_whole(value[:MOST]), placeholder=safe_line(placeholder), id=id)
         self.cursor_blink = False
 
     def on_paste(self, event: Paste) -> None:
@@ -94,4 +98,4 @@ class TextEditor(TextArea):
 def _first_line(text: str) -> str:
     """The first line of pasted text, fit for a line of input."""
     lines = text.strip().splitlines()
-    return safe_line(lines[0]) if lines else ""
+    return safe_whole(lines[0][:MOST]) if lines else ""
