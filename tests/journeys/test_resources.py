@@ -290,11 +290,11 @@ async def test_what_a_server_does_not_have_is_asked_once(stage: Stage) -> None:
         await run.press("tab")
         view = browser(run)
         view.kinds.go_to("translations")
-        await run.see("This server has no translations", "r asks again")
+        await run.see("This server has no such operation", "r asks again")
         view.kinds.go_to("fonts")
         await run.until(lambda: view.level.kind.many == "fonts" and view.answer.value is not None, "look elsewhere")
         view.kinds.go_to("translations")
-        await run.see("This server has no translations")
+        await run.see("This server has no such operation")
         assert len(run.gate.sent(translations.List)) == 1
         await run.press("r")
         await run.see("There are no translations.")

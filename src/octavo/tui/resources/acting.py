@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from octavo.api.operation import Model
+from octavo.api.operation import Model, Operation
+from octavo.api.sites import Site
+from octavo.data.availability import why_frozen
 from octavo.tui.resources import writing
 from octavo.tui.resources.exports import FORMATS
 from octavo.tui.resources.resource import Action, Column, Known, Names, Resource
@@ -51,6 +53,12 @@ class AtHand:
         return _why_may_not(owners, right, deed, self.resource)
 
 
+def _why_not_there(app: Shell, operation: type[Operation[Any]], inside: Model) -> str | None:
+    """Why the server does not have an operation, or the plan does not include it, as far as it said so."""
+    frozen = why_frozen(inside, operation) if isinstance(inside, Site) else None
+    return frozen or app.session.live.unavailable(operation)
+
+
 def _why_may_not(owners: Sequence[Any], right: str, deed: str, resource: Resource[Any]) -> str | None:
     """Why what takes a right on all of `owners` cannot be done, in a sentence. What they do not say the server will."""
     for owner in owners if right else ():
@@ -73,7 +81,7 @@ def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
     verb = at.resource.verbs[0]
     if at.resource.delete is None:
         return f"{at.resource.many[:1].upper()}{at.resource.many[1:]} cannot be {at.resource.verbs[1]} here: the interface has no way to."
-    return at.why_may_not(at.resource.rights.delete, verb)
+    return _why_not_there(app, at.resource.delete, at.inside) or at.why_may_not(at.resource.rights.delete, verb)
 
 
 def _delete(app: Shell, at: AtHand) -> None:
@@ -164,7 +172,8 @@ def _why_not_created(app: Shell, place: Place) -> str | None:
     resource = place.resource
     if resource.create is None:
         return f"{resource.many[:1].upper()}{resource.many[1:]} cannot be made here: the interface has no way to."
-    return _why_may_not((place.inside,), resource.rights.create, "make", resource)
+    why = _why_not_there(app, resource.create, place.inside)
+    return why or _why_may_not((place.inside,), resource.rights.create, "make", resource)
 
 
 # What else can be done
@@ -181,7 +190,13 @@ def _act(app: Shell, at: AtHand) -> None:
     from octavo.tui.widgets.picker import Picker
 
     choices = [
-        Choice(each, each.name, detail=each.help, off=each.why_not(at.thing) or "") for each in at.resource.actions
+        Choice(
+            each,
+            each.name,
+            detail=each.help,
+            off=each.why_not(at.thing) or app.session.live.unavailable(each.operation) or "",
+        )
+        for each in at.resource.actions
     ]
 
     def chosen(action: Action[Any] | None) -> None:

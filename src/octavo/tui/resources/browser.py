@@ -13,7 +13,6 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import Listing, ListPage, Model, Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
@@ -29,14 +28,12 @@ from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Row, Rows
-from octavo.tui.widgets.wording import in_a_line, short_age
+from octavo.tui.widgets.wording import short_age
 
 ASK_AFTER = 0.12
 """Seconds the cursor rests on a kind before it is asked for."""
 MOST = 20_000
 """Things of a list that are read on to by themselves: what is sorted and filtered is to be all of them."""
-_MISSING = (402, 405, 501)
-"""What a server answers that does not have an operation at all, or whose plan does not include it."""
 
 
 @dataclass
@@ -148,8 +145,6 @@ class BrowserScreen(ListView[Any]):
         self.tables: dict[str, Table] = {}
         self.counts: dict[Operation[Any], str] = {}
         """How many there are of what was looked at, by what was asked."""
-        self.missing: dict[object, str] = {}
-        """Why there are none of some kind, by what was asked: it is not asked again unless somebody wants it."""
         self.answer: Snapshot[Any] = Snapshot()
         self._called: dict[str, str] = {}
         """What things are called, by their ids, as far as the lists that were asked tell it."""
@@ -191,7 +186,6 @@ class BrowserScreen(ListView[Any]):
     def _enter(self, organization: Organization) -> None:
         self.levels.clear()
         self.counts.clear()
-        self.missing.clear()
         at = OrganizationRef(organization_id=organization.id)
         self._go_into(Level(self._title, self._kinds, {"at": at, **self._known(organization)}, organization))
 
@@ -235,7 +229,7 @@ class BrowserScreen(ListView[Any]):
             self._leave_kind()
             self._open_kind(kind, after=ASK_AFTER)
 
-    def _open_kind(self, kind: Resource[Any], *, after: float = 0.0) -> None:
+    def _open_kind(self, kind: Resource[Any], *, after: float = 0.0, anyway: bool = False) -> None:
         """Show the things of a kind; what is not known is asked for, once the cursor rests there."""
         self.level.kind, self.answer, self._wanted = kind, Snapshot(), ""
         self.follow("list", None)
@@ -246,7 +240,7 @@ class BrowserScreen(ListView[Any]):
         self.rows.columns = self.table.headings()
         if self._asking is not None:
             self._asking.stop()
-        if self._why_nothing():
+        if self._why_nothing(kind) and not anyway:
             self.draw_list()
             return
         self.rows.state.wait_for(kind.many)
@@ -278,9 +272,6 @@ class BrowserScreen(ListView[Any]):
         self.answer = snapshot
         if snapshot.value is not None and op is not None:
             self.counts[op] = _count(snapshot.value, level.kind)
-            self._is_there(op)
-        elif op is not None and snapshot.error is not None and (why := _why_missing(snapshot.error, level.kind)):
-            self.missing[level.kind.list if snapshot.error.status in _MISSING else op] = why
         self.draw_list()
         self.kinds.redraw()
 
@@ -301,7 +292,7 @@ class BrowserScreen(ListView[Any]):
             return
         kind, snapshot = self.level.kind, self.answer
         self.rows.columns = self.table.headings()
-        why = self._why_nothing()
+        why = self._why_nothing(kind)
         self.rows.state.empty = why or f"There are no {kind.many}."
         self.rows.state.hint = "r asks again" if why else kind.about
         if snapshot.value is not None:
@@ -319,15 +310,9 @@ class BrowserScreen(ListView[Any]):
         self._draw_about()
         self._say_where()
 
-    def _why_nothing(self) -> str:
-        """Why there are none of what is open, where the server said so."""
-        op = self.level.kind.list_op(self.level.known)
-        return self.missing.get(op) or self.missing.get(self.level.kind.list) or ""
-
-    def _is_there(self, op: Operation[Any]) -> None:
-        """What is asked so is to be had after all, or shall be asked again."""
-        self.missing.pop(op, None)
-        self.missing.pop(type(op), None)
+    def _why_nothing(self, kind: Resource[Any]) -> str | None:
+        """Why there are none of a kind to be had here, as far as the server said so."""
+        return self.live.unavailable(kind.list_op(self.level.known))
 
     @on(Rows.Ticked, "#things")
     @on(Lines.Filtered, "#things")
@@ -355,7 +340,7 @@ class BrowserScreen(ListView[Any]):
 
     def _draw_kind(self, kind: Resource[Any]) -> Row:
         op = kind.list_op(self.level.known)
-        why = self.missing.get(op) or self.missing.get(kind.list)
+        why = self._why_nothing(kind)
         counted = kind.count(self.level.inside)
         count = "–" if why else self.counts.get(op, "" if counted is None else str(counted))
         return Row(
@@ -430,9 +415,8 @@ class BrowserScreen(ListView[Any]):
         return True
 
     def ask_again(self) -> None:
-        if self.levels and self._why_nothing():
-            self._is_there(self.level.kind.list_op(self.level.known))
-            self._open_kind(self.level.kind)
+        if self.levels and self._why_nothing(self.level.kind):
+            self._open_kind(self.level.kind, anyway=True)
         super().ask_again()
 
 
@@ -442,14 +426,3 @@ def _count(answer: Any, kind: Resource[Any]) -> str:
     if not isinstance(answer, ListPage) or answer.next is None:
         return str(here)
     return str(answer.count) if (answer.count or 0) > here else f"{here}+"
-
-
-def _why_missing(error: ApiError, kind: Resource[Any]) -> str:
-    """Why there is nothing of a kind to be had, where the server says so. Empty: it only failed."""
-    if error.status in (405, 501):
-        return f"This server has no {kind.many}: it does not know how to list them."
-    if error.status == 402:
-        return f"The plan of this organization does not include {kind.many}: {in_a_line(str(error))}."
-    if isinstance(error, NotFound):
-        return f"There are no {kind.many} to be had here: {in_a_line(str(error))}. The plan, your role or the server may be why."
-    return ""
