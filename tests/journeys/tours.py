@@ -84,6 +84,19 @@ AROUND = (
     Stop("palette-typed", (*"comm",), ("Comments",)),
     Stop("theme", ("escape", "f2"), ("Theme",)),
 )
+SITES = (
+    Stop("sites", (), ("Sites · 1", "Saltmarsh Docs")),
+    Stop("site", ("enter",), ("Saltmarsh Docs › Spaces · 2", "limpet-manual")),
+    Stop("site-section", ("]",), ("Saltmarsh Docs › Sections · 2", "ruler")),
+)
+ADMIN = (
+    Stop("admin", (), ("Members · 306", "Deepa Uchida", "joined at")),
+    Stop("admin-sorted", ("S", *"name", "enter"), ("sorted by name",)),
+    Stop("admin-columns", ("F",), ("Columns of members",)),
+    Stop("admin-ticked", ("escape", "x", "x"), ("2 ticked",)),
+    Stop("admin-teams", ("]",), ("Teams · 4", "Harbour software")),
+    Stop("admin-team", ("enter",), ("Harbour software › Members · 4",)),
+)
 TOURS = {
     "content": READING,
     "space": SPACE,
@@ -91,6 +104,8 @@ TOURS = {
     "changes": REVIEWING,
     "comments": COMMENTS,
     "inbox": AROUND,
+    "sites": SITES,
+    "admin": ADMIN,
 }
 
 

@@ -89,3 +89,12 @@ def test_json_has_all_that_is_known_but_what_is_secret() -> None:
     said = as_json((server,), frozenset({"headers"}))
     assert json.loads(said)[0]["name"] == "Tides"
     assert "s3cret" not in said
+
+
+def test_what_a_filter_looks_in_is_made_once_for_each_thing() -> None:
+    table = Table(MEMBERS, State(None))
+    before = table.words(PEOPLE[0], str)
+    assert table.words(PEOPLE[0], str) is before
+    assert table.words(member("ben", "admin"), str) != before
+    table.names_changed()
+    assert table.words(PEOPLE[0], str) == before

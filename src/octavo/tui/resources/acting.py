@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -80,7 +81,7 @@ _RIGHTS = {"admin": "administer it", "edit": "edit it", "create_content": "creat
 def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
     verb = at.resource.verbs[0]
     if at.resource.delete is None:
-        return f"{at.resource.many[:1].upper()}{at.resource.many[1:]} cannot be {at.resource.verbs[1]} here: the interface has no way to."
+        return f"{at.resource.heading} cannot be {at.resource.verbs[1]} here: the interface has no way to."
     return _why_not_there(app, at.resource.delete, at.inside) or at.why_may_not(at.resource.rights.delete, verb)
 
 
@@ -145,9 +146,7 @@ def _change(app: Shell, at: AtHand) -> None:
 
 def _why_not_changed(app: Shell, at: AtHand) -> str | None:
     if at.resource.update is None:
-        return (
-            f"{at.resource.many[:1].upper()}{at.resource.many[1:]} cannot be changed here: the interface has no way to."
-        )
+        return f"{at.resource.heading} cannot be changed here: the interface has no way to."
     return at.why_may_not(at.resource.rights.change, "change")
 
 
@@ -171,7 +170,7 @@ def _create(app: Shell, place: Place) -> None:
 def _why_not_created(app: Shell, place: Place) -> str | None:
     resource = place.resource
     if resource.create is None:
-        return f"{resource.many[:1].upper()}{resource.many[1:]} cannot be made here: the interface has no way to."
+        return f"{resource.heading} cannot be made here: the interface has no way to."
     why = _why_not_there(app, resource.create, place.inside)
     return why or _why_may_not((place.inside,), resource.rights.create, "make", resource)
 
@@ -262,15 +261,11 @@ def _copy(app: Shell, at: AtHand) -> None:
     clipboard.copy(app, names, f"Copied {what}.")
 
 
-def _called_new(place: Place) -> str:
-    return f"New {place.resource.one}"
-
-
 PLACE: Commands[Place] = Commands(
     "resource",
     (
         Command("create", "ctrl+n", "New", "Make one more: what it is to be is asked", run=_create, why_not=_why_not_created, writes=True,
-                called=lambda _, place: _called_new(place)),
+                called=lambda _, place: place.resource.called_new),
     ),
 )  # fmt: skip
 """What can be done where things are."""
@@ -354,7 +349,8 @@ def export(app: Shell, table: Table, things: Sequence[Any], names: Names) -> Non
     what = plural(len(things), resource.one, resource.many)
 
     async def content(ending: str) -> AsyncIterator[bytes]:
-        yield FORMATS[ending][1](table.columns, things, names, resource.secrets).encode("utf-8", "replace")
+        written = await asyncio.to_thread(FORMATS[ending][1], table.columns, things, names, resource.secrets)
+        yield written.encode("utf-8", "replace")
 
     def chosen(ending: str | None) -> None:
         if ending is not None:

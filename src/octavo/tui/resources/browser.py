@@ -279,6 +279,7 @@ class BrowserScreen(ListView[Any]):
         if snapshot is not None and snapshot.value is not None:
             self._called |= names_in(snapshot.value)
         if self.levels:
+            self.table.names_changed()
             self.rows.redraw()
             self._draw_about()
 
@@ -306,7 +307,7 @@ class BrowserScreen(ListView[Any]):
         if why:
             self.rows.show(())
         elif snapshot.error is not None:
-            self.rows.state.fail(f"{kind.many[:1].upper()}{kind.many[1:]} did not load", str(snapshot.error))
+            self.rows.state.fail(f"{kind.heading} did not load", str(snapshot.error))
         self._draw_about()
         self._say_where()
 
@@ -324,10 +325,10 @@ class BrowserScreen(ListView[Any]):
         )
         crumbs = [level.title for level in self.levels]
         ticked = f"{len(self.ticked)} ticked" if self.ticked else ""
-        where = " › ".join((*crumbs, f"{kind.many[:1].upper()}{kind.many[1:]}"))
+        where = " › ".join((*crumbs, kind.heading))
         age = f"as of {short_age(self.answer.fetched_at)} ago" if self.answer.fetched_at is not None else ""
         self.status(" · ".join(filter(None, (where, count, ticked))), " · ".join(filter(None, (self.table.said, age))))
-        name = Content.assemble(f"{kind.many[:1].upper()}{kind.many[1:]} ", (count, "$octavo-muted"))
+        name = Content.assemble(f"{kind.heading} ", (count, "$octavo-muted"))
         self.query_one("#kind", Static).update(name)
         self.refresh_bindings()
 
@@ -343,9 +344,7 @@ class BrowserScreen(ListView[Any]):
         why = self._why_nothing(kind)
         counted = kind.count(self.level.inside)
         count = "–" if why else self.counts.get(op, "" if counted is None else str(counted))
-        return Row(
-            text=f"{kind.many[:1].upper()}{kind.many[1:]}", right=Content.styled(count, "$octavo-muted"), dim=bool(why)
-        )
+        return Row(text=kind.heading, right=Content.styled(count, "$octavo-muted"), dim=bool(why))
 
     @property
     def at_hand(self) -> acting.AtHand | None:

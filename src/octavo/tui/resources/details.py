@@ -17,7 +17,7 @@ from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.fact_list import Fact, Facts
 
 TWO_COLUMNS = 84
-"""Cells from which on facts stand in two columns."""
+"""Cells from which on facts stand in two columns, where they are more than there are lines."""
 HIDDEN = "hidden"
 
 
@@ -55,7 +55,8 @@ class Details(VerticalScroll, can_focus=False):
 
     def _lay_out(self) -> None:
         left, right = self.query_one(".details--left", Facts), self.query_one(".details--right", Facts)
-        half = (len(self._facts) + 1) // 2 if self.size.width >= TWO_COLUMNS else len(self._facts)
+        fits = len(self._facts) < self.size.height or self.size.width < TWO_COLUMNS
+        half = len(self._facts) if fits else (len(self._facts) + 1) // 2
         for facts, shown in ((left, self._facts[:half]), (right, self._facts[half:])):
             if tuple(shown) != facts.facts:
                 facts.facts = shown

@@ -34,14 +34,14 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
         if back is not None:
             app.writes.take_back_by(back)
         else:
-            app.writes.is_final(f"A new {resource.one} cannot be taken back with u: X on it does that.")
+            app.writes.is_final(f"That cannot be taken back with u: X on the {resource.one} does.")
         if isinstance(answer, Model):
             then(resource.key(answer))
 
     fill_in(
         app,
         resource.create,
-        title=f"New {resource.one}",
+        title=resource.called_new,
         known=known,
         draft=f"form {resource.name} new {_place(resource, known)}",
         references=_references(app, resource, known),

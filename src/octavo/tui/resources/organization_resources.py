@@ -76,6 +76,7 @@ MEMBERS: Resource[organizations.Member] = Resource(
     ),
     hangs_on=lambda each: [f"They lose the roles they were given, and their place in {plural(each.teams, 'team')}."],
     state=lambda each: each.role or GUEST,
+    new="Invite",
     verbs=("remove", "removed"),
 )  # fmt: skip
 TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
@@ -96,6 +97,7 @@ TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
     again=lambda known, each: made(
         teams.AddMember, {**known, "user_id": each.organization.user.id, "role": _team_role(each.team)}
     ),
+    new="Add a member",
     verbs=("take out", "taken out"),
 )  # fmt: skip
 TEAMS: Resource[teams.Team] = Resource(
@@ -139,6 +141,7 @@ COLLECTION_PEOPLE: Resource[permissions.UserPermission] = Resource(
     columns=(Column("NAME", "user.name"), Column("ROLE", "permission", 10), Column("E-MAIL", "user.email", drop=1)),
     written=lambda each: teams.Membership(role=each.permission),
     again=lambda known, each: _given(permissions.UpdateUser, known, each.permission, user_id=each.user.id),
+    new="Give a role",
     verbs=("take the role from", "without their role"),
 )  # fmt: skip
 COLLECTION_TEAMS: Resource[permissions.TeamPermission] = Resource(
@@ -151,6 +154,7 @@ COLLECTION_TEAMS: Resource[permissions.TeamPermission] = Resource(
     columns=(Column("TEAM", "team.title"), Column("ROLE", "permission", 10), Column("MEMBERS", "team.members", 8, right=True)),
     written=lambda each: teams.Membership(role=each.permission),
     again=lambda known, each: _given(permissions.UpdateTeam, known, each.permission, team_id=each.team.id),
+    new="Give a role",
     verbs=("take the role from", "without its role"),
 )  # fmt: skip
 COLLECTION_ACCESS: Resource[permissions.UserPermission] = Resource(

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -54,12 +55,16 @@ class Column(Generic[M]):
     shown: bool = True
     """Whether it is there before anybody chose columns."""
 
+    @cached_property
+    def _get(self) -> Callable[[M], Any]:
+        return attrgetter(str(self.value))
+
     def of(self, thing: M) -> Any:
         """The value, None where there is none."""
         if callable(self.value):
             return self.value(thing)
         try:
-            return attrgetter(self.value)(thing)
+            return self._get(thing)
         except AttributeError:
             return None  # what it lies in is not there
 
@@ -77,6 +82,13 @@ class Column(Generic[M]):
         if isinstance(value, tuple):
             return ", ".join(names(each) if self.is_id else str(each) for each in value)
         return names(str(value)) if self.is_id else str(value)
+
+    def words(self, thing: M, names: Names) -> str:
+        """What a filter looks in: names and words, and no numbers and ages."""
+        value = self.of(thing)
+        if isinstance(value, str):
+            return names(value) if self.is_id else value
+        return " ".join(map(str, value)) if isinstance(value, tuple) else self.none if value is None else ""
 
     def key(self, thing: M, names: Names) -> tuple[bool, Any]:
         """By what it is sorted: what has no value comes last."""
@@ -185,12 +197,24 @@ class Resource(Generic[M]):
     """What goes with one of them that is deleted: sentences."""
     again: Callable[[Known, M], Operation[Any] | None] = _no_more
     """What makes one again that was deleted, just as it was. None: it cannot be taken back."""
+    new: str = ""
+    """What making one is called. Empty: `New` and what it is."""
     verbs: tuple[str, str] = ("delete", "deleted")
     """What deleting is called: a member is removed."""
     address: Callable[[M], str | None] = lambda thing: None
     """Where it is found, where its `urls` do not say."""
     count: Callable[[Any], int | None] = lambda parent: None
     """How many there are, as far as what they are in says it."""
+
+    @property
+    def heading(self) -> str:
+        """What they are called where a line begins with it."""
+        return f"{self.many[:1].upper()}{self.many[1:]}"
+
+    @property
+    def called_new(self) -> str:
+        """What making one is called."""
+        return self.new or f"New {self.one}"
 
     @property
     def name(self) -> str:

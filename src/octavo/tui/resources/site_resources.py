@@ -32,6 +32,7 @@ SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
     count=lambda site: site.site_spaces or None,
     rights=_EDIT,
     hangs_on=lambda each: ["Its pages are not found on the site any more. The space itself stays."],
+    new="Add a space",
     verbs=("take off the site", "taken off the site"),
 )  # fmt: skip
 SECTIONS: Resource[site_structure.SiteSection] = Resource(

@@ -30,6 +30,8 @@ class Table:
         self.by = next((each for each in resource.columns if each.title == by), None)
         """The column they are sorted by. None: they stand as the server lists them."""
         self.descends = bool(descends)
+        self._words: dict[str, tuple[Any, str]] = {}
+        """What a filter looks in, of each thing it looked at."""
 
     def _name(self, what: str) -> str:
         return f"{what} of {self.resource.name}"
@@ -55,7 +57,16 @@ class Table:
 
     def words(self, thing: Any, names: Names) -> str:
         """What a filter looks in: all that can be shown, also in columns that are not."""
-        return " ".join(str(each.cell(thing, names)) for each in self.resource.columns if each.draw is None)
+        key = self.resource.key(thing)
+        known = self._words.get(key)
+        if known is None or known[0] is not thing:
+            words = " ".join(each.words(thing, names) for each in self.resource.columns)
+            known = self._words[key] = (thing, words)
+        return known[1]
+
+    def names_changed(self) -> None:
+        """Things are called something else than before."""
+        self._words.clear()
 
     def sorted(self, things: Iterable[Any], names: Names) -> Sequence[Any]:
         """The things in the order that was chosen."""
