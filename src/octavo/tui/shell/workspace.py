@@ -89,6 +89,9 @@ class Workspace:
         """The change requests that are not merged, by their status."""
         self._verdicts: dict[str, int] = {}
         """How many open comments of a change request are the words of reviews, as far as that was looked at."""
+        self._sums: tuple[Snapshot[ListPage[Space]], dict[str, int]] | None = None
+        """What waits in views, and the spaces it was summed up of. The frame asks several times for each answer that comes,
+        and there may be thousands of spaces."""
         self._being_kept: set[str] = set()
         """The spaces that are read for offline, and were not whole yet."""
         self._counted: Organization | None = None
@@ -216,13 +219,13 @@ class Workspace:
     @property
     def counts(self) -> dict[str, int]:
         """What waits in each view."""
-        items = self.spaces.value.items if self.spaces.value else ()
-        return {
-            "inbox": self.inbox.count,
-            "changes": sum(space.change_requests_open for space in items),
-            "comments": sum(space.comments for space in items)
-            + sum(self.open_threads(each) for items in self._said_in.values() for each in items),
-        }
+        if self._sums is None or self._sums[0] is not self.spaces:
+            items = self.spaces.value.items if self.spaces.value else ()
+            undecided = (each for items in self._said_in.values() for each in items)
+            changes = sum(space.change_requests_open for space in items)
+            threads = sum(space.comments for space in items) + sum(map(self.open_threads, undecided))
+            self._sums = self.spaces, {"changes": changes, "comments": threads}
+        return {"inbox": self.inbox.count, **self._sums[1]}
 
     @property
     def on_show(self) -> tuple[Operation[Any], ...]:
@@ -367,6 +370,7 @@ class Workspace:
             )
 
     def _frame(self) -> None:
+        self._sums = None
         self.frame_changed.publish(None)
 
     def _show_me(self, snapshot: Snapshot[User]) -> None:
