@@ -34,7 +34,7 @@ def answering(platform: Platform, path: str, status: int, answer: Any) -> Any:
 
 
 async def look_at_all(run: Run, said: str, *, is_live: bool = True) -> None:
-    for view in "1234":
+    for view in "123456":
         await run.press(view)
         await run.see(said)
         assert [words for words in NOTHING if words in run.text] == []
@@ -95,3 +95,21 @@ async def test_what_some_lists_did_not_say_is_missing_in_what_is_made_of_several
 def titles(run: Run) -> list[str]:
     value = run.app.workspace.organizations.value
     return [each.title for each in value.items] if value is not None else []
+
+
+@pytest.mark.parametrize("view", ["5", "6"])
+async def test_no_key_of_a_table_needs_an_organization(stage: Stage, view: str) -> None:
+    @asynccontextmanager
+    async def over(platform: Platform) -> AsyncIterator[str]:
+        async with serving(
+            answering(platform, "/v1/orgs", 403, {"error": {"code": 403, "message": "It is Sunday."}})
+        ) as at:
+            yield at
+
+    async with stage.play(over=over, start="inbox") as run:
+        await run.press(view)
+        await run.see("✗ Organizations did not")
+        for key in (*"jkgGxv*[]SFXeayYJK b/z", "enter", "ctrl+n", "ctrl+e", "space", "tab"):
+            await run.press(key if key != " " else "space", "escape")
+        await run.press(view)
+        await run.see("✗ Organizations did not")

@@ -69,6 +69,10 @@ def _export(app: Shell, view: BrowserScreen) -> None:
     acting.export(app, view.table, view.ticked or tuple(view.rows.items), view.name_of)
 
 
+def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
+    return None if view.levels else "It is not known yet in which organization you are."
+
+
 def _why_nothing_to_export(app: Shell, view: BrowserScreen) -> str | None:
     return None if view.rows.items else "There is nothing here to export."
 
@@ -85,9 +89,9 @@ BROWSER: Commands[BrowserScreen] = Commands(
         Command("next_kind", "right_square_bracket", "Next kind", "Show the next kind of things", key_display="]",
                 run=_go_through_kinds(1), why_not=_why_one_kind),
         Command("sort", "S", "Sort", "Sort by a column; by the same once more: the other way round",
-                run=lambda _, view: acting.choose_order(view.shell, view.table, view.draw_list)),
+                run=lambda _, view: acting.choose_order(view.shell, view.table, view.draw_list), why_not=_why_no_table),
         Command("columns", "F", "Columns", "Choose which columns are shown",
-                run=lambda _, view: acting.choose_columns(view.shell, view.table, view.draw_list)),
+                run=lambda _, view: acting.choose_columns(view.shell, view.table, view.draw_list), why_not=_why_no_table),
         Command("export", "ctrl+e", "Export", "Save what is shown, or what is ticked, as CSV, JSON or a table of Markdown", shown=False,
                 run=_export, why_not=_why_nothing_to_export),
         Command("read_on", "space", "Read on", "Read on in the details; at their end go to the next row", shown=False,
@@ -176,12 +180,22 @@ class BrowserScreen(ListView[Any]):
 
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._enter)
-        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._names_came())
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._spaces_came())
+        self._spaces_came()
         if self.shell.workspace.organization is not None:
             self._enter(self.shell.workspace.organization)
-        elif not self.show_nowhere(self.rows, self._title.lower()):
-            self.rows.state.wait_for(self._title.lower())
         self.rows.focus()
+
+    def _spaces_came(self) -> None:
+        """Spaces have other names, or there is no organization, or none any more."""
+        if self.show_nowhere(self.rows, self._title.lower()):
+            self.levels.clear()
+            self.follow("list", None)
+            self.kinds.show(())
+            self.kinds.display = False
+            self.query_one("#inside", Static).update("")
+        else:
+            self._names_came()
 
     def _enter(self, organization: Organization) -> None:
         self.levels.clear()
@@ -213,6 +227,7 @@ class BrowserScreen(ListView[Any]):
         self.set_class(len(level.kinds) < 2, "-one-kind")
         self.query_one("#inside", Static).update(Content(level.title.upper() if len(self.levels) == 1 else level.title))
         self.query_one("#state", Static).update(Content(f" {level.state}" if level.state else ""))
+        self.kinds.display = True
         self.kinds.show(level.kinds)
         self.kinds.go_to(level.kind.many)
         self._open_kind(level.kind)
@@ -318,6 +333,8 @@ class BrowserScreen(ListView[Any]):
     @on(Rows.Ticked, "#things")
     @on(Lines.Filtered, "#things")
     def _say_where(self) -> None:
+        if not self.levels:
+            return
         kind = self.level.kind
         op = kind.list_op(self.level.known)
         count = (
@@ -336,8 +353,9 @@ class BrowserScreen(ListView[Any]):
 
     @on(Lines.Highlighted, "#things")
     def _draw_about(self) -> None:
-        self.query_one(Details).show(self.level.kind, self.rows.item if self.levels else None, self.name_of)
-        self.refresh_bindings()
+        if self.levels:
+            self.query_one(Details).show(self.level.kind, self.rows.item, self.name_of)
+            self.refresh_bindings()
 
     def _draw_kind(self, kind: Resource[Any]) -> Row:
         op = kind.list_op(self.level.known)
@@ -382,9 +400,9 @@ class BrowserScreen(ListView[Any]):
 
     @on(Lines.Chosen, "#things")
     def _chosen(self) -> None:
-        thing, level = self.rows.item, self.level
-        if thing is None:
+        if (thing := self.rows.item) is None:
             return
+        level = self.level
         if not level.kind.children:
             show_info(self)
             return
