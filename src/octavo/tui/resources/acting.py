@@ -94,7 +94,8 @@ def _delete(app: Shell, at: AtHand) -> None:
     live = app.session.live
     back = writing.putting_back(live, resource, at.known, things)
     typed = "" if back is not None else _to_type(verb, resource, things)
-    facts = [Fact("care", "", said) for thing in things for said in resource.hangs_on(thing)]
+    hangs_on = dict.fromkeys(said for thing in things for said in resource.hangs_on(thing))
+    facts = [Fact("care", "", said) for said in hangs_on]
     if len(things) > 1:
         named = [Fact("note", "", resource.title(each)) for each in things[:MOST_NAMED]]
         more = [Fact("note", "", f"and {len(things) - MOST_NAMED} more")] if len(things) > MOST_NAMED else []

@@ -74,7 +74,7 @@ MEMBERS: Resource[organizations.Member] = Resource(
         Action("Let sign on through the provider", "They sign in with the organization's provider from then on.", organizations.EnrollMember,
                "signs on through the provider now", why_not=lambda each: "They sign on through it already." if each.sso else None),
     ),
-    hangs_on=lambda each: [f"They lose the roles they were given, and their place in {plural(each.teams, 'team')}."],
+    hangs_on=lambda each: ["They lose the roles they were given" + (f", and their place in {plural(each.teams, 'team')}." if each.teams else ".")],
     state=lambda each: each.role or GUEST,
     new="Invite",
     verbs=("remove", "removed"),
