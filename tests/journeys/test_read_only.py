@@ -21,6 +21,8 @@ VIEWS = {
     "a change request": ("changes", ("/", *"refused", "enter", "enter", "enter"), "0 of 2 viewed"),
     "sites": ("sites", (), "SITE"),
     "an organization": ("admin", (), "E-MAIL"),
+    "members": ("admin", (), "Members · 306"),
+    "sections of a site": ("sites", ("enter", "]", "enter"), "Saltmarsh Docs › Sections · 2"),
     "threads": ("comments", ("/", *"09:06", "enter"), "Elisa Moretti"),
 }
 """Where one is, and how one comes there."""

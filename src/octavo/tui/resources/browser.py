@@ -201,7 +201,9 @@ class BrowserScreen(ListView[Any]):
         self.levels.clear()
         self.counts.clear()
         at = OrganizationRef(organization_id=organization.id)
-        self._go_into(Level(self._title, self._kinds, {"at": at, **self._known(organization)}, organization))
+        known = {"at": at, **self._known(organization)}
+        kinds = tuple(each for each in self._kinds if not each.needs or each.needs in known)
+        self._go_into(Level(self._title, kinds, known, organization))
 
     # Where one is
 

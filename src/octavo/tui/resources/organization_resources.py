@@ -13,6 +13,7 @@ from octavo.api import (
     permissions,
     spaces,
     sso,
+    subdomains,
     teams,
     translations,
 )
@@ -281,11 +282,47 @@ SETTINGS: Resource[Organization] = Resource(
     named=lambda known, each: {},
     columns=(Column("ORGANIZATION", "title"), Column("PLAN", "plan", 12), Column("TYPE", "type", 10, drop=1), Column("EVERYBODY MAY", "default_role", 13)),
 )  # fmt: skip
+SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
+    "subdomain", "subdomains", subdomains.Get, needs="subdomain",
+    about="The name below the platform's own domain that the organization is found at.",
+    items=lambda answer: (answer,),
+    title=lambda each: each.subdomain,
+    key=lambda each: each.subdomain,
+    columns=(Column("SUBDOMAIN", "subdomain"), Column("LEADS TO", "target.organization", is_id=True), Column("WORKS", "is_active", 6)),
+    rights=Rights("", "", ""),
+)  # fmt: skip
+OF_DOMAIN: Resource[Organization] = Resource(
+    "organization of the e-mail domain", "organizations of the e-mail domain", organizations.ListByEmailDomain, needs="email_domain",
+    about="Those that people with an address of the organization's first e-mail domain belong to.",
+    items=lambda answer: answer.organizations,
+    title=lambda each: each.title,
+    columns=(Column("ORGANIZATION", "title"), Column("PLAN", "plan", 12), Column("MADE", "created_at", 6, right=True)),
+    rights=Rights("", "", ""),
+)  # fmt: skip
 
-KINDS = (MEMBERS, TEAMS, INVITE_LINKS, COLLECTIONS, PROVIDERS, LOGINS, SPECIFICATIONS, TRANSLATIONS, FONTS, SETTINGS)
+KINDS = (
+    MEMBERS,
+    TEAMS,
+    INVITE_LINKS,
+    COLLECTIONS,
+    PROVIDERS,
+    LOGINS,
+    SPECIFICATIONS,
+    TRANSLATIONS,
+    FONTS,
+    SUBDOMAIN,
+    OF_DOMAIN,
+    SETTINGS,
+)
 """The kinds of the view, in their order."""
+
+
+def _known(organization: Organization) -> Known:
+    """What there is to look up by: only what an organization has."""
+    known = {"subdomain": organization.hostname, "email_domain": next(iter(organization.email_domains), None)}
+    return {name: value for name, value in known.items() if value}
 
 
 def screen() -> BrowserScreen:
     """The view of the organization."""
-    return BrowserScreen("admin", "Organization", KINDS, lambda organization: {})
+    return BrowserScreen("admin", "Organization", KINDS, _known)
