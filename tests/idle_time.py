@@ -19,8 +19,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 AT_MOST = 10.0
-"""Seconds of each loop that pass so. Who waits longer than that may wait for something that was not seen coming: the rest
-of the time it is given is real."""
+"""Seconds that pass so until a loop hears of something else than a timer. Who waits longer than that may wait for what was
+not seen coming: the rest of the time it is given is real."""
 
 _monotonic, _perf_counter = time.monotonic, time.perf_counter
 _passed = 0.0
@@ -51,9 +51,10 @@ class _Selector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         global _passed
-        if timeout is None or not 0 < timeout <= self._left or not self._waits_for_timers_only():
-            return super().select(timeout)
-        if not (ready := super().select(0)):
+        passes = timeout is not None and 0 < timeout <= self._left and self._waits_for_timers_only()
+        if ready := super().select(0 if passes else timeout):
+            self._left = AT_MOST
+        elif passes and timeout is not None:
             self._left -= timeout
             _passed += timeout
         return ready
