@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from octavo.api import spaces
+from octavo.api import content, spaces
 from octavo.api.operation import SPECS
 from octavo.client.answers import LastRead
 
@@ -35,3 +35,14 @@ async def test_what_nobody_holds_is_not_kept() -> None:
     gc.collect()
     assert [known() for _, known in last._last.values()] == [None]
     assert (await last.read_as(SPACE, "/a", BODY, "host")).title == "Handbook"
+
+
+async def test_what_another_operation_makes_of_the_same_bytes_is_another_answer() -> None:
+    """The words of a page as they were written are no words to show, and those to show are never sent back."""
+    page = b'{"object": "page", "type": "document", "id": "p", "title": "Start", "markdown": "a\\u202eb"}'
+    last = LastRead()
+    shown = await last.read_as(SPECS[content.GetPage], "/a", page, "host")
+    written = await last.read_as(SPECS[content.GetAsWritten], "/a", page, "host")
+    assert type(written) is not type(shown)
+    assert await last.read_as(SPECS[content.GetPage], "/a", page, "host") is shown
+    assert await last.read_as(SPECS[content.GetAsWritten], "/a", page, "host") is written

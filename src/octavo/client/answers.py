@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
 from octavo.api.errors import BadResponse
-from octavo.api.operation import ListPage, Spec, read
+from octavo.api.operation import ListPage, Operation, Spec, read
 from octavo.api.reading import json_of
 from octavo.client.body import LIST_CAP, PAGE_CAP
 from octavo.client.threads import aside
@@ -26,20 +26,22 @@ class LastRead:
     """What the last answers were made of: the same bytes again are the same answer, as long as anybody holds that."""
 
     def __init__(self) -> None:
-        self._last: OrderedDict[str, tuple[bytes, ref[Any]]] = OrderedDict()
+        self._last: OrderedDict[tuple[type[Operation[Any]], str], tuple[bytes, ref[Any]]] = OrderedDict()
+        """By what was asked and where: two operations may make different things of one answer."""
 
     async def read_as(self, spec: Spec, url: str, body: bytes | None, host: str) -> Any:
         """What `spec` promises of the resource at `url`. Raises BadResponse."""
         if not body:
             return await read_as(spec, body, host)
         made_of = hashlib.blake2b(body, digest_size=16).digest()
-        before, known = self._last.get(url, (b"", None))
+        asked = spec.operation, url
+        before, known = self._last.get(asked, (b"", None))
         if known is not None and before == made_of and (answer := known()) is not None:
             return answer
         answer = await read_as(spec, body, host)
         if isinstance(answer, BaseModel):
-            self._last[url] = made_of, ref(answer)
-            self._last.move_to_end(url)
+            self._last[asked] = made_of, ref(answer)
+            self._last.move_to_end(asked)
             while len(self._last) > REMEMBERED:
                 self._last.popitem(last=False)
         return answer
