@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from octavo.api import openapi
 from octavo.api.operation import SPECS
+from octavo.api.places import OrganizationRef
 from octavo.tui.resources import organization_resources, site_resources
 from octavo.tui.resources.resource import Resource
 
@@ -48,3 +50,20 @@ def test_a_kind_takes_few_lines_and_no_class(module: Any) -> None:
     declared = re.findall(r"^[A-Z_]+: Resource\[.*?^\)", source, re.MULTILINE | re.DOTALL)
     assert declared
     assert max(each.count("\n") + 1 for each in declared) <= LINES
+
+
+HERE = {"at": OrganizationRef(organization_id="o")}
+
+
+@pytest.mark.parametrize(("subdomain", "is_there"), [("saltmarsh", True), ("Salt marsh!", False), ("s" * 90, False)])
+def test_what_no_request_can_hold_is_not_asked_for(subdomain: str, is_there: bool) -> None:
+    """Answers are tolerated, requests are strict: what a server says need not be anything one can ask with."""
+    kind = organization_resources.SUBDOMAIN
+    assert not kind.is_there(HERE)
+    assert kind.is_there({**HERE, "subdomain": subdomain}) == is_there
+
+
+@pytest.mark.parametrize(("slug", "is_named"), [("petstore", True), ("", False), ("../x", False)])
+def test_a_thing_is_named_by_what_a_request_can_hold(slug: str, is_named: bool) -> None:
+    spec = openapi.OpenApiSpec(id="1", slug=slug)
+    assert organization_resources.SPECIFICATIONS.is_named(HERE, spec) == is_named

@@ -19,7 +19,7 @@ from octavo.api.places import OrganizationRef
 from octavo.data.live import Snapshot
 from octavo.tui.resources import acting
 from octavo.tui.resources.details import Details
-from octavo.tui.resources.resource import Known, Resource, made, names_in
+from octavo.tui.resources.resource import UNNAMED, Known, Resource, made, names_in
 from octavo.tui.resources.table import Table
 from octavo.tui.shell.info import show_info
 from octavo.tui.shell.list_view import PANES, ListView, Preview
@@ -81,6 +81,10 @@ def _why_one_kind(app: Shell, view: BrowserScreen) -> str | None:
     return None if view.levels and len(view.level.kinds) > 1 else "There is only one kind of thing here."
 
 
+def _why_nothing_at_hand(view: BrowserScreen) -> str:
+    return UNNAMED if view.levels and view.rows.item is not None else "The cursor is on nothing."
+
+
 BROWSER: Commands[BrowserScreen] = Commands(
     "resources",
     (
@@ -129,7 +133,7 @@ class BrowserScreen(ListView[Any]):
         "list.filter",
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        acting.THING.about(lambda view: view.at_hand),
+        acting.THING.about(lambda view: view.at_hand, nothing=_why_nothing_at_hand),
         acting.PLACE.about(lambda view: view.place),
         PANES,
         BROWSER,
@@ -202,7 +206,7 @@ class BrowserScreen(ListView[Any]):
         self.counts.clear()
         at = OrganizationRef(organization_id=organization.id)
         known = {"at": at, **self._known(organization)}
-        kinds = tuple(each for each in self._kinds if not each.needs or each.needs in known)
+        kinds = tuple(each for each in self._kinds if each.is_there(known))
         self._go_into(Level(self._title, kinds, known, organization))
 
     # Where one is
@@ -372,6 +376,8 @@ class BrowserScreen(ListView[Any]):
         if not self.levels or self.rows.item is None:
             return None
         level, things = self.level, tuple(self.ticked) or (self.rows.item,)
+        if not all(level.kind.is_named(level.known, each) for each in things):
+            return None
         return acting.AtHand(level.kind, level.known, level.inside, things, self.rows.ticks.untick)
 
     @property
@@ -407,6 +413,9 @@ class BrowserScreen(ListView[Any]):
         level = self.level
         if not level.kind.children:
             show_info(self)
+            return
+        if not level.kind.is_named(level.known, thing):
+            self.shell.explain(UNNAMED)
             return
         self._leave_kind()
         kind = level.kind

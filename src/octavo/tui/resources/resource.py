@@ -18,9 +18,11 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from textual.content import Content
 
 from octavo.api.operation import SPECS, Listing, Model, Operation
+from octavo.api.text import Id
 from octavo.tui.widgets.safe_text import Words
 from octavo.tui.widgets.wording import short_age
 
@@ -30,6 +32,8 @@ Known: TypeAlias = Mapping[str, Any]
 """What is known of where one is: the place, `at`, and the ids of what one went through, by the fields of operations."""
 Names: TypeAlias = Callable[[str], str]
 """What something is called that is known by its id. The id itself where that is not known."""
+UNNAMED = "The server does not say what this is called in requests, or in a way no request can hold: nothing can be asked of it."
+_ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
 AT_ONCE = 1000
 """Items on a page: as many as the interface allows (2.5)."""
 
@@ -226,9 +230,41 @@ class Resource(Generic[M]):
         limit = {"limit": self.page} if self.page and issubclass(self.list, Listing) else {}
         return made(self.list, {**known, **limit, **self.asked})
 
+    def is_there(self, known: Known) -> bool:
+        """Whether what it needs is known where one is, and is something one can ask with: what a server says need not be."""
+        if self.needs and self.needs not in known:
+            return False
+        try:
+            self.list_op(known)
+        except ValidationError:
+            return False
+        return True
+
+    def as_it_was(self, known: Known, thing: M) -> Operation[Any] | None:
+        """What makes one again that was deleted. None: it cannot be taken back, or not as the server said it was."""
+        try:
+            return self.again(known, thing)
+        except ValidationError:
+            return None
+
+    def is_named(self, known: Known, thing: M) -> bool:
+        """Whether the server says what names it, and one can ask with that."""
+        try:
+            return all(map(_is_id, self.named(known, thing).values()))
+        except AttributeError:
+            return False  # what it lies in is not there
+
     def known_of(self, known: Known, thing: M) -> Known:
         """What is known inside one of them."""
         return {**known, **self.named(known, thing)}
+
+
+def _is_id(name: object) -> bool:
+    try:
+        _ID.validate_python(name)
+    except ValidationError:
+        return False
+    return True
 
 
 def made(operation: type[Operation[Any]], known: Known) -> Operation[Any]:

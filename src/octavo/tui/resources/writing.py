@@ -87,7 +87,7 @@ async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: 
 
 def putting_back(live: Live, resource: Resource[Any], known: Known, things: Sequence[Any]) -> UndoAction | None:
     """What makes things again that were deleted. None: that cannot be for all of them."""
-    ops = [resource.again(known, thing) for thing in things]
+    ops = [resource.as_it_was(known, thing) for thing in things]
     if any(op is None for op in ops):
         return None
     name = many_of(resource, things)
