@@ -250,21 +250,17 @@ class Resource(Generic[M]):
     def is_named(self, known: Known, thing: M) -> bool:
         """Whether the server says what names it, and one can ask with that."""
         try:
-            return all(map(_is_id, self.named(known, thing).values()))
-        except AttributeError:
-            return False  # what it lies in is not there
+            named = self.named(known, thing).values()
+            for name in named:
+                if isinstance(name, str):
+                    _ID.validate_python(name)
+        except (AttributeError, ValidationError):
+            return False  # what it lies in is not there, or is called as no request can say it
+        return all(named)
 
     def known_of(self, known: Known, thing: M) -> Known:
         """What is known inside one of them."""
         return {**known, **self.named(known, thing)}
-
-
-def _is_id(name: object) -> bool:
-    try:
-        _ID.validate_python(name)
-    except ValidationError:
-        return False
-    return True
 
 
 def made(operation: type[Operation[Any]], known: Known) -> Operation[Any]:
