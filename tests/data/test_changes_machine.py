@@ -17,7 +17,6 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
-from octavo.data.driver import AFTER_A_CRASH
 from octavo.data.entry import OriginalComment
 from octavo.data.state import State
 from octavo.server.app import Platform
@@ -217,14 +216,9 @@ class Changes(RuleBasedStateMachine):
         self.world.store.close()
 
     def come_to_rest(self) -> None:
-        """Without a fault, and without a person, all is done but what others changed meanwhile. Only what a crash left
-        more than ten minutes after it was wanted is sent once a person says so."""
+        """Without a fault, and without a person, all is done but what others changed meanwhile."""
         self.line.write_fault = self.line.read_fault = ""
         for _ in range(60):
-            for entry in self.outbox.entries:
-                if entry.state == "held" and entry.held_until is None:
-                    assert self.clock.moment - entry.asked_at > AFTER_A_CRASH
-                    self.run(self.outbox.retry(entry.id))
             self.run(self.outbox.run_dry())
             if all(each.asks for each in self.outbox.entries):
                 break

@@ -53,6 +53,7 @@ STEPS: dict[str, tuple[Callable[[Entry], Entry], dict[str, str]]] = {
     "let_go": (lambda each: steps.let_go(each, "r1", START, LATER), {"gathered": "held"}),
     "gathered_again": (steps.gathered_again, {"held": "gathered", "queued": "gathered"}),
     "reworded": (lambda each: steps.reworded(each, OP), {"gathered": "gathered"}),
+    "held_anew": (lambda each: steps.held_anew(each, LATER), {"held": "held"}),
     "parked": (lambda each: steps.parked(each, "Old."), {"held": "held", "queued": "held"}),
     "started": (lambda each: steps.started(each, OP, START), {"queued": "sending"}),
     "confirmed": (steps.confirmed, {"queued": "done", "sending": "done", "unknown": "done"}),

@@ -10,8 +10,10 @@ from typing import get_args
 
 from octavo.api import change_requests, comments, reviews
 from octavo.api.bodies import Markdown
+from octavo.api.errors import NotSent, Trace
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
+from octavo.data import entry as steps
 from octavo.data import ledger
 from octavo.data.comment_write import CommentWrite, facts_of
 from octavo.data.drafts import Drafts
@@ -40,20 +42,54 @@ class TestOnDisk:
         await second.close()
         second.state.close()
 
-    async def test_after_a_crash_what_is_old_is_listed(self, tmp_path: Path, gate: Gate, here: SpaceRef) -> None:
+    async def test_after_a_crash_what_never_left_goes_out_in_order_however_late(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+    ) -> None:
         clock = Clock()
         first = await _outbox(tmp_path, gate, clock)
         await first.step()
-        await first.add(comment(here), doing="comment")
-        first.state.write_now(lambda db: None)
+        for words in ("One", "Two"):
+            await first.add(comment(here, words), doing="comment")
+        clock.forward(seconds=5)
+        gate.errors.append(NotSent("Nothing answers.", Trace("GET", "/x")))
+        await first.run_dry()
+        assert [each.state for each in first.entries] == ["queued", "queued"]
+        await first.add(comment(here, "Three"), doing="comment")
         first._driver._let_go()  # as the kernel does when a process is gone
-        clock.forward(minutes=11)
+        clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
+        assert not any(each.asks for each in second.entries)
+        await second.step()
+        held = second.entries[-1]
+        assert (held.words, held.state) == ("Three", "held"), "the crash cut short the time to undo it: it has it again"
+        clock.forward(seconds=5)
         await second.run_dry()
+        assert second.entries == ()
+        assert await texts(ask, here) == ["One", "Two", "Three"]
+        await second.close()
+        second.state.close()
+        first.state.close()
+
+    async def test_after_a_crash_what_was_being_sent_is_looked_for_and_asked_about_however_late(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+    ) -> None:
+        clock = Clock()
+        first = await _outbox(tmp_path, gate, clock)
+        await first.step()
+        entry = await first.add(comment(here), doing="comment")
+        clock.forward(seconds=5)
+        await first.step()
+        now = clock()
+        await first._pending.step(entry.id, lambda each: steps.started(each, entry.op, now))
+        first._driver._let_go()  # killed between the mark on disk and the answer
+        clock.forward(hours=9)
+        second = await _outbox(tmp_path, gate, clock)
+        for _ in range(4):
+            await second.run_dry()
+            clock.forward(seconds=61)
         (left,) = second.entries
         assert left.asks
-        assert "a while ago" in left.reason
-        assert gate.asked == []
+        assert await texts(ask, here) == [], "it may be on its way still: it is not sent unasked"
         await second.close()
         second.state.close()
         first.state.close()

@@ -25,8 +25,6 @@ POLL = 1.0
 """Seconds after which it looks for what other instances wrote."""
 AT_ONCE = 3
 """In how many places something is done at the same time: one that does not answer keeps no other waiting."""
-AFTER_A_CRASH = timedelta(minutes=10)
-"""What is older than this when the app comes back from a crash waits to be asked for."""
 CLOSED = "Octavo was closed before the answer came. It is looked for before anything is sent again."
 
 _RUNNING = "outbox.running"
@@ -203,9 +201,9 @@ class Driver:
         for entry in self._pending.entries:
             if entry.state == "sending":
                 await self.delivery.lose(entry, CLOSED, timedelta())
-            elif crashed and entry.state in ("held", "queued") and now - entry.asked_at > AFTER_A_CRASH:
-                reason = "Octavo was closed before it was sent, a while ago. Retry to send it, or discard it."
-                await self.delivery.park(entry, reason)
+            elif crashed and entry.state == "held" and entry.held_until is not None and entry.held_until < now:
+                # What is queued never left: it goes out, however late, and whether it still fits is looked at first.
+                await self._pending.step(entry.id, partial(steps.held_anew, now=now))
         await state.write(lambda db: self._mark(db, running=True))
         return True
 

@@ -208,6 +208,13 @@ def reworded(entry: Entry, op: CommentWrite) -> Entry:
     return replace(_only(entry, "gathered"), op=op)
 
 
+def held_anew(entry: Entry, now: datetime) -> Entry:
+    """A crash cut short its time to undo: it has as much of it again."""
+    entry = _only(entry, "held")
+    left = entry.held_until - entry.asked_at if entry.held_until is not None else timedelta()
+    return replace(entry, held_until=now + left)
+
+
 def parked(entry: Entry, reason: str) -> Entry:
     """It is not sent without asking."""
     return replace(_only(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
