@@ -15,7 +15,6 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.deciding import merge
 from octavo.data.live import Live
 from octavo.data.send_once import Sleep
-from octavo.tui.review.checked_dialog import READ_SECONDS
 from octavo.tui.review.merge_checks import Checks, check, forecast
 from octavo.tui.review.merge_dialog import became, blocked, why_typed
 from octavo.tui.terminal.textual_internals import is_whole
@@ -216,7 +215,6 @@ class MergeSeveralDialog(Confirm):
         self._fine = 0
         """How many are merged before the first that is not fine."""
         self._is_known = False
-        self._landed = wording.clock()
         self._is_merging = self._is_over = False
         self._wanted = True
 
@@ -240,7 +238,7 @@ class MergeSeveralDialog(Confirm):
                 before.append((one, stand.checks))
             self._draw()
         self._is_known = True
-        self._landed = wording.clock()
+        self.read_first()
         self._judge()
 
     def _judge(self) -> None:
@@ -304,9 +302,6 @@ class MergeSeveralDialog(Confirm):
 
     def confirm(self) -> None:
         if self._answered or self._is_merging or self._is_over:
-            return
-        if 0 <= (wording.clock() - self._landed).total_seconds() < READ_SECONDS:
-            self._octavo.explain("The checks came in just now. Read them, then press y again.")
             return
         self._is_merging = True
         self._draw()

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 FRESH_SECONDS = 5.0
 """What was seen longer ago than this is looked at again before anything is sent."""
-READ_SECONDS = 0.5
-"""A yes that comes sooner after the checks was meant for what stood there before them."""
 
 Seen = TypeVar("Seen")
 
@@ -79,8 +77,8 @@ class CheckedDialog(Confirm, Generic[Seen]):
         self._octavo, self._write = app, write
         self._seen: Seen | None = None
         self._shown: Shown | None = None
-        self._checked_at = self._landed = wording.clock()
-        """When the server was asked, and when its answers came in."""
+        self._checked_at = wording.clock()
+        """When the server was asked."""
 
     def on_mount(self) -> None:
         self._look()
@@ -99,7 +97,9 @@ class CheckedDialog(Confirm, Generic[Seen]):
             foot = "not checked · r check again" if write.goes_live else None
             self.update(facts=(Fact("bad", write.label, str(error)),), blocked=write.unknown, foot=foot)
             return
-        self._seen, self._checked_at, self._landed = seen, checked_at, wording.clock()
+        self._seen, self._checked_at = seen, checked_at
+        if write.goes_live:
+            self.read_first()
         shown = self._shown = write.shown(seen)
         self.update(
             facts=shown.facts,
@@ -118,9 +118,7 @@ class CheckedDialog(Confirm, Generic[Seen]):
     def confirm(self) -> None:
         if self._answered or self._seen is None:
             return
-        if self._write.goes_live and not self._typed and 0 <= _since(self._landed) < READ_SECONDS:
-            self._octavo.explain("The checks came in just now. Read them, then press y again.")
-        elif _since(self._checked_at) > FRESH_SECONDS:
+        if _since(self._checked_at) > FRESH_SECONDS:
             # What was shown may not hold any more: look again, and go on only if it is still the same.
             self.run_worker(self._confirm_fresh(), exclusive=True, group="checks")
         else:

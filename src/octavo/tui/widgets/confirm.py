@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePath
 from time import monotonic
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from octavo.tui.terminal.textual_internals import is_being_removed
+from octavo.tui.widgets import wording
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
@@ -26,6 +28,8 @@ from octavo.tui.widgets.fact_list import Fact, Facts
 from octavo.tui.widgets.safe_text import Words, safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 
+READ_SECONDS = 0.5
+"""A yes that comes sooner after what is shown was meant for what stood there before: it is not offered yet."""
 _MORE = Binding.Group("read on")
 
 
@@ -133,6 +137,9 @@ class Confirm(Dialog[Confirmed | None]):
         self.check_again: Callable[[], None] | None = check_again
         self._answered = False
         self._ready = False
+        self._came_in: datetime | None = None
+        """When what is shown came in, until there was time to read it."""
+        self._reading: Timer | None = None
         self._clock = DraftClock()
         self._timer: Timer | None = None
 
@@ -204,6 +211,24 @@ class Confirm(Dialog[Confirmed | None]):
         self._show_state()
         self.call_after_refresh(self._fit)
 
+    def read_first(self) -> None:
+        """What is shown came in just now: offer yes once there was time to read it."""
+        if self._reading is not None:
+            self._reading.stop()
+        self._came_in = wording.clock()
+        self._reading = self.set_timer(READ_SECONDS, self._was_read)
+
+    def _was_read(self) -> None:
+        self._came_in = None
+        if self._ready and self._stands:
+            self._show_state()
+
+    @property
+    def _just_in(self) -> bool:
+        if self._came_in is None or self._typed:
+            return False
+        return 0 <= (wording.clock() - self._came_in).total_seconds() < READ_SECONDS
+
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit)
 
@@ -244,6 +269,8 @@ class Confirm(Dialog[Confirmed | None]):
             return None
         if self._blocked:
             return self._blocked
+        if self._just_in:
+            return "The checks came in just now. Read them, then press y."
         if self._field is not None and self._field.required and not self.text:
             return self._field.required
         if self._typed and self.query_one("#typed", LineInput).value.strip() != self._typed:
@@ -263,7 +290,7 @@ class Confirm(Dialog[Confirmed | None]):
         button.off = self.why_not_confirmed() is not None
         longest = max((field.lines for field in self._fields.values()), default=0)
         key = "y" if not longest else "ctrl+s" if longest > 1 else "enter"
-        button.key = "" if self._typed or self._blocked else key
+        button.key = "" if self._typed or self._blocked or self._just_in else key
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
