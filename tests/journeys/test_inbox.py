@@ -372,6 +372,29 @@ async def test_the_inbox_that_is_kept_is_there_without_the_server_and_says_how_o
         await run.see("17 of 17", "as of 3h ago", "YOUR REVIEW IS ASKED")
 
 
+async def test_keys_that_come_before_the_rows_are_told_that_it_loads(stage: Stage) -> None:
+    async with stage.play(start="inbox", shut=True) as run:
+        await run.press("j")
+        await run.hear("Wait a moment: this is still loading.")
+
+
+async def test_curly_brackets_go_from_heading_to_heading(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        rows = view(run).rows
+        begins = [index for index, first in enumerate(rows.firsts) if first - 1 in rows.between]
+        assert len(begins) > 2
+        for index in begins[1:]:
+            await run.press("}")
+            assert rows.cursor == index
+        await run.press("}")
+        assert rows.cursor == begins[-1], "there is no further heading"
+        await run.press("{")
+        assert rows.cursor == begins[-2]
+        await run.press("j", "{")
+        assert rows.cursor == begins[-2]
+
+
 @pytest.mark.parametrize("size", [(40, 12), (60, 20), (80, 24), (200, 60)])
 async def test_rows_are_acted_on_at_every_size(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="inbox", size=size) as run:

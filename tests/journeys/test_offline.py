@@ -107,6 +107,21 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
         assert [each for each in said if "from the plane" in each] == written
 
 
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+@pytest.mark.parametrize(("view", "words"), [("inbox", "17 of 17"), ("comments", "Open 72")])
+async def test_rows_that_are_kept_are_shown_with_one_quiet_line_that_says_how_old_they_are(
+    stage: Stage, view: str, words: str, size: tuple[int, int]
+) -> None:
+    async with stage.play(start=view, size=size) as run:
+        await run.see(words)
+        await run.quit()
+    stage.clock.forward(hours=2)
+    async with stage.play(over=nowhere, start=view, size=size) as run:
+        await run.see("○ offline", "offline: as it was 2 hours ago")
+        assert "did not load" not in run.text
+        assert "from before" not in run.text
+
+
 async def test_what_was_never_read_says_so(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")

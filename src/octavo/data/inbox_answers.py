@@ -89,6 +89,8 @@ class FailedPart:
     """`reviews of 3 change requests`."""
     why: str
     """A sentence."""
+    unreached: bool = False
+    """Whether the server was not reached: what there is of it is as it was."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,8 @@ class InboxAnswers:
         self._me: users.User | None = None
         self._teams: frozenset[str] | None = None
         self._answers = _Answers(live)
-        self._errors: dict[str, tuple[str, str]] = {}
-        """What failed, and the cause, by address or the name of a list."""
+        self._errors: dict[str, tuple[str, str, bool]] = {}
+        """What failed, the cause, and whether the server was not reached, by address or the name of a list."""
         self._sent: list[_Sent] = []
         self._written: tuple[Draft, ...] = ()
         """The drafts, when rows were made of them last."""
@@ -263,7 +265,7 @@ class InboxAnswers:
         self._lists[name] = snapshot
         self._errors.pop(name, None)
         if snapshot.error is not None:
-            self._errors[name] = (name, str(snapshot.error))
+            self._errors[name] = _error(name, snapshot.error)
         self._making.soon(BETWEEN if self._asked < self._of else 0.0, anew=self._items(name) is not items)
         if self.is_loading or snapshot.loading or self._turn is None:
             return
@@ -373,7 +375,7 @@ class InboxAnswers:
         try:
             self._me = me if me is not None else await self._live.known(users.Me())
         except ApiError as error:
-            self._errors["me"] = ("me", str(error))
+            self._errors["me"] = _error("me", error)
         if self._me != before:
             self.recompute()
 
@@ -390,7 +392,7 @@ class InboxAnswers:
         try:
             self._teams = frozenset(each.team.id for each in (await self._live.fetch(op)).items)
         except ApiError as error:
-            self._errors["teams"] = ("teams", str(error))
+            self._errors["teams"] = _error("teams", error)
             self._teams = frozenset() if isinstance(error, (Forbidden, NotFound)) else None
 
     async def _read_lists(self, *, again: bool) -> None:
@@ -513,7 +515,7 @@ class InboxAnswers:
             if await self._answers.read(part):
                 self._making.soon(SHOWN_EVERY if self._reading_on is not None and not self.is_loading else BETWEEN)
         except ApiError as error:
-            self._errors[part.url] = (part.kind, str(error))
+            self._errors[part.url] = _error(part.kind, error)
             return not (error.outcome is Outcome.NOT_SENT or isinstance(error, (RateLimited, Unauthorized)))
         self._errors.pop(part.url, None)
         for each in self._sent:
@@ -554,9 +556,13 @@ class InboxAnswers:
         """What failed, once for each cause."""
         counted = Counter(self._errors.values())
         return tuple(
-            FailedPart(f"{_WHAT[kind]} of {number} places" if number > 1 else _WHAT[kind], why)
-            for (kind, why), number in counted.items()
+            FailedPart(f"{_WHAT[kind]} of {number} places" if number > 1 else _WHAT[kind], why, unreached)
+            for (kind, why, unreached), number in counted.items()
         )
+
+
+def _error(kind: str, error: ApiError) -> tuple[str, str, bool]:
+    return kind, str(error), isinstance(error, NotSent)
 
 
 def _may_wait(part: Part) -> bool:

@@ -16,9 +16,9 @@ MOST_NAMED = 5
 
 
 def quit_or_up(app: Shell) -> None:
-    """Go back to the list one came from, or up in the view; quit at its top."""
+    """Go back to the list one came from, from beside the list to it; quit in the list of a view."""
     screen = app.screen
-    if app.trail.up() or (isinstance(screen, View) and screen.go_up()):
+    if app.trail.up() or (isinstance(screen, View) and screen.go_back_to_list()):
         return
     if len(app.screen_stack) > 1:
         app.pop_screen()

@@ -270,11 +270,14 @@ class ContentScreen(View, CopiesLater):
         name_again(self.reading)
 
     def go_up(self) -> bool:
-        if self.reading.aside.has_focus_within:
-            return self.climb(self.view, when=True)
         if self.focused is self.reading.pages_tree:
             self.reading.nav.choose("spaces", self.reading.space, focus=True)
             return True
+        return self.go_back_to_list()
+
+    def go_back_to_list(self) -> bool:
+        if self.reading.aside.has_focus_within:
+            return self.climb(self.view, when=True)
         return self.climb(self.reading.pages_tree, when=self.focused is self.view)
 
     def go_to_outline(self) -> None:

@@ -42,7 +42,7 @@ from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.row_list import Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.tui.widgets.wording import offline_since, plural, short_age
 
 _KEYS_OF_THE_LIST = (
     "list.open",
@@ -260,10 +260,13 @@ class InboxScreen(ListView[Row]):
         if self.wanted is not None:
             self._go_to_wanted()
         snapshot = self.snapshot
-        if snapshot.failed:
-            more = f" (and {len(snapshot.failed) - 1} more)" if len(snapshot.failed) > 1 else ""
-            what = snapshot.failed[0].what
-            self.rows.state.fail(f"{what[:1].upper()}{what[1:]} did not load", f"{snapshot.failed[0].why}{more}")
+        wrong = [each for each in snapshot.failed if not (each.unreached and of_tab)]
+        if wrong:
+            more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+            what = wrong[0].what
+            self.rows.state.fail(f"{what[:1].upper()}{what[1:]} did not load", f"{wrong[0].why}{more}")
+        elif snapshot.failed:
+            self.rows.state.is_from_before(offline_since(self.feed.as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
             self.rows.state.wait_for("what needs you")
         self._say_where()

@@ -24,7 +24,7 @@ from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.widgets.wording import long_age
+from octavo.tui.widgets.wording import long_age, offline_since
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -159,7 +159,12 @@ def _nothing() -> None: ...
 def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[Any]]) -> None:
     """Say in a list that is made of several answers that some of them are not here, did not come or are not whole."""
     failed = [each.error for each in answers if each.error is not None]
-    if failed:
+    if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
+        oldest = min((each.fetched_at for each in answers if each.fetched_at is not None), default=None)
+        unread = sum(each.value is None for each in answers)
+        more = f" · {unread} never read" if unread else ""
+        rows.state.is_from_before(f"{offline_since(oldest)}{more}")
+    elif failed:
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
         rows.state.fail(f"Some {what} did not load", f"{failed[0]}{more}")
     elif any(each.value is None for each in answers):
@@ -246,6 +251,10 @@ class View(HasCommands, Screen[None]):
     def go_up(self) -> bool:
         """Go up one level inside this view, such as from a page to the list it is in. False at its top."""
         return False
+
+    def go_back_to_list(self) -> bool:
+        """Go back from what is beside the list to it, as `q` does, which quits from the list. False in the list."""
+        return self.go_up()
 
     def climb(self, to: Widget, when: bool) -> bool:
         """Go up to a pane, when one is below it. Whether one was."""

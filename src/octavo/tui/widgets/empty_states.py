@@ -80,6 +80,12 @@ def failed(what: str, cause: str, *, shown: int = 0) -> list[Content]:
     return [Content(""), first, why, Content("    ") + keys]
 
 
+def from_before(words: str) -> Content:
+    """The foot of a list that is as it was when the server was last reached."""
+    keys = Content.assemble(("r", "$primary"), (" retry", "$octavo-muted"))
+    return Content.assemble((f"  {words}   ", "$octavo-muted"), keys)
+
+
 def wrapped(lines: Iterable[Content], width: int) -> list[Content]:
     """Lines that are too long go on below, as far in as they begin. 0: the width is not known yet."""
     out: list[Content] = []

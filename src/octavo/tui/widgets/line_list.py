@@ -19,7 +19,16 @@ from textual.style import Style
 from textual.widget import Widget
 
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
-from octavo.tui.widgets.empty_states import Waiting, failed, filtered_out, nothing, partial, shortened, wrapped
+from octavo.tui.widgets.empty_states import (
+    Waiting,
+    failed,
+    filtered_out,
+    from_before,
+    nothing,
+    partial,
+    shortened,
+    wrapped,
+)
 from octavo.tui.widgets.safe_text import fit, spread
 from octavo.tui.widgets.scrolling import Scrolling, let_go
 from octavo.tui.widgets.wording import plural
@@ -39,16 +48,26 @@ def _why_not_opened(app: App[Any], lines: Lines) -> str | None:
     return "Wait a moment: this is still loading." if lines.state.is_waiting else "There is nothing here to open."
 
 
+def _why_not_moved(app: App[Any], lines: Lines) -> str | None:
+    return "Wait a moment: this is still loading." if lines.state.is_waiting and not lines.keys else None
+
+
 LIST: Commands[Lines] = Commands(
     "list",
     (
         Command("open", "enter", "Open", "Open what the cursor is on", run=lambda _, lines: lines.choose(), why_not=_why_not_opened),
-        Command("down", "j,down", "Down", "Go down one row", run=lambda _, lines: lines.move(1), shown=False),
-        Command("up", "k,up", "Up", "Go up one row", run=lambda _, lines: lines.move(-1), shown=False),
+        Command("down", "j,down", "Down", "Go down one row", run=lambda _, lines: lines.move(1),
+                why_not=_why_not_moved, shown=False),
+        Command("up", "k,up", "Up", "Go up one row", run=lambda _, lines: lines.move(-1),
+                why_not=_why_not_moved, shown=False),
         Command("top", "g,home", "Top", "Go to the first row", run=lambda _, lines: lines.go_to_first(), shown=False),
         Command("bottom", "G,end", "Bottom", "Go to the last row, loading on", run=lambda _, lines: lines.go_to_last(), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Go down half a page", run=lambda _, lines: lines.page(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Go up half a page", run=lambda _, lines: lines.page(-1), shown=False),
+        Command("next_heading", "right_curly_bracket", "Next heading", "Go to the first row under the next heading",
+                run=lambda _, lines: lines.go_to_heading(1), there=lambda _, lines: lines.has_headings, key_display="}", shown=False),
+        Command("previous_heading", "left_curly_bracket", "Heading before", "Go to the first row under this heading, then under the one before",
+                run=lambda _, lines: lines.go_to_heading(-1), there=lambda _, lines: lines.has_headings, key_display="{", shown=False),
         Command("filter", "slash", "Filter", "Show only what matches",
                 run=lambda _, lines: lines.open_filter(), there=lambda _, lines: lines.can_filter, key_display="/"),
         Command("clear", "escape", "Clear filter", "Show everything again; then untick all", run=lambda _, lines: lines.clear_filter(),
@@ -366,6 +385,18 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         """Go to the last row that is loaded."""
         self._set_cursor(len(self.keys) - 1, step=-1)
 
+    @property
+    def has_headings(self) -> bool:
+        """Whether its items stand under headings."""
+        return bool(self.between)
+
+    def go_to_heading(self, step: int) -> None:
+        """Go to the first row under the next heading, or with -1 under this one, or the one before."""
+        begin = {bisect_left(self.firsts, line) for line in self.between}
+        further = [each for each in begin if (each > self.cursor if step > 0 else each < self.cursor)]
+        if further and self.keys:
+            self._set_cursor(min(further) if step > 0 else max(further), step=step)
+
     def page(self, direction: int) -> None:
         """Go down half a page, or with -1 up."""
         step = max(1, self._room // self.item_height // 2)
@@ -485,6 +516,7 @@ class ListState:
         """What is said instead of these, in lines of so many cells."""
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
+        self._from_before = ""
 
     @property
     def is_waiting(self) -> bool:
@@ -506,6 +538,12 @@ class ListState:
         self._failure = (what, cause)
         self._of.lay_out_again()
 
+    def is_from_before(self, words: str) -> None:
+        """Say in one quiet line below the items how old they are, where the frame says why."""
+        self.settled()
+        self._from_before = words
+        self._of.lay_out_again()
+
     def lacks(self, unreadable: int) -> None:
         """Say that there may be something here all the same, when nothing is: so much of the answer is left out."""
         if unreadable and not self._of.extent.here:
@@ -514,7 +552,7 @@ class ListState:
 
     def settled(self) -> None:
         """There is an answer: nothing is waited for, nothing has failed."""
-        self._failure = None
+        self._failure, self._from_before = None, ""
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
@@ -539,6 +577,8 @@ class ListState:
         if self._failure is not None:
             said, keys = failed(*self._failure, shown=extent.here)
             lines += [*shortened(self._wrapped([said]), _MOST_SAID), *self._wrapped([keys])]
+        if self._from_before:
+            lines.append(from_before(self._from_before))
         if extent.is_partial and not self._of.query_text:
             lines.append(extent.rest)
         return lines

@@ -31,6 +31,11 @@ def long_age(moment: datetime | None, now: datetime | None = None) -> str:
     return f"{number} {word}{'' if number == '1' else 's'} ago"
 
 
+def offline_since(as_of: datetime | None) -> str:
+    """What is shown although nobody answers, and how old it is."""
+    return f"offline: as it was {long_age(as_of)}" if as_of is not None else "offline"
+
+
 def plural(number: int, one: str, many: str = "") -> str:
     """`1 reply`, `2 replies`."""
     return f"{number} {one if number == 1 else many or one + 's'}"
