@@ -18,7 +18,10 @@ MOST_NAMED = 5
 def quit_or_up(app: Shell) -> None:
     """Go back to the list one came from, from beside the list to it; quit in the list of a view."""
     screen = app.screen
-    if app.trail.up() or (isinstance(screen, View) and screen.go_back_to_list()):
+    if app.trail.up():
+        return
+    focused = screen.focused.id if screen.focused is not None else None
+    if isinstance(screen, View) and focused not in screen.QUITS_FROM and screen.go_up():
         return
     if len(app.screen_stack) > 1:
         app.pop_screen()

@@ -93,6 +93,7 @@ class ContentScreen(View, CopiesLater):
 
     VIEW = "content"
     CONTEXT = "content"
+    QUITS_FROM = frozenset({"pages"})
     HELP = (
         "Choose a space, then a page: Enter opens, h and l fold and unfold, / filters. On a page j and k scroll, "
         "( and ) choose a block, c comments on it, t goes to the next thread, f follows a link. e opens the page in your "
@@ -270,14 +271,11 @@ class ContentScreen(View, CopiesLater):
         name_again(self.reading)
 
     def go_up(self) -> bool:
+        if self.reading.aside.has_focus_within:
+            return self.climb(self.view, when=True)
         if self.focused is self.reading.pages_tree:
             self.reading.nav.choose("spaces", self.reading.space, focus=True)
             return True
-        return self.go_back_to_list()
-
-    def go_back_to_list(self) -> bool:
-        if self.reading.aside.has_focus_within:
-            return self.climb(self.view, when=True)
         return self.climb(self.reading.pages_tree, when=self.focused is self.view)
 
     def go_to_outline(self) -> None:

@@ -198,6 +198,9 @@ class View(HasCommands, Screen[None]):
     IS_STOP: ClassVar[bool] = True
     """One can come back to it."""
 
+    QUITS_FROM: ClassVar[frozenset[str]] = frozenset()
+    """The ids of lists in which `q` quits although escape goes up from them."""
+
     body: Callable[[], Iterable[Widget]]
     """The widgets between the frame's lines. Each view has its own."""
 
@@ -251,10 +254,6 @@ class View(HasCommands, Screen[None]):
     def go_up(self) -> bool:
         """Go up one level inside this view, such as from a page to the list it is in. False at its top."""
         return False
-
-    def go_back_to_list(self) -> bool:
-        """Go back from what is beside the list to it, as `q` does, which quits from the list. False in the list."""
-        return self.go_up()
 
     def climb(self, to: Widget, when: bool) -> bool:
         """Go up to a pane, when one is below it. Whether one was."""
