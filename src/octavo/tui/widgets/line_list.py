@@ -65,9 +65,9 @@ LIST: Commands[Lines] = Commands(
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Go down half a page", run=lambda _, lines: lines.page(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Go up half a page", run=lambda _, lines: lines.page(-1), shown=False),
         Command("next_heading", "right_curly_bracket", "Next heading", "Go to the first row under the next heading",
-                run=lambda _, lines: lines.go_to_heading(1), there=lambda _, lines: lines.has_headings, key_display="}", shown=False),
+                run=lambda _, lines: lines.go_to_heading(1), there=lambda _, lines: bool(lines.between), key_display="}", shown=False),
         Command("previous_heading", "left_curly_bracket", "Heading before", "Go to the first row under this heading, then under the one before",
-                run=lambda _, lines: lines.go_to_heading(-1), there=lambda _, lines: lines.has_headings, key_display="{", shown=False),
+                run=lambda _, lines: lines.go_to_heading(-1), there=lambda _, lines: bool(lines.between), key_display="{", shown=False),
         Command("filter", "slash", "Filter", "Show only what matches",
                 run=lambda _, lines: lines.open_filter(), there=lambda _, lines: lines.can_filter, key_display="/"),
         Command("clear", "escape", "Clear filter", "Show everything again; then untick all", run=lambda _, lines: lines.clear_filter(),
@@ -384,11 +384,6 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     def go_to_last(self) -> None:
         """Go to the last row that is loaded."""
         self._set_cursor(len(self.keys) - 1, step=-1)
-
-    @property
-    def has_headings(self) -> bool:
-        """Whether its items stand under headings."""
-        return bool(self.between)
 
     def go_to_heading(self, step: int) -> None:
         """Go to the first row under the next heading, or with -1 under this one, or the one before."""
