@@ -42,9 +42,9 @@ ROOMS = (
     "comments",
     "writing",
     "review",
+    "resources",
     "content",
     "inbox",
-    "resources",
     "app",
 )
 """Those of the terminal app, from the ground up: each may use those before it."""

@@ -9,6 +9,7 @@ from octavo.api.spaces import List as ListSpaces
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ListOfOrganization, Status
+    from octavo.api.collections import List as ListCollections
 
 MOST = 1000
 """Items on a page: as many as the interface allows (2.5)."""
@@ -21,6 +22,13 @@ _DECIDED = 100
 def spaces_of(organization_id: str) -> ListSpaces:
     """All spaces of an organization."""
     return ListSpaces(at=OrganizationRef(organization_id=organization_id), limit=MOST)
+
+
+def collections_of(organization_id: str) -> ListCollections:
+    """All collections of an organization."""
+    from octavo.api.collections import List as ListCollections  # as below
+
+    return ListCollections(at=OrganizationRef(organization_id=organization_id), nested=True, limit=MOST)
 
 
 def change_requests_of(organization_id: str, status: Status) -> ListOfOrganization:

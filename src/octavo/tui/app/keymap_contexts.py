@@ -16,6 +16,7 @@ from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.search import SearchScreen
+from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.inbox.inbox import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.note import NoteSheet
@@ -43,6 +44,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     Tree,
     InboxScreen,
     ContentScreen,
+    SpacesPane,
     PageView,
     RecordSheet,
     FilesScreen,

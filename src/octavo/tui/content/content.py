@@ -19,6 +19,7 @@ from octavo.tui.content.navigation import Navigation
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_reading import SpaceReading
 from octavo.tui.content.spaces import Spaces
+from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_following import copy_address, follow
 from octavo.tui.reader.link_names import name_again
@@ -133,6 +134,7 @@ class ContentScreen(View, CopiesLater):
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.look_at_kept())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
         self.view.cursor_block.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
+        self.query_one(SpacesPane).managed = lambda: self.spaces.managed
         self.reading.choose_nav("spaces")
         self.spaces.begin()
 

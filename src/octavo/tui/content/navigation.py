@@ -16,6 +16,7 @@ from octavo.api.content import PageTree
 from octavo.api.spaces import Space
 from octavo.data.unsent import Unsent
 from octavo.documents.emoji import emoji
+from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.shell.tree_rows import page_nodes, space_nodes
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.tree import Tree
@@ -24,7 +25,8 @@ Which = Literal["spaces", "pages"]
 
 
 _OF_SPACES = (
-    "The spaces. Enter opens the one under the cursor; F, L, ctrl+e, y, Y and o are about that one too, open or not."
+    "The spaces. Enter opens the one under the cursor; F, L, ctrl+e, y, Y and o are about that one too, open or not. "
+    "e changes it, M moves it, alt+↑ and alt+↓ too, X deletes it, ctrl+n makes another, and a imports, copies, brings back."
 )
 _OF_PAGES = (
     "The pages. Enter reads the one under the cursor; e, C, H, B, L, ctrl+e, M, X, y, Y and o are about that one too, "
@@ -38,11 +40,22 @@ class Navigation(Vertical):
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")
         # Each with the line of its own filter, which is mounted above it.
-        spaces = Tree(id="spaces", empty="There is no space here that you may see.", hint="ctrl+o another organization")
-        spaces.is_here(
-            "tree of pages", _OF_SPACES, "list.open", "list.filter", "space.files", "space.links", "page.export"
+        spaces = Tree(
+            id="spaces",
+            empty="There is no space here that you may see.",
+            hint="ctrl+n makes one · ctrl+o another organization",
         )
-        yield Vertical(spaces)
+        spaces.is_here(
+            "tree of spaces",
+            _OF_SPACES,
+            "list.open",
+            "spaces.create",
+            "spaces.change",
+            "spaces.move",
+            "spaces.act",
+            "list.filter",
+        )
+        yield SpacesPane(spaces)
         pages = Tree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces")
         pages.is_here(
             "tree of pages", _OF_PAGES, "list.open", "page.edit", "comment.page", "page.history", "content.up"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from octavo.api.collections import Collection
-from octavo.api.collections import List as ListCollections
 from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
-from octavo.api.places import OrganizationRef
 from octavo.data.live import Snapshot
+from octavo.data.organization_lists import collections_of
 from octavo.tui.content.space_reading import SpaceReading
+from octavo.tui.content.spaces_pane import ManagedSpaces
 from octavo.tui.shell.kept_words import mark_of
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
@@ -23,6 +23,8 @@ class Spaces:
         self.wanted: ToPage | None = None
         """What is to be shown as soon as its space is known."""
         self._collections: tuple[Collection, ...] = ()
+        self._made = ""
+        """What was made, until the tree lists it."""
         self._kept: dict[str, str] = {}
         """How far keeping each space for offline got, as it is on show."""
 
@@ -37,14 +39,39 @@ class Spaces:
         """List those of an organization."""
         if self._reading.space is not None and self._reading.space.organization != organization.id:
             self._reading.leave_space()
-        at = OrganizationRef(organization_id=organization.id)
-        self._screen.follow("collections", ListCollections(at=at, nested=True, limit=1000), self._show_collections)
+        self._screen.follow("collections", collections_of(organization.id), self._show_collections)
         self.show()
 
     def _show_collections(self, snapshot: Snapshot[ListPage[Collection]]) -> None:
         if snapshot.value is not None:
             self._collections = snapshot.value.items
             self.show()
+
+    @property
+    def managed(self) -> ManagedSpaces | None:
+        """What the keys of their tree are about."""
+        workspace, node = self._reading.shell.workspace, self._reading.nav.spaces.node
+        if (organization := workspace.organization) is None or workspace.spaces.value is None:
+            return None
+        name = str(node.key) if node is not None else ""
+        folder = next((each for each in self._collections if each.id == name), None)
+        thing = folder if node is not None and node.kind == "group" else workspace.space(name)
+        return ManagedSpaces(
+            organization, workspace.spaces.value.items, self._collections, thing, self._came, self._left
+        )
+
+    def _came(self, name: str) -> None:
+        """Put the cursor on what was made, as soon as it is listed."""
+        self._made = name
+        self.show()
+
+    def _left(self, space: str) -> None:
+        """Show no more of a space that is not there any more."""
+        if self._reading.space is not None and self._reading.space.id == space and self._screen.is_active:
+            self._reading.leave_space()
+            self._reading.view.clear()
+            self._reading.aside.clear()
+            self._reading.say_where()
 
     def show(self) -> None:
         """List them as they are now, and open the one that was read last."""
@@ -59,6 +86,8 @@ class Spaces:
             return
         self._kept = self._words_of_kept
         reading.nav.show_spaces(self._collections, snapshot.value.items, self._kept)
+        if self._made and reading.nav.spaces.reveal(self._made):
+            self._made = ""
         reading.nav.spaces.state.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
             reading.nav.spaces.state.fail("Spaces could not be refreshed", str(snapshot.error))

@@ -15,6 +15,7 @@ from octavo.tui.resources import writing
 from octavo.tui.resources.exports import FORMATS
 from octavo.tui.resources.resource import Action, Column, Known, Names, Resource
 from octavo.tui.resources.table import Table
+from octavo.tui.shell.permissions import lacks_right
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
@@ -51,28 +52,13 @@ class AtHand:
     def why_may_not(self, right: str, deed: str) -> str | None:
         """Why what takes a right cannot be done, in a sentence."""
         owners = self.things if self.resource.rights.of_thing else (self.inside,)
-        return _why_may_not(owners, right, deed, self.resource)
+        return lacks_right(owners, right, f"{deed} {self.resource.many}", self.resource.one)
 
 
 def _why_not_there(app: Shell, operation: type[Operation[Any]], inside: Model) -> str | None:
     """Why the server does not have an operation, or the plan does not include it, as far as it said so."""
     frozen = why_frozen(inside, operation) if isinstance(inside, Site) else None
     return frozen or app.session.live.unavailable(operation)
-
-
-def _why_may_not(owners: Sequence[Any], right: str, deed: str, resource: Resource[Any]) -> str | None:
-    """Why what takes a right on all of `owners` cannot be done, in a sentence. What they do not say the server will."""
-    for owner in owners if right else ():
-        permissions = getattr(owner, "permissions", None)
-        if permissions is not None and right in type(permissions).model_fields and not getattr(permissions, right):
-            return (
-                f"Your role in {getattr(owner, 'title', '') or f'this {resource.one}'} does not let you {deed} {resource.many}: it takes the right to "
-                f"{_RIGHTS.get(right, right.replace('_', ' '))}. An administrator of the organization can give it to you."
-            )
-    return None
-
-
-_RIGHTS = {"admin": "administer it", "edit": "edit it", "create_content": "create content"}
 
 
 # Deleting
@@ -93,7 +79,7 @@ def _delete(app: Shell, at: AtHand) -> None:
     verb, done = resource.verbs
     live = app.session.live
     back = writing.putting_back(live, resource, at.known, things)
-    typed = "" if back is not None else _to_type(verb, resource, things)
+    typed = "" if back is not None else to_type(verb, resource, things)
     hangs_on = dict.fromkeys(said for thing in things for said in resource.hangs_on(thing))
     facts = [Fact("care", "", said) for said in hangs_on]
     if len(things) > 1:
@@ -125,7 +111,7 @@ def _delete(app: Shell, at: AtHand) -> None:
     )
 
 
-def _to_type(verb: str, resource: Resource[Any], things: Sequence[Any]) -> str:
+def to_type(verb: str, resource: Resource[Any], things: Sequence[Any]) -> str:
     """What has to be typed before things go for good: the name of one, how many they are."""
     if len(things) > 1:
         return f"{verb} {len(things)}"
@@ -173,7 +159,7 @@ def _why_not_created(app: Shell, place: Place) -> str | None:
     if resource.create is None:
         return f"{resource.heading} cannot be made here: the interface has no way to."
     why = _why_not_there(app, resource.create, place.inside)
-    return why or _why_may_not((place.inside,), resource.rights.create, "make", resource)
+    return why or lacks_right((place.inside,), resource.rights.create, f"make {resource.many}", resource.one)
 
 
 # What else can be done

@@ -36,9 +36,10 @@ async def look(live: Live, resource: Resource[Any], known: Known, thing: Any) ->
     if resource.get is None:
         return await find(live, resource, known, resource.key(thing))
     try:
-        return await live.send(made(resource.get, resource.known_of(known, thing)))
+        found = await live.send(made(resource.get, resource.known_of(known, thing)))
     except NotFound:
         return None
+    return None if getattr(found, "deleted_at", None) is not None else found  # that of a space is told for 7 days
 
 
 def many_of(resource: Resource[Any], things: Sequence[Any]) -> str:

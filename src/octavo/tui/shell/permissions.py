@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from octavo.api.places import SpaceRef
 
@@ -19,6 +20,23 @@ UNDECIDED = ("draft", "open")
 NEVER_DELETED = "A change request cannot be deleted: L archives it."
 _NEED_COMMENT_RIGHT = ("comment", "reply", "reply_resolve", "react")
 """What takes the right to comment."""
+
+
+_RIGHTS = {"admin": "administer it", "edit": "edit it", "create": "create there", "create_content": "create content"}
+"""What rights are for, where their names do not say it."""
+
+
+def lacks_right(owners: Sequence[Any], right: str, deed: str, one: str) -> str | None:
+    """Why what takes a right on all of `owners` cannot be done, in a sentence. What they do not say the server will. `one`
+    is what an owner is called that has no title."""
+    for owner in owners if right else ():
+        permissions = getattr(owner, "permissions", None)
+        if permissions is not None and right in type(permissions).model_fields and not getattr(permissions, right):
+            return (
+                f"Your role in {getattr(owner, 'title', '') or f'this {one}'} does not let you {deed}: it takes the right to "
+                f"{_RIGHTS.get(right, right.replace('_', ' '))}. An administrator of the organization can give it to you."
+            )
+    return None
 
 
 def why_no_editing(app: Shell) -> str | None:

@@ -1,0 +1,232 @@
+"""Spaces and collections deleted, with what hangs on them, and spaces brought back as long as that can be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import content, site_structure, sites, spaces
+from octavo.api.errors import ApiError
+from octavo.api.places import OrganizationRef, SiteRef, SpaceRef
+from octavo.api.spaces import Space
+from octavo.data.live import Live
+from octavo.tui.content.space_places import Held, kind_of, title_of
+from octavo.tui.resources import writing
+from octavo.tui.resources.acting import to_type
+from octavo.tui.resources.organization_resources import COLLECTIONS
+from octavo.tui.resources.resource import Resource
+from octavo.tui.resources.space_resources import SPACES
+from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.shell.permissions import lacks_right
+from octavo.tui.shell.progress import meanwhile
+from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.content.spaces_pane import ManagedSpaces
+    from octavo.tui.shell.shell import Shell
+
+KEPT = timedelta(days=7)
+"""How long the server keeps what was deleted (specification 6)."""
+MOST_KNOWN = 50
+"""Deleted spaces that are remembered."""
+MOST_SITES = 30
+"""Sites that are asked whether a space is on them."""
+
+
+def delete(app: Shell, managed: ManagedSpaces) -> None:
+    """Ask, say what hangs on it, and delete what the cursor is on."""
+    if (thing := managed.thing) is None:
+        return
+    resource: Resource[Any] = SPACES if isinstance(thing, Space) else COLLECTIONS
+    at = OrganizationRef(organization_id=managed.organization.id)
+    known, live, name = {"at": at}, app.session.live, title_of(thing)
+    back = writing.putting_back(live, resource, known, (thing,))
+    typed = to_type("delete", resource, (thing,))
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is None:
+            return
+        app.writes.send_once(
+            f"delete {name}",
+            writing.delete(live, resource, known, (thing,)),
+            said=f"{name} is deleted.",
+            back=None if back is None else lambda _: back,
+            then=lambda _: _gone(app, managed, thing),
+        )
+
+    days = plural(KEPT.days, "day")
+    told = (
+        f"It can be brought back for {days}: u, or a, Deleted spaces."
+        if back is not None
+        else "This cannot be taken back."
+    )
+    begin = _known_facts(managed, thing)
+    dialog = Confirm(
+        f"Delete the {kind_of(thing)} {name}?",
+        verb="Delete",
+        intro=told,
+        facts=[*begin, Fact("asking", "", "Looking what hangs on it…")] if isinstance(thing, Space) else begin,
+        typed=typed,
+        why_typed=f"Type {typed} to delete it.",
+    )
+    app.push_screen(dialog, decided)
+    if isinstance(thing, Space):
+        app.background(_look(live, at, thing, begin, dialog))
+
+
+def _known_facts(managed: ManagedSpaces, thing: Held) -> list[Fact]:
+    if isinstance(thing, Space):
+        return [Fact("care", "", said) for said in SPACES.hangs_on(thing)]
+    inside = sum(each.parent == thing.id for each in managed.spaces)
+    folders = sum(each.parent == thing.id for each in managed.collections)
+    held = " and ".join(
+        said for number, said in ((inside, plural(inside, "space")), (folders, plural(folders, "collection"))) if number
+    )
+    where = next((f"into {title_of(each)}" for each in managed.collections if each.id == thing.parent), "to the top")
+    facts = [Fact("care", "", f"{held} in it {'moves' if inside + folders == 1 else 'move'} {where}.")] if held else []
+    return [*facts, Fact("care", "", "Roles that people and teams have through it are gone.")]
+
+
+async def _look(live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: Confirm) -> None:
+    pages, on_sites = await asyncio.gather(_pages(live, space.ref), _sites(live, at, space))
+    dialog.update(facts=[pages, *known, *on_sites])
+
+
+async def _pages(live: Live, space: SpaceRef) -> Fact:
+    try:
+        tree = await live.fetch(content.ListPages(at=space))
+    except ApiError as error:
+        return Fact("bad", "", f"It is not known how many pages it has: {error}")
+    number = sum(1 for _ in tree.walk())
+    return Fact("care", "", f"{plural(number, 'page')} {'goes' if number == 1 else 'go'} with it.")
+
+
+async def _sites(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
+    try:
+        listed = (await live.fetch(sites.List(at=at, limit=1000))).items
+        asked = listed[:MOST_SITES]
+        ops = [
+            site_structure.ListSiteSpaces(at=SiteRef(organization_id=at.organization_id, site_id=each.id), limit=1000)
+            for each in asked
+        ]
+        answers = await asyncio.gather(*map(live.fetch, ops))
+    except ApiError as error:
+        return [Fact("bad", "", f"It is not known on which sites it is: {error}")]
+    on = [
+        Fact(
+            "care",
+            "",
+            f"It is on the site {site.title or site.id}{', which is published' if site.published else ''}: its pages vanish there.",
+        )
+        for site, answer in zip(asked, answers, strict=True)
+        if any(each.space is not None and each.space.id == space.id for each in answer.items)
+    ]
+    if len(listed) > len(asked):
+        on.append(
+            Fact("note", "", f"{plural(len(listed) - len(asked), 'other site')} were not asked whether it is on them.")
+        )
+    return on or [Fact("ok", "", "It is on no site.")]
+
+
+def _gone(app: Shell, managed: ManagedSpaces, thing: Held) -> None:
+    if isinstance(thing, Space):
+        remember(app, managed.organization.id, thing)
+    managed.left(thing.id)
+
+
+# What was deleted. The interface has no list of that: what was deleted from here is remembered.
+
+
+def remember(app: Shell, organization: str, space: Space) -> None:
+    """Remember a space that was deleted here."""
+    others = [each for each in _remembered(app) if each["id"] != space.id]
+    mine = {"id": space.id, "title": space.title, "organization": organization, "at": wording.clock().isoformat()}
+    app.session.state.remember("deleted spaces", [mine, *others][:MOST_KNOWN])
+
+
+def _remembered(app: Shell) -> list[dict[str, str]]:
+    found = app.session.state.recall("deleted spaces")
+    return [
+        each for each in (found if isinstance(found, list) else ())
+        if isinstance(each, dict) and all(isinstance(each.get(name), str) for name in ("id", "title", "organization", "at"))
+    ]  # fmt: skip
+
+
+def show_deleted(app: Shell, managed: ManagedSpaces) -> None:
+    """List what was deleted, with the days left. Enter brings it back."""
+    app.background(_show_deleted(app, managed))
+
+
+async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
+    live, no_writes = app.session.live, app.session.read_only
+    names = [each["id"] for each in _remembered(app) if each["organization"] == managed.organization.id]
+    with meanwhile(app, "Looking what was deleted…"):
+        found = await asyncio.gather(*(_as_it_is(live, name) for name in names))
+    choices: list[Choice[str]] = []
+    for space in found:
+        if space is None or space.deleted_at is None:
+            continue
+        left = space.deleted_at + KEPT - wording.clock()
+        off = no_writes or ("" if left > timedelta() else "It is gone for good: the 7 days are over.")
+        off = off or lacks_right((space,), "admin", "bring it back", "space") or ""
+        days = f"{plural(left.days, 'day')} left" if left.days > 0 else "less than a day left"
+        ago = f"deleted {wording.long_age(space.deleted_at)}"
+        choices.append(Choice(space.id, title_of(space), detail=ago, right=days, off=off))
+    about = "deleted elsewhere: servers do not list them"
+    choices.append(Choice("", "Another, by its id", detail=about, off=no_writes))
+    names_of = {space.id: title_of(space) for space in found if space is not None}
+
+    def chosen(name: str | None) -> None:
+        if name:
+            restore(app, managed, name, names_of[name])
+        elif name is not None:
+            _ask_id(app, managed)
+
+    app.push_screen(Picker("Deleted spaces", choices), chosen)
+
+
+async def _as_it_is(live: Live, name: str) -> Space | None:
+    """A space that was deleted. None: nobody can tell any more."""
+    try:
+        return await live.send(spaces.Get(at=SpaceRef(space_id=name)))
+    except ApiError:
+        return None
+
+
+def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
+    draft = DialogDraft(app, "space to bring back")
+    field = Field("Its id", draft.text, required="An id, please.", keep=draft.keep, keep_now=draft.keep_now)
+    intro = "It stands in the address of the space, and in the list of what was deleted where somebody deleted it with Octavo."
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            draft.drop()
+            restore(app, managed, answer.text.rstrip("/").rpartition("/")[2], f"the space {answer.text}")
+
+    app.push_screen(Confirm("Bring back which space?", verb="Bring it back", intro=intro, field=field), decided)
+
+
+def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:
+    """Bring a space back."""
+    live, at = app.session.live, SpaceRef(space_id=name)
+    undo = UndoAction(
+        f"delete {title} again",
+        partial(writing.send, live, spaces.Delete(at=at), f"{title} was not deleted again"),
+        f"{title} is deleted again.",
+    )
+    app.writes.send_once(
+        f"bring {title} back",
+        writing.send(live, spaces.Restore(at=at), f"{title} was not brought back"),
+        said=f"{title[:1].upper()}{title[1:]} is back.",
+        back=lambda _: undo,
+        then=lambda _: managed.came(name),
+    )

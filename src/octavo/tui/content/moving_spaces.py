@@ -1,0 +1,102 @@
+"""Spaces and collections moved in their tree: by a key, by choosing a place, and back again."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from octavo.api.collections import Collection
+from octavo.api.operation import Operation
+from octavo.api.spaces import Space
+from octavo.data.organization_lists import collections_of, spaces_of
+from octavo.tui.content import space_places
+from octavo.tui.content.space_places import Held, SpacePlace, title_of
+from octavo.tui.resources import writing
+from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.picker import Picker
+
+if TYPE_CHECKING:
+    from octavo.tui.content.spaces_pane import ManagedSpaces
+    from octavo.tui.shell.shell import Shell
+
+
+def step(app: Shell, managed: ManagedSpaces, by: int) -> None:
+    """Let what the cursor is on change places with the one before (-1) or after it (1)."""
+    thing = managed.thing
+    if thing is not None and (place := space_places.a_step(thing, _kind(managed, thing), by)) is not None:
+        _move(app, managed, thing, place, f"{title_of(thing)} is moved {'up' if by < 0 else 'down'}.")
+
+
+def choose_place(app: Shell, managed: ManagedSpaces) -> None:
+    """Ask in which collection what the cursor is on is to lie, and where there."""
+    if (thing := managed.thing) is None:
+        return
+    choices = [Choice("", "At the top, in no collection", right="" if thing.parent else "now")]
+    for each, depth in space_places.folders_for(thing, managed.collections):
+        may_not = (
+            None
+            if each.permissions.create or each.id == thing.parent
+            else "Your role there does not let you add to it."
+        )
+        now = "now" if each.id == thing.parent else ""
+        choices.append(Choice(each.id, f"{'  ' * depth}{title_of(each)}", right=now, off=may_not or ""))
+
+    def chosen(parent: str | None) -> None:
+        if parent is not None:
+            _choose_neighbour(app, managed, thing, parent or None)
+
+    app.push_screen(Picker(f"Move {title_of(thing)} into", choices, now=thing.parent or ""), chosen)
+
+
+def _choose_neighbour(app: Shell, managed: ManagedSpaces, thing: Held, parent: str | None) -> None:
+    others = [each for each in _kind(managed, thing) if each.parent == parent and each.id != thing.id]
+    where = next((title_of(each) for each in managed.collections if each.id == parent), "the top")
+
+    def chosen(place: SpacePlace | None) -> None:
+        if place is not None:
+            to = f"in {where}" if parent else "at the top"
+            _move(app, managed, thing, place, f"{title_of(thing)} lies {to} now.")
+
+    if not others:
+        chosen(SpacePlace(parent))
+        return
+    choices = [
+        Choice(SpacePlace(parent, after=others[-1].id), "Last"),
+        Choice(SpacePlace(parent, before=others[0].id), "First"),
+        *(Choice(SpacePlace(parent, after=each.id), f"After {title_of(each)}") for each in others[:-1]),
+    ]
+    app.push_screen(
+        Picker(f"Where does {title_of(thing)} lie {f'in {where}' if parent else 'there'}?", choices), chosen
+    )
+
+
+def _kind(managed: ManagedSpaces, thing: Held) -> Any:
+    """All of its kind."""
+    return managed.spaces if isinstance(thing, Space) else managed.collections
+
+
+def _move(app: Shell, managed: ManagedSpaces, thing: Held, place: SpacePlace, said: str) -> None:
+    before = space_places.place_of(thing, _kind(managed, thing))
+    if place == before:
+        app.say(f"{title_of(thing)} lies there already.")
+        return
+    back = UndoAction(
+        f"move {title_of(thing)} back",
+        partial(
+            writing.send, app.session.live, space_places.move(thing, before), f"{title_of(thing)} was not moved back"
+        ),
+        f"{title_of(thing)} is where it was.",
+    )
+    app.writes.write(
+        f"move {title_of(thing)}",
+        space_places.move(thing, place),
+        (_list_of(managed, thing), lambda page: space_places.moved(page, thing, place)),
+        said=said,
+        then=lambda _: app.writes.take_back_by(back),
+    )
+
+
+def _list_of(managed: ManagedSpaces, thing: Space | Collection) -> Operation[Any]:
+    name = managed.organization.id
+    return spaces_of(name) if isinstance(thing, Space) else collections_of(name)

@@ -1,0 +1,108 @@
+"""Where spaces and collections lie in their tree, and what moves one to another place there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from octavo.api import collections, spaces
+from octavo.api.collections import Collection
+from octavo.api.operation import ListPage
+from octavo.api.places import CollectionRef
+from octavo.api.spaces import CollectionPointer, Position, Space, SpacePointer
+
+Held = Space | Collection
+H = TypeVar("H", Space, Collection)
+
+
+@dataclass(frozen=True)
+class SpacePlace:
+    """In which collection, at the top without one, and next to which of its kind: at the end without any."""
+
+    parent: str | None
+    before: str = ""
+    after: str = ""
+
+
+def kind_of(thing: Held) -> str:
+    """What it is called that it is."""
+    return "space" if isinstance(thing, Space) else "collection"
+
+
+def title_of(thing: Held) -> str:
+    """What it is called."""
+    return thing.title or "Untitled"
+
+
+def beside(thing: H, things: Sequence[H]) -> list[H]:
+    """Those of its kind that lie where it lies, itself among them, in their order."""
+    return [each for each in things if each.parent == thing.parent]
+
+
+def place_of(thing: H, things: Sequence[H]) -> SpacePlace:
+    """Where it lies now: what brings it back there."""
+    row = [each.id for each in beside(thing, things)]
+    at = row.index(thing.id) if thing.id in row else 0
+    if at > 0:
+        return SpacePlace(thing.parent, after=row[at - 1])
+    return SpacePlace(thing.parent, before=row[1]) if len(row) > 1 else SpacePlace(thing.parent)
+
+
+def a_step(thing: H, things: Sequence[H], step: int) -> SpacePlace | None:
+    """The place one further up (-1) or down (1) among its kind. None: there is none."""
+    row = [each.id for each in beside(thing, things)]
+    to = row.index(thing.id) + step if thing.id in row else -1
+    if not 0 <= to < len(row):
+        return None
+    return SpacePlace(thing.parent, before=row[to]) if step < 0 else SpacePlace(thing.parent, after=row[to])
+
+
+def move(thing: Held, place: SpacePlace) -> spaces.Move | collections.Move:
+    """What moves it there."""
+    is_space = isinstance(thing, Space)
+
+    def pointer(name: str) -> SpacePointer | CollectionPointer:
+        return SpacePointer(space=name) if is_space else CollectionPointer(collection=name)
+
+    values: dict[str, object] = {"parent": place.parent}
+    if place.before:
+        values["position"] = Position(before=pointer(place.before))
+    elif place.after:
+        values["position"] = Position(after=pointer(place.after))
+    if isinstance(thing, Space):
+        return spaces.Move.model_validate({"at": thing.ref, **values})
+    return collections.Move.model_validate({"at": CollectionRef(collection_id=thing.id), **values})
+
+
+def moved(page: ListPage[H], thing: H, place: SpacePlace) -> ListPage[H]:
+    """The list of all of its kind once it is there."""
+    now = next((each for each in page.items if each.id == thing.id), None)
+    if now is None:
+        return page
+    others = [each for each in page.items if each.id != thing.id]
+    ids = [each.id for each in others]
+    if place.before in ids:
+        at = ids.index(place.before)
+    elif place.after in ids:
+        at = ids.index(place.after) + 1
+    else:
+        at = len(others)
+    others.insert(at, now.model_copy(update={"parent": place.parent}))
+    return page.model_copy(update={"items": tuple(others)})
+
+
+def folders_for(thing: Held, folders: Sequence[Collection]) -> list[tuple[Collection, int]]:
+    """The collections it can lie in, each with its depth: none that lies in it. Below one another as the tree has them."""
+    found: list[tuple[Collection, int]] = []
+    known = {each.id for each in folders}
+
+    def within(parent: str | None, depth: int) -> None:
+        for each in folders:
+            above = each.parent if each.parent in known else None
+            if above == parent and each.id != thing.id:
+                found.append((each, depth))
+                within(each.id, depth + 1)
+
+    within(None, 0)
+    return found

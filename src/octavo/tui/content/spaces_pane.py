@@ -1,0 +1,145 @@
+"""The tree of spaces with its keys: spaces and collections made, changed, moved, deleted, and brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.containers import Vertical
+
+from octavo.tui.shell.permissions import lacks_right
+from octavo.tui.widgets.commands import Command, Commands, HasCommands
+
+if TYPE_CHECKING:
+    from octavo.api.collections import Collection
+    from octavo.api.organizations import Organization
+    from octavo.api.spaces import Space
+    from octavo.tui.shell.shell import Shell
+
+
+@dataclass(frozen=True)
+class ManagedSpaces:
+    """The spaces and collections of an organization, and the one under the cursor."""
+
+    organization: Organization
+    spaces: Sequence[Space]
+    collections: Sequence[Collection]
+    thing: Space | Collection | None
+    """None: there is nothing yet."""
+    came: Callable[[str], None]
+    """Told the id of what was made or brought back."""
+    left: Callable[[str], None]
+    """Told the id of a space that is not there any more."""
+
+    @property
+    def collection(self) -> Collection | None:
+        """That under the cursor, or the one the space under it lies in."""
+        thing = self.thing
+        if thing is None or thing.object == "collection":
+            return thing
+        return next((each for each in self.collections if each.id == thing.parent), None)
+
+    def why_may_not(self, deed: str) -> str | None:
+        """Why what takes the right to administer what the cursor is on cannot be done, in a sentence."""
+        if self.thing is None:
+            return "There is no space here: ctrl+n makes one."
+        return lacks_right((self.thing,), "admin", f"{deed} it", self.thing.object)
+
+    def why_may_not_make(self) -> str | None:
+        """Why nothing can be made here, in a sentence."""
+        at_top = lacks_right((self.organization,), "create_content", "make spaces", "organization")
+        inside = self.collection
+        return at_top and (at_top if inside is None else lacks_right((inside,), "create", "make spaces", "collection"))
+
+
+def _why_not_moved(app: Shell, managed: ManagedSpaces, step: int) -> str | None:
+    from octavo.tui.content.space_places import a_step, title_of
+
+    if (why := managed.why_may_not("move")) is not None or (thing := managed.thing) is None:
+        return why
+    things: Any = managed.spaces if thing.object == "space" else managed.collections
+    if a_step(thing, things, step) is None:
+        return f"{title_of(thing)} is the {'first' if step < 0 else 'last'} {thing.object} where it lies. M moves it elsewhere."
+    return None
+
+
+def _create(app: Shell, managed: ManagedSpaces) -> None:
+    from octavo.tui.content import managing_spaces  # spaces are read without it
+
+    managing_spaces.create(app, managed)
+
+
+def _change(app: Shell, managed: ManagedSpaces) -> None:
+    from octavo.tui.content import managing_spaces  # as above
+
+    managing_spaces.change(app, managed)
+
+
+def _move(app: Shell, managed: ManagedSpaces) -> None:
+    from octavo.tui.content import moving_spaces  # as above
+
+    moving_spaces.choose_place(app, managed)
+
+
+def _step(step: int) -> Callable[[Shell, ManagedSpaces], None]:
+    def move(app: Shell, managed: ManagedSpaces) -> None:
+        from octavo.tui.content import moving_spaces  # as above
+
+        moving_spaces.step(app, managed, step)
+
+    return move
+
+
+def _delete(app: Shell, managed: ManagedSpaces) -> None:
+    from octavo.tui.content import deleting_spaces  # as above
+
+    deleting_spaces.delete(app, managed)
+
+
+def _restore(app: Shell, managed: ManagedSpaces) -> None:
+    from octavo.tui.content import deleting_spaces  # as above
+
+    deleting_spaces.show_deleted(app, managed)
+
+
+def _more(app: Shell, managed: ManagedSpaces) -> None:
+    from octavo.tui.content import managing_spaces  # as above
+
+    managing_spaces.choose(app, managed)
+
+
+SPACE_TREE: Commands[ManagedSpaces] = Commands(
+    "spaces",
+    (
+        Command("create", "ctrl+n", "New", "Make a space or a collection, at the top or where the cursor is", writes=True,
+                run=_create, why_not=lambda _, managed: managed.why_may_not_make()),
+        Command("change", "e", "Edit", "Rename it; its emoji, default level, edit mode, language and merge rules", writes=True,
+                run=_change, why_not=lambda _, managed: managed.why_may_not("change")),
+        Command("move", "M", "Move", "Choose the collection it is to lie in, and its place there", writes=True,
+                run=_move, why_not=lambda _, managed: managed.why_may_not("move")),
+        Command("move_up", "alt+up", "Move up", "Let it change places with the one above", writes=True, shown=False,
+                run=_step(-1), why_not=lambda app, managed: _why_not_moved(app, managed, -1)),
+        Command("move_down", "alt+down", "Move down", "Let it change places with the one below", writes=True, shown=False,
+                run=_step(1), why_not=lambda app, managed: _why_not_moved(app, managed, 1)),
+        Command("delete", "X", "Delete", "Delete it: what hangs on it is said, and its name asked for", writes=True,
+                run=_delete, why_not=lambda _, managed: managed.why_may_not("delete")),
+        Command("act", "a", "Do more", "Import pages, copy it, move it to another organization, or see its repository and what was deleted",
+                run=_more),
+        Command("restore", "", "Deleted spaces", "What was deleted here, the days left to bring it back, and bringing it back",
+                run=_restore),
+    ),
+    context="tree of spaces",
+    nothing="It is not known yet in which organization you are.",
+)  # fmt: skip
+"""What can be done with the space or collection under the cursor."""
+
+
+class SpacesPane(HasCommands, Vertical):
+    """Holds the tree of spaces."""
+
+    CONTEXT: ClassVar[str] = "tree of spaces"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.about(lambda pane: pane.managed()),)
+
+    managed: Callable[[], ManagedSpaces | None] = staticmethod(lambda: None)
+    """What its keys are about."""

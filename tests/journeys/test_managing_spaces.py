@@ -1,0 +1,218 @@
+"""Spaces and collections made, filled, moved, deleted and brought back where the tree of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from octavo.api import collections, imports, spaces
+from octavo.api.places import OrganizationRef
+from octavo.server.app import Platform
+from octavo.server.demo.people import ORGANIZATION
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.resources.form import FormDialog
+from octavo.tui.widgets.commands import active_commands
+from octavo.tui.widgets.confirm import Confirm
+from tests.journeys.stage import Run, Stage
+from tests.server.web import Web, open_web
+
+NOOR = "noor-haddad"
+"""Administers the organization."""
+ELIN = "elin-brandt"
+"""May only read."""
+HERE = OrganizationRef(organization_id=ORGANIZATION)
+WRITING = ("ctrl+n", "e", "M", "X")
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with open_web() as web:
+        yield web
+
+
+def near(platform: Platform) -> None:
+    """The platform may fetch from this machine."""
+    platform.world = replace(platform.world, private_imports=True)
+
+
+def content(run: Run) -> ContentScreen:
+    screen = run.app.screen
+    assert isinstance(screen, ContentScreen)
+    return screen
+
+
+async def to_spaces(run: Run, title: str = "") -> None:
+    """Go to the tree of spaces, and there to one, by its title."""
+    view = content(run)
+    while view.focused is not view.reading.nav.spaces:
+        await run.press("escape")
+    if title:
+        await run.until(lambda: title in titles(run), f"list {title}")
+        view.reading.nav.spaces.reveal(titles(run)[title])
+        await run.settle()
+
+
+def titles(run: Run) -> dict[str, str]:
+    """The ids of all spaces and collections that the tree lists, by their titles."""
+    tree = content(run).reading.nav.spaces  # nothing of it is folded
+    return {str(node.label): str(node.key) for _, node in tree.shown}
+
+
+async def of(run: Run, title: str) -> spaces.Space:
+    """A space as the server has it."""
+    listed = await run.ask(spaces.List(at=HERE, limit=1000), NOOR)
+    return next(each for each in listed.items if each.title == title)
+
+
+async def make_space(run: Run, title: str) -> None:
+    await to_spaces(run)
+    await run.press("ctrl+n")
+    await run.see("New space at the top", "New collection at the top")
+    await run.type("space at the top")
+    await run.press("enter")
+    await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
+    await run.press(*title, "ctrl+s")
+    await run.hear(f"{title} is there.")
+
+
+async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stage, web: Web) -> None:
+    address = web.put("/tides.html", "<main><h1>Tides</h1><p>Twice a day.</p></main>")
+    async with stage.play(NOOR, change=near) as run:
+        await make_space(run, "Almanac")
+        await run.until(lambda: titles(run).get("Almanac") == content(run).reading.nav.spaces.key, "stand on it")
+        await to_spaces(run, "Almanac")
+        await run.press("a")
+        await run.see("Import pages", "Copy", "Repository", "Deleted spaces")
+        await run.press("enter")
+        await run.see("Import pages into Almanac")
+        await run.type(address)
+        await run.press("tab", "enter")
+        await run.type("html")
+        await run.press("enter", "ctrl+s")
+        await run.hear("1 page came into Almanac.")
+        assert run.gate.sent(imports.Create)[0].source == "html"
+        await run.see("Tides")
+
+        await to_spaces(run, "Almanac")
+        listed = await run.ask(collections.List(at=HERE), NOOR)
+        folder = next(each for each in listed.items if each.title == "Company")
+        await run.press("M")
+        await run.see("Move Almanac into", "At the top, in no collection")
+        await run.type(folder.title)
+        await run.press("enter")
+        await run.see("Where does Almanac lie")
+        await run.press("enter")
+        await run.hear(f"Almanac lies in {folder.title} now.")
+        assert (await of(run, "Almanac")).parent == folder.id
+        await run.press("u")
+        await run.hear("Almanac is where it was.")
+        made = await of(run, "Almanac")
+        assert made.parent is None
+
+        await to_spaces(run, "Almanac")
+        await run.press("X")
+        await run.see(
+            "Delete the space Almanac?", "2 pages go with it.", "It is on no site.", "Type Almanac to delete it."
+        )
+        await run.press("y")
+        assert isinstance(run.app.screen, Confirm)
+        await run.press(*"Almanac", "enter")
+        await run.hear("Almanac is deleted.")
+        await run.until(lambda: "Almanac" not in titles(run), "list it no more")
+        assert content(run).reading.space is None
+        await run.later(days=2)
+        await to_spaces(run)
+        await run.press("a")
+        await run.type("Deleted")
+        await run.press("enter")
+        await run.see("Deleted spaces", "Almanac", "4 days left")
+        await run.press("enter")
+        await run.hear("Almanac is back.")
+        assert (await of(run, "Almanac")).id == made.id
+
+
+async def test_what_was_deleted_is_brought_back_by_u(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        await to_spaces(run, "Harbour API")
+        await run.press("X")
+        await run.see("It is on the site Saltmarsh Docs")
+        await run.press(*"Harbour API", "enter")
+        await run.hear("Harbour API is deleted.")
+        await run.until(lambda: "Harbour API" not in titles(run), "list it no more")
+        await run.press("u")
+        await run.hear("Harbour API is back.")
+        await run.until(lambda: "Harbour API" in titles(run), "list it again")
+
+
+async def test_a_space_changes_places_with_its_neighbour_by_one_key(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        await make_space(run, "First")
+        await make_space(run, "Second")
+        await to_spaces(run, "Second")
+        before = list(titles(run))
+        await run.press("alt+up")
+        await run.hear("Second is moved up.")
+        assert list(titles(run)).index("Second") == before.index("Second") - 1
+        top = [
+            each.title for each in (await run.ask(spaces.List(at=HERE, limit=1000), NOOR)).items if each.parent is None
+        ]
+        assert top.index("Second") == top.index("First") - 1
+        await run.press("u")
+        await run.hear("Second is where it was.")
+        assert list(titles(run)) == before
+        await run.press("alt+down")
+        await run.hear("Second is the last space where it lies. M moves it elsewhere.")
+
+
+async def test_only_what_was_changed_of_a_space_is_sent_and_u_takes_it_back(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        await to_spaces(run, "Harbour API")
+        await run.press("e")
+        await run.see("Title", "Emoji", "Edit mode", "Default level", "Language", "Merge rules")
+        await run.press("ctrl+u", *"Port API", "ctrl+s")
+        await run.hear("Harbour API is changed.")
+        (sent,) = run.gate.sent(spaces.Update)
+        assert sent.model_fields_set == {"at", "title"}
+        await run.until(lambda: "Port API" in titles(run), "list it by its new title")
+        await run.press("u")
+        await run.hear("Harbour API is as it was.")
+        await run.until(lambda: "Harbour API" in titles(run), "list it by its title again")
+
+
+async def test_a_copy_is_taken_away_by_u(stage: Stage) -> None:
+    async with stage.play(NOOR) as run:
+        await to_spaces(run, "Harbour API")
+        await run.press("a")
+        await run.type("Copy")
+        await run.press("enter")
+        await run.hear("There is a copy of Harbour API.")
+        assert (await of(run, "Copy of Harbour API")).parent == (await of(run, "Harbour API")).parent
+        await run.press("u")
+        await run.hear("Copy of Harbour API is gone again.")
+        await to_spaces(run)
+        await run.until(lambda: "Copy of Harbour API" not in titles(run), "list it no more")
+
+
+async def test_who_may_only_read_finds_what_writes_dim_and_what_it_takes(stage: Stage) -> None:
+    async with stage.play(ELIN) as run:
+        await to_spaces(run, "Harbour API")
+        reasons = {
+            key: command.reason or ""
+            for command in active_commands(run.app.screen)
+            for key in command.keys
+            if not command.enabled
+        }
+        assert set(WRITING) <= reasons.keys()
+        assert reasons["X"] == (
+            "Your role in Harbour API does not let you delete it: it takes the right to administer it. "
+            "An administrator of the organization can give it to you."
+        )
+        for key in WRITING:
+            await run.press(key)
+            await run.hear(reasons[key])
+            assert isinstance(run.app.screen, ContentScreen)
+        await run.press("a")
+        await run.see("Import pages", "Deleted spaces")
+        assert not [op for op in run.gate.passed if isinstance(op, spaces.Update | spaces.Delete | spaces.Move)]
