@@ -37,6 +37,8 @@ NO_PLACE = {
     "system.Get": "the version of a server does not tell what it has: that is learned by asking (data/availability.py)",
     "site_structure.MoveSection": "deprecated: structure/sort does it for all parts of a site (supplement 2.8)",
     "content.GetPageByPath": "pages are opened by their ids, which stay what they are when a page is moved",
+    "links.ListOfPage": "the links of a page are among those of its space, which are read anyway",
+    "teams.UpdateMembers": "people are taken into teams one by one: each is told of, and can be taken back",
     "comments.ListCommenters": "who speaks is known from the threads, which are read anyway",
     "organizations.Ping": "tells others that one is here: reading says nothing of the reader",
 }

@@ -118,7 +118,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         )
         await run.press("y")
         assert isinstance(run.app.screen, Confirm)
-        await run.press(*"Almanac", "enter")
+        await run.press("backspace", *"Almanac", "enter")
         await run.hear("Almanac is deleted.")
         await run.until(lambda: "Almanac" not in titles(run), "list it no more")
         assert content(run).reading.space is None
@@ -127,7 +127,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         await run.press("a")
         await run.type("Deleted")
         await run.press("enter")
-        await run.see("Deleted spaces", "Almanac", "4 days left")
+        await run.see("Deleted spaces", "Almanac", "5 days left")
         await run.press("enter")
         await run.hear("Almanac is back.")
         assert (await of(run, "Almanac")).id == made.id

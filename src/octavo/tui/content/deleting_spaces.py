@@ -31,7 +31,7 @@ from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.content.spaces_pane import ManagedSpaces
+    from octavo.tui.content.managed_spaces import ManagedSpaces
     from octavo.tui.shell.shell import Shell
 
 KEPT = timedelta(days=7)

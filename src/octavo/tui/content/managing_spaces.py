@@ -32,7 +32,7 @@ from octavo.tui.writing import target_request
 from octavo.tui.writing.target_request import TargetRequest
 
 if TYPE_CHECKING:
-    from octavo.tui.content.spaces_pane import ManagedSpaces
+    from octavo.tui.content.managed_spaces import ManagedSpaces
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 

@@ -17,7 +17,7 @@ from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker
 
 if TYPE_CHECKING:
-    from octavo.tui.content.spaces_pane import ManagedSpaces
+    from octavo.tui.content.managed_spaces import ManagedSpaces
     from octavo.tui.shell.shell import Shell
 
 

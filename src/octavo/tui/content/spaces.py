@@ -7,8 +7,8 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.data.live import Snapshot
 from octavo.data.organization_lists import collections_of
+from octavo.tui.content.managed_spaces import ManagedSpaces
 from octavo.tui.content.space_reading import SpaceReading
-from octavo.tui.content.spaces_pane import ManagedSpaces
 from octavo.tui.shell.kept_words import mark_of
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
@@ -23,6 +23,10 @@ class Spaces:
         self.wanted: ToPage | None = None
         """What is to be shown as soon as its space is known."""
         self._collections: tuple[Collection, ...] = ()
+        self._gone = ""
+        """What was deleted or moved elsewhere, until it is listed no more."""
+        self._opens_last = True
+        """Whether the space that was read last is opened by itself: not where one just deleted it."""
         self._made = ""
         """What was made, until the tree lists it."""
         self._kept: dict[str, str] = {}
@@ -37,6 +41,7 @@ class Spaces:
 
     def enter(self, organization: Organization) -> None:
         """List those of an organization."""
+        self._opens_last = True
         if self._reading.space is not None and self._reading.space.organization != organization.id:
             self._reading.leave_space()
         self._screen.follow("collections", collections_of(organization.id), self._show_collections)
@@ -65,13 +70,21 @@ class Spaces:
         self._made = name
         self.show()
 
-    def _left(self, space: str) -> None:
-        """Show no more of a space that is not there any more."""
-        if self._reading.space is not None and self._reading.space.id == space and self._screen.is_active:
-            self._reading.leave_space()
-            self._reading.view.clear()
-            self._reading.aside.clear()
-            self._reading.say_where()
+    def _left(self, name: str) -> None:
+        """Show no more of what was deleted or went elsewhere, as soon as it is not listed any more."""
+        self._gone = name
+        self.show()
+
+    def _leave_gone(self) -> None:
+        reading = self._reading
+        if self._gone and reading.shell.workspace.space(self._gone) is None:
+            if reading.space is not None and reading.space.id == self._gone:
+                reading.leave_space()
+                reading.view.clear()
+                reading.aside.clear()
+                reading.say_where()
+                self._opens_last = False
+            self._gone = ""
 
     def show(self) -> None:
         """List them as they are now, and open the one that was read last."""
@@ -91,10 +104,11 @@ class Spaces:
         reading.nav.spaces.state.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
             reading.nav.spaces.state.fail("Spaces could not be refreshed", str(snapshot.error))
+        self._leave_gone()
         if reading.space is not None:
             reading.space = workspace.space(reading.space.id) or reading.space
             reading.say_where()
-        elif self.wanted is None:
+        elif self.wanted is None and self._opens_last:
             last = reading.shell.session.state.recall("space")
             found = workspace.space(str(last)) if last else None
             if found or snapshot.value.items:

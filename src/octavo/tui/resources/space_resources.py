@@ -21,11 +21,9 @@ SPACES: Resource[spaces.Space] = Resource(
     ),
     rights=Rights(create="create_content", of_thing=True),
     hangs_on=lambda each: [
-        said for number, said in (
-            (each.change_requests_open + each.change_requests_draft,
-             f"{plural(each.change_requests_open + each.change_requests_draft, 'change request')} of it will never be merged."),
-            (each.comments, f"{plural(each.comments, 'open comment')} on its pages."),
-        ) if number
+        f"{plural(number, what)} {'goes' if number == 1 else 'go'} with it."
+        for number, what in ((each.change_requests_open + each.change_requests_draft, "undecided change request"), (each.comments, "open comment"))
+        if number
     ],
     again=lambda known, each: spaces.Restore(at=each.ref),
 )  # fmt: skip
