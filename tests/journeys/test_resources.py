@@ -124,6 +124,10 @@ async def test_every_kind_there_is_is_listed_with_real_answers(stage: Stage, sta
             "collections › spaces",
             "collections › people",
             "collections › teams",
+            "spaces › people",
+            "spaces › teams",
+            "members › spaces › people",
+            "members › spaces › teams",
         }, seen
         assert len(seen) >= {"sites": 8, "admin": 15}[start]
 

@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from textual.screen import ModalScreen, Screen
 
-from octavo.api.places import ChangeRequestRef
-from octavo.tui.shell.routes import Route, ToActivity, ToChangeRequest, ToCollection, ToPage, ToSearch, ToThread
+from octavo.api.places import ChangeRequestRef, CollectionRef, SpaceRef
+from octavo.tui.shell.routes import (
+    Route,
+    ToAccess,
+    ToActivity,
+    ToChangeRequest,
+    ToCollection,
+    ToPage,
+    ToSearch,
+    ToThread,
+)
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.writing.routes import ToConflicts
 
@@ -22,6 +31,7 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.api.places import Discussion
     from octavo.tui.content.content import ContentScreen
+    from octavo.tui.resources.browser import BrowserScreen
     from octavo.tui.shell.shell import Shell
 
 VIEWS = {
@@ -59,6 +69,8 @@ def go(shell: Shell, route: Route) -> None:
             _to_page(shell, route)
         case ToCollection():
             _to_collection(shell, route)
+        case ToAccess(at=at):
+            _to_access(shell, at)
         case ToChangeRequest():
             _to_change_request(shell, route)
         case ToSearch(words=words):
@@ -102,6 +114,21 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
         content.reading.nav.choose("spaces", content.reading.space, focus=True)
         if not content.reading.nav.spaces.reveal(route.collection):
             shell.say("That collection is not among those you may see: it may be gone.", tone="care")
+
+    shell.background(show())
+
+
+def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
+    kind, key = ("spaces", at.space_id) if isinstance(at, SpaceRef) else ("collections", at.collection_id)
+    shell.trail.leave()
+
+    async def show() -> None:
+        await shell.switch_mode("admin")
+        while len(shell.screen_stack) > 1:
+            await shell.pop_screen()
+        organization = cast("BrowserScreen", shell.screen_stack[0])
+        if is_whole(organization):
+            organization.seeking.begin(kind, key, "everybody")
 
     shell.background(show())
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from octavo.api.places import CollectionRef
 from octavo.data.unsent import Unsent
 from octavo.tui.comments.page_discussion import ShowsDiscussion
 from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
-from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.shell.routes import ToAccess, ToChangeRequest
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -345,9 +346,26 @@ def _export(app: Shell, target: CursorTarget) -> None:
         choose(app, space.ref, space.title, target.page)
 
 
+def _access(app: Shell, target: CursorTarget) -> None:
+    row, space = target.row, target.space
+    if space is not None:
+        app.go(ToAccess(space.ref))
+    elif row is not None and row.kind == "group":
+        app.go(ToAccess(CollectionRef(collection_id=str(row.key))))
+
+
+def _why_no_access(app: Shell, target: CursorTarget) -> str | None:
+    if app.session.kind == "folder":
+        return "A folder has no roles: whoever can read its files may read them here."
+    on_collection = target.row is not None and target.row.kind == "group"
+    return None if on_collection else _why_no_space(app, target)
+
+
 SPACE: Commands[CursorTarget] = Commands(
     "space",
     (
+        Command("access", "A", "Access", "Who may do what in this space or collection, and why",
+                run=_access, why_not=_why_no_access, shown=False),
         Command("files", "F", "Files", "Files of this space, and where they are used", run=_files, why_not=_why_no_space, shown=False),
         Command("links", "L", "Links", "Links of this space, broken ones first", run=_links, why_not=_why_no_links, shown=False),
         Command("keep_offline", "", "Keep offline", "Read all of this space now and keep it, so that it is here without the server",

@@ -21,6 +21,7 @@ from octavo.tui.resources import acting
 from octavo.tui.resources.details import Details
 from octavo.tui.resources.resource import UNNAMED, Known, Resource, made, names_in
 from octavo.tui.resources.table import Table
+from octavo.tui.resources.telling import Telling
 from octavo.tui.shell.info import show_info
 from octavo.tui.shell.list_view import PANES, ListView, Preview
 from octavo.tui.shell.shell import Shell
@@ -151,14 +152,16 @@ class BrowserScreen(ListView[Any]):
         self.levels: list[Level] = []
         """Where one is, the top first. None: it is not known yet in which organization."""
         self.tables: dict[str, Table] = {}
-        self.counts: dict[Operation[Any], str] = {}
+        self.counts: dict[tuple[str, Operation[Any]], str] = {}
         """How many there are of what was looked at, by what was asked."""
         self.answer: Snapshot[Any] = Snapshot()
         self._called: dict[str, str] = {}
         """What things are called, by their ids, as far as the lists that were asked tell it."""
+        self._telling = Telling(self, lambda: self.live, self._draw_about)
         self._asking: Timer | None = None
         self._wanted = ""
         """The key of what was made, until it is in the list."""
+        self.seeking = Seeking(self)
 
     def body(self) -> Iterable[Widget]:
         self.kinds = Rows(self._draw_kind, key=lambda each: each.many, id="kinds")
@@ -207,7 +210,8 @@ class BrowserScreen(ListView[Any]):
         at = OrganizationRef(organization_id=organization.id)
         known = {"at": at, **self._known(organization)}
         kinds = tuple(each for each in self._kinds if each.is_there(known))
-        self._go_into(Level(self._title, kinds, known, organization))
+        self.levels.append(Level(self._title, kinds, known, organization))
+        self.seeking.open()
 
     # Where one is
 
@@ -220,15 +224,16 @@ class BrowserScreen(ListView[Any]):
     def table(self) -> Table:
         """That of the kind that is open."""
         kind = self.level.kind
-        if kind.name not in self.tables:
-            self.tables[kind.name] = Table(kind, self.shell.session.state)
-        return self.tables[kind.name]
+        name = f"{kind.name} {kind.many}"  # two may be of one list
+        if name not in self.tables:
+            self.tables[name] = Table(kind, self.shell.session.state)
+        return self.tables[name]
 
-    def _go_into(self, level: Level) -> None:
+    def go_into(self, level: Level) -> None:
         self.levels.append(level)
-        self._show_level()
+        self.show_level()
 
-    def _show_level(self) -> None:
+    def show_level(self) -> None:
         level = self.level
         self.set_class(len(level.kinds) < 2, "-one-kind")
         self.query_one("#inside", Static).update(Content(level.title.upper() if len(self.levels) == 1 else level.title))
@@ -239,7 +244,7 @@ class BrowserScreen(ListView[Any]):
         self._open_kind(level.kind)
         (self.kinds if len(level.kinds) > 1 and len(self.levels) > 1 else self.rows).focus()
 
-    def _leave_kind(self) -> None:
+    def leave_kind(self) -> None:
         if self.levels:
             self.level.left_at[self.level.kind.many] = (self.rows.query_text, self.rows.key)
 
@@ -247,7 +252,7 @@ class BrowserScreen(ListView[Any]):
     def _other_kind(self) -> None:
         kind = self.kinds.item
         if kind is not None and self.levels and kind.many != self.level.kind.many:
-            self._leave_kind()
+            self.leave_kind()
             self._open_kind(kind, after=ASK_AFTER)
 
     def _open_kind(self, kind: Resource[Any], *, after: float = 0.0, anyway: bool = False) -> None:
@@ -255,8 +260,8 @@ class BrowserScreen(ListView[Any]):
         self.level.kind, self.answer, self._wanted = kind, Snapshot(), ""
         self.follow("list", None)
         self.rows.ticks.untick()
+        self.rows.show(())  # first: what was there is of another kind, and a filter that goes has it drawn
         self.rows.set_filter("")
-        self.rows.show(())
         self.rows.kept_key = None
         self.rows.columns = self.table.headings()
         if self._asking is not None:
@@ -290,11 +295,14 @@ class BrowserScreen(ListView[Any]):
 
     def _show(self, snapshot: Snapshot[Any]) -> None:
         level, op = self.level, self.subscriptions.op("list")
+        if snapshot.value is not self.answer.value:
+            self._telling.forget()
         self.answer = snapshot
         if snapshot.value is not None and op is not None:
-            self.counts[op] = _count(snapshot.value, level.kind)
+            self.counts[level.kind.many, op] = _count(snapshot.value, level.kind)
         self.draw_list()
         self.kinds.redraw()
+        self.seeking.arrived()
 
     def _names_came(self, snapshot: Snapshot[Any] | None = None) -> None:
         if snapshot is not None and snapshot.value is not None:
@@ -315,7 +323,7 @@ class BrowserScreen(ListView[Any]):
         kind, snapshot = self.level.kind, self.answer
         self.rows.columns = self.table.headings()
         why = self._why_nothing(kind)
-        self.rows.state.empty = why or f"There are no {kind.many}."
+        self.rows.state.empty = why or kind.none or f"There are no {kind.many}."
         self.rows.state.hint = "r asks again" if why else kind.about
         if snapshot.value is not None:
             things = self.table.sorted(kind.items(snapshot.value), self.name_of)
@@ -344,7 +352,9 @@ class BrowserScreen(ListView[Any]):
         kind = self.level.kind
         op = kind.list_op(self.level.known)
         count = (
-            self.rows.extent.said if self.rows.query_text or self.rows.extent.is_partial else self.counts.get(op, "")
+            self.rows.extent.said
+            if self.rows.query_text or self.rows.extent.is_partial
+            else self.counts.get((kind.many, op), "")
         )
         crumbs = [level.title for level in self.levels]
         ticked = f"{len(self.ticked)} ticked" if self.ticked else ""
@@ -360,14 +370,16 @@ class BrowserScreen(ListView[Any]):
     @on(Lines.Highlighted, "#things")
     def _draw_about(self) -> None:
         if self.levels:
-            self.query_one(Details).show(self.level.kind, self.rows.item, self.name_of)
+            kind, thing = self.level.kind, self.rows.item
+            told = self._telling.of(kind, self.level.known, thing)
+            self.query_one(Details).show(kind, thing, self.name_of, told)
             self.refresh_bindings()
 
     def _draw_kind(self, kind: Resource[Any]) -> Row:
         op = kind.list_op(self.level.known)
         why = self._why_nothing(kind)
         counted = kind.count(self.level.inside)
-        count = "–" if why else self.counts.get(op, "" if counted is None else str(counted))
+        count = "–" if why else self.counts.get((kind.many, op), "" if counted is None else str(counted))
         return Row(text=kind.heading, right=Content.styled(count, "$octavo-muted"), dim=bool(why))
 
     @property
@@ -408,20 +420,10 @@ class BrowserScreen(ListView[Any]):
 
     @on(Lines.Chosen, "#things")
     def _chosen(self) -> None:
-        if (thing := self.rows.item) is None:
-            return
-        level = self.level
-        if not level.kind.children:
+        if self.rows.item is not None and not self.level.kind.children:
             show_info(self)
-            return
-        if not level.kind.is_named(level.known, thing):
-            self.shell.explain(UNNAMED)
-            return
-        self._leave_kind()
-        kind = level.kind
-        self._go_into(
-            Level(kind.title(thing), kind.children, kind.known_of(level.known, thing), thing, kind.state(thing))
-        )
+        else:
+            go_into_row(self)
 
     @on(Lines.MoreWanted, "#things")
     def _more(self) -> None:
@@ -438,7 +440,7 @@ class BrowserScreen(ListView[Any]):
         if len(self.levels) == 1:
             return self.climb(self.kinds, self.rows.has_focus and len(self.level.kinds) > 1)
         self.levels.pop()
-        self._show_level()
+        self.show_level()
         self.rows.focus()
         return True
 
@@ -446,6 +448,56 @@ class BrowserScreen(ListView[Any]):
         if self.levels and self._why_nothing(self.level.kind):
             self._open_kind(self.level.kind, anyway=True)
         super().ask_again()
+
+
+def go_into_row(view: BrowserScreen, kind_in_it: str = "") -> None:
+    """Go into what the cursor is on, to its first kind or another."""
+    if (thing := view.rows.item) is None:
+        return
+    level, kind = view.level, view.level.kind
+    if not kind.is_named(level.known, thing):
+        view.shell.explain(UNNAMED)
+        return
+    view.leave_kind()
+    inside = Level(kind.title(thing), kind.children, kind.known_of(level.known, thing), thing, kind.state(thing))
+    inside.kind = next((each for each in inside.kinds if each.many == kind_in_it), inside.kind)
+    view.go_into(inside)
+
+
+class Seeking:
+    """A thing at the top that is to be gone into, and the kind wanted in it, until it is listed."""
+
+    def __init__(self, view: BrowserScreen) -> None:
+        self._view = view
+        self._sought: tuple[str, str, str] | None = None
+
+    def begin(self, kind: str, key: str, below: str) -> None:
+        """Go into a thing of a kind as soon as it is listed, and to the kind `below` in it."""
+        self._sought = (kind, key, below)
+        if self._view.levels:
+            self._view.leave_kind()
+            del self._view.levels[1:]
+            self.open()
+
+    def open(self) -> None:
+        """Show the top, with the kind that is looked for."""
+        level = self._view.level
+        if self._sought is not None:
+            level.kind = next((each for each in level.kinds if each.many == self._sought[0]), level.kind)
+            level.left_at.pop(level.kind.many, None)
+        self._view.show_level()
+
+    def arrived(self) -> None:
+        """Go into what is looked for now that a list came, or say that it is not there."""
+        view = self._view
+        if self._sought is None or view.answer.value is None or view.level.kind.many != self._sought[0]:
+            return
+        _, key, below = self._sought
+        self._sought = None
+        if view.rows.go_to(key):
+            go_into_row(view, below)
+        else:
+            view.shell.say(f"It is not among the {view.level.kind.many} you may see: it may be gone.", tone="care")
 
 
 def _count(answer: Any, kind: Resource[Any]) -> str:

@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
+from octavo.tui.resources.resource import Facts as Told
 from octavo.tui.resources.resource import Names, Resource
 from octavo.tui.shell.info_facts import of_fields
 from octavo.tui.widgets.changing_text import ChangingText
@@ -42,11 +43,11 @@ class Details(VerticalScroll, can_focus=False):
             yield Facts(classes="details--left")
             yield Facts(classes="details--right")
 
-    def show(self, resource: Resource[Any], thing: Any | None, names: Names) -> None:
-        """Tell of a thing, or of nothing."""
+    def show(self, resource: Resource[Any], thing: Any | None, names: Names, told: Told = ()) -> None:
+        """Tell of a thing, or of nothing. `told`: what was asked for to tell it first."""
         title = Content.styled(resource.title(thing), "bold") if thing is not None else Content("")
         self.query_one(".details--title", Static).update(title)
-        self._facts = [Fact("note", label, value) for label, value in facts_of(resource, thing, names)]
+        self._facts = [Fact("note", label, value) for label, value in (*told, *facts_of(resource, thing, names))]
         self.scroll_home(animate=False)
         self._lay_out()
 

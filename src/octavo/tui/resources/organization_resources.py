@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
-
 from octavo.api import (
     collections,
     fonts,
     invites,
     openapi,
     organizations,
-    permissions,
     spaces,
     sso,
     subdomains,
     teams,
     translations,
 )
-from octavo.api.operation import Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef
-from octavo.api.roles import Role
+from octavo.tui.resources.access_resources import ACCESS, MEMBER_SPACES, SPACES, in_space
 from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.resource import Action, Column, Known, Resource, Rights, by, made
 from octavo.tui.widgets.wording import plural
 
 GUEST = "guest"
 
-MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
-    "space", "spaces", permissions.ListOfMember,
-    about="Spaces this member can see, and what they may do there.",
-    title=lambda each: each.space.title,
-    key=lambda each: each.space.id,
-    columns=(Column("SPACE", "space.title"), Column("ROLE", "permission", 10), Column("VISIBILITY", "space.visibility", 12, drop=1)),
-    rights=Rights("", "", ""),
-)  # fmt: skip
 MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
     "team", "teams", teams.ListOfMember,
     about="Teams this member is in.",
@@ -132,60 +120,21 @@ INVITE_LINKS: Resource[invites.InviteLink] = Resource(
     lookups=(collections.List,),
     hangs_on=lambda each: ["The link lets nobody in from then on. Those it let in stay."],
 )  # fmt: skip
-COLLECTION_PEOPLE: Resource[permissions.UserPermission] = Resource(
-    "person", "people", permissions.ListUsers,
-    about="People who were given a role here.",
-    create=permissions.Grant, update=permissions.UpdateUser, delete=permissions.DeleteUser,
-    title=lambda each: each.user.name,
-    key=lambda each: each.user.id,
-    named=by("user_id", "user.id"),
-    columns=(Column("NAME", "user.name"), Column("ROLE", "permission", 10), Column("E-MAIL", "user.email", drop=1)),
-    written=lambda each: teams.Membership(role=each.permission),
-    again=lambda known, each: _given(permissions.UpdateUser, known, each.permission, user_id=each.user.id),
-    new="Give a role",
-    verbs=("take the role from", "without their role"),
-)  # fmt: skip
-COLLECTION_TEAMS: Resource[permissions.TeamPermission] = Resource(
-    "team", "teams", permissions.ListTeams,
-    about="Teams that were given a role here.",
-    create=permissions.Grant, update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
-    title=lambda each: each.team.title,
-    key=lambda each: each.team.id,
-    named=by("team_id", "team.id"),
-    columns=(Column("TEAM", "team.title"), Column("ROLE", "permission", 10), Column("MEMBERS", "team.members", 8, right=True)),
-    written=lambda each: teams.Membership(role=each.permission),
-    again=lambda known, each: _given(permissions.UpdateTeam, known, each.permission, team_id=each.team.id),
-    new="Give a role",
-    verbs=("take the role from", "without its role"),
-)  # fmt: skip
-COLLECTION_ACCESS: Resource[permissions.UserPermission] = Resource(
-    "person with access", "everybody with access", permissions.ListAggregate,
-    about="Everybody with a role here, wherever it comes from, with the highest they have.",
-    title=lambda each: each.user.name,
-    key=lambda each: each.user.id,
-    columns=(Column("NAME", "user.name"), Column("ROLE", "permission", 10), Column("E-MAIL", "user.email", drop=1)),
-    rights=Rights("", "", ""),
-)  # fmt: skip
 COLLECTION_SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", collections.ListSpaces,
     about="Spaces that lie directly in it.",
     title=lambda each: each.title,
+    named=lambda known, each: in_space(known, each.id),
     columns=(Column("SPACE", "title"), Column("VISIBILITY", "visibility", 12), Column("CHANGED", "updated_at", 7, right=True)),
+    children=ACCESS,
     rights=Rights("", "", ""),
 )  # fmt: skip
-
-
-def _given(operation: type[Operation[Any]], known: Known, role: str, **ids: str) -> Operation[Any] | None:
-    """What gives somebody the role again that was taken. None: it is one that cannot be written."""
-    return made(operation, {**known, **ids, "role": role}) if role in get_args(Role) else None
-
-
 COLLECTIONS: Resource[collections.Collection] = Resource(
     "collection", "collections", collections.List,
     about="Folders of spaces, which may hold others.",
     get=collections.Get, create=collections.Create, update=collections.Update, delete=collections.Delete,
     title=lambda each: each.title or each.id,
-    named=lambda known, each: {"at": CollectionRef(collection_id=each.id)},
+    named=lambda known, each: {"at": CollectionRef(collection_id=each.id), "organization_id": known["at"].organization_id},
     columns=(
         Column("COLLECTION", "title"),
         Column("IN", "parent", is_id=True),
@@ -193,7 +142,7 @@ COLLECTIONS: Resource[collections.Collection] = Resource(
         Column("DESCRIPTION", "description", drop=1),
     ),
     lookups=(collections.List,),
-    children=(COLLECTION_SPACES, COLLECTION_PEOPLE, COLLECTION_TEAMS, COLLECTION_ACCESS),
+    children=(COLLECTION_SPACES, *ACCESS),
     rights=Rights(create="create_content", of_thing=True),
     hangs_on=lambda each: ["What lies in it moves to where it lay."],
 )  # fmt: skip
@@ -305,6 +254,7 @@ KINDS = (
     TEAMS,
     INVITE_LINKS,
     COLLECTIONS,
+    SPACES,
     PROVIDERS,
     LOGINS,
     SPECIFICATIONS,

@@ -11,12 +11,12 @@ The browser makes a table, details, a form and a confirmation of it. To add a ki
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from textual.content import Content
@@ -26,6 +26,9 @@ from octavo.api.text import Id
 from octavo.tui.widgets.safe_text import Words
 from octavo.tui.widgets.wording import short_age
 
+if TYPE_CHECKING:
+    from octavo.data.live import Live
+
 M = TypeVar("M", bound=Model)
 
 Known: TypeAlias = Mapping[str, Any]
@@ -34,6 +37,8 @@ Names: TypeAlias = Callable[[str], str]
 """What something is called that is known by its id. The id itself where that is not known."""
 UNNAMED = "The server does not say what this is called in requests, or in a way no request can hold: nothing can be asked of it."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
+Facts: TypeAlias = Sequence[tuple[str, Words]]
+"""What is told of something: what each is called, and it."""
 AT_ONCE = 1000
 """Items on a page: as many as the interface allows (2.5)."""
 
@@ -185,8 +190,10 @@ class Resource(Generic[M]):
     """What is in one of them."""
     actions: tuple[Action[M], ...] = ()
     rights: Rights = Rights()
-    details: Callable[[M], Sequence[tuple[str, Words]]] = lambda thing: ()
+    details: Callable[[M], Facts] = lambda thing: ()
     """What is to be told of one beside its fields, first."""
+    told: Callable[[Live, Known, M], Awaitable[Facts]] | None = None
+    """What is to be told before that, once the cursor rests on one, and has to be asked for. Raises ApiError."""
     state: Callable[[M], str] = lambda thing: ""
     """How one stands, in a few words, where what is in it is on show."""
     secrets: frozenset[str] = frozenset()
@@ -201,6 +208,8 @@ class Resource(Generic[M]):
     """What goes with one of them that is deleted: sentences."""
     again: Callable[[Known, M], Operation[Any] | None] = _no_more
     """What makes one again that was deleted, just as it was. None: it cannot be taken back."""
+    none: str = ""
+    """What is said where there are none. Empty: that there are none of them."""
     new: str = ""
     """What making one is called. Empty: `New` and what it is."""
     verbs: tuple[str, str] = ("delete", "deleted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.places import ChangeRequestRef, CollectionRef, SpaceRef
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -31,6 +31,13 @@ class ToCollection(Route):
     """A collection, among the spaces."""
 
     collection: str
+
+
+@dataclass(frozen=True)
+class ToAccess(Route):
+    """Who may do what in a space or a collection."""
+
+    at: SpaceRef | CollectionRef
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,175 @@
+"""Why somebody may do what they may in a space or collection: every way a role comes to them, in words. Pure.
+
+A role is given on a place or on a collection around it, to a person or to a team they are in; or it is the one they have
+in the organization, as far as the default level of the place lets that in. The highest of them counts (4.3, 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+RANKS = ("read", "comment", "edit", "review", "create", "admin")
+"""Roles, each allowing all that those before it allow."""
+MERGES = ("create", "admin")
+"""Roles whose holders may merge."""
+_DEEDS = {
+    "read": "read",
+    "comment": "comment",
+    "edit": "edit",
+    "review": "review",
+    "create": "merge",
+    "admin": "administer",
+}
+"""What each role lets one do beyond those before it."""
+_NOUNS = {
+    "read": "reader",
+    "comment": "commenter",
+    "edit": "editor",
+    "review": "reviewer",
+    "create": "creator",
+    "admin": "administrator",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A space or collection, and who was given a role right there."""
+
+    id: str
+    title: str
+    default_level: str | None = "inherit"
+    """Up to which role those of the organization are let in. `inherit`: as around it. None: they are not."""
+    people: Mapping[str, str] = field(default_factory=dict)
+    """The roles of people, by their ids."""
+    teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """The titles of teams and their roles, by their ids."""
+    unread: str = ""
+    """Why it is not known who was given a role here."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody of the organization."""
+
+    id: str
+    name: str
+    role: str | None
+    """Theirs in the organization. None: they are a guest."""
+    teams: frozenset[str] = frozenset()
+    """The ids of the teams they are in."""
+    disabled: bool = False
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a role comes to somebody."""
+
+    sort: str
+    """`direct`, `team`, `inherited`, `inherited by team`, `organization` or `administrator`."""
+    role: str
+    words: str
+    """Goes on after their name: `editor of the collection Product by the team Docs, of which Jun is a member`."""
+
+
+def rank(role: str | None) -> int:
+    """How much a role allows. One nobody knows allows nothing that is known."""
+    return RANKS.index(role) if role in RANKS else -1
+
+
+def highest(ways: Sequence[Way]) -> str | None:
+    """The role that counts. None: there is none."""
+    return max((each.role for each in ways), key=rank, default=None)
+
+
+def ways(person: Person, chain: Sequence[Place], organization: str) -> tuple[Way, ...]:
+    """Every way a role in the first of `chain` comes to a person, what counts first. The others are the collections it
+    lies in, from the inside out."""
+    if person.disabled:
+        return ()
+    found: list[Way] = []
+    for depth, place in enumerate(chain):
+        where = _where(chain, depth)
+        if role := place.people.get(person.id):
+            found.append(
+                Way("inherited" if depth else "direct", role, f"{noun(role)}{where}, given to {person.name} directly")
+            )
+        for team, (title, role) in place.teams.items():
+            if team in person.teams:
+                by = f"{',' if depth > 1 else ''} by the team {title}, of which {person.name} is a member"
+                found.append(Way("inherited by team" if depth else "team", role, f"{noun(role)}{where}{by}"))
+    if (own := _by_organization(person, chain, organization)) is not None:
+        found.append(own)
+    return tuple(sorted(found, key=lambda way: -rank(way.role)))
+
+
+def why_kept_out(person: Person, chain: Sequence[Place], organization: str) -> str:
+    """Why the role somebody has in the organization does not reach here, in a sentence. Empty: it does, or they have none."""
+    if person.disabled:
+        return f"{person.name} is disabled in {organization}, and may do nothing there."
+    if person.role is None:
+        return f"{person.name} is a guest of {organization}: only what is given to them counts."
+    place = _deciding(chain)
+    if person.role != "admin" and place is not None and place.default_level is None:
+        return f"{noun(person.role).capitalize()} of {organization}, but the default level of {place.title} lets nobody in for that."
+    return ""
+
+
+def sentence(person: Person, chain: Sequence[Place], organization: str, role: str | None) -> str:
+    """Why somebody may do what they may, with the chain. `role` is what it comes to, as the server says."""
+    here = chain[0].title
+    found = ways(person, chain, organization)
+    why = next((each for each in found if each.role == role), None)
+    if why is not None:
+        return f"{person.name} may {deeds(role)} in {here}: {why.words}."
+    if role is None:
+        return f"{person.name} may not see {here}. {why_kept_out(person, chain, organization)}".strip()
+    unread = [f"who was given a role in {each.title} ({each.unread})" for each in chain if each.unread]
+    known = f" It is not known {' and '.join(unread)}." if unread else ""
+    return f"{person.name} may {deeds(role)} in {here}: {noun(role)} there. The server does not say where that comes from.{known}"
+
+
+def deeds(role: str | None) -> str:
+    """What a role allows, what takes most first: `merge, review, edit, comment and read`."""
+    if role not in RANKS:
+        return f"do what the role {role} allows"
+    *others, last = [_DEEDS[each] for each in reversed(RANKS[: rank(role) + 1])]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def noun(role: str | None) -> str:
+    """What somebody with a role is called."""
+    return _NOUNS.get(role or "", f"{role}" if role else "guest")
+
+
+def _where(chain: Sequence[Place], depth: int) -> str:
+    """Where on the way up a role was given, as it goes on after the role."""
+    if not depth:
+        return " right here"
+    inside = f", in which {chain[depth - 1].title} lies" if depth > 1 else ""
+    return f" of the collection {chain[depth].title}{inside}"
+
+
+def _deciding(chain: Sequence[Place]) -> Place | None:
+    """The place whose default level counts. None: it is `inherit` up to the root, which lets every role in."""
+    return next((each for each in chain if each.default_level != "inherit"), None)
+
+
+def _by_organization(person: Person, chain: Sequence[Place], organization: str) -> Way | None:
+    own = person.role
+    if own is None:
+        return None
+    if own == "admin":
+        return Way("administrator", own, f"administrator of {organization}, whom no default level keeps out")
+    place = _deciding(chain)
+    if place is None:
+        return Way("organization", own, f"{noun(own)} of {organization}, whose roles count here")
+    level = place.default_level
+    if level is None:
+        return None
+    which = "its default level" if place is chain[0] else f"the default level of {place.title}, in which it lies,"
+    if rank(own) <= rank(level):
+        return Way("organization", own, f"{noun(own)} of {organization}, and {which} lets in up to {noun(level)}")
+    return Way(
+        "organization", level, f"{noun(own)} of {organization}, but {which} lets nobody in for more than {noun(level)}"
+    )

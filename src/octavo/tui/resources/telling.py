@@ -1,0 +1,70 @@
+"""What has to be asked for to tell more of the row under the cursor: asked once it rests there, and told beside the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import ValidationError
+from textual.timer import Timer
+from textual.worker import Worker
+
+from octavo.api.errors import ApiError
+from octavo.data.live import Live
+from octavo.tui.resources.resource import UNNAMED, Facts, Known, Resource
+from octavo.tui.shell.view import View
+
+RESTS = 0.3
+"""Seconds on a row before it is asked for: it may take a dozen questions."""
+WAITS: Facts = (("why", "…"),)
+
+
+class Telling:
+    """Asks for one row at a time."""
+
+    def __init__(self, view: View, live: Callable[[], Live], changed: Callable[[], None]) -> None:
+        """`changed` is called when there is more to tell."""
+        self._view, self._live, self._changed = view, live, changed
+        self._known: dict[tuple[str, str], Facts] = {}
+        self._wanted: tuple[str, str] | None = None
+        self._resting: Timer | None = None
+        self._asking: Worker[None] | None = None
+
+    def forget(self) -> None:
+        """What was told may not be so any more: it is asked for again."""
+        self._known.clear()
+        self._stop()
+
+    def of(self, resource: Resource[Any], known: Known, thing: Any | None) -> Facts:
+        """What is known by now. What is not is asked for, if the cursor stays there."""
+        if resource.told is None or thing is None:
+            self._stop()
+            return ()
+        key = (resource.many, resource.key(thing))
+        if key in self._known:
+            return self._known[key]
+        if key != self._wanted:
+            self._stop()
+            self._wanted = key
+            self._resting = self._view.set_timer(RESTS, lambda: self._ask(resource, known, thing, key))
+        return WAITS
+
+    def _stop(self) -> None:
+        self._wanted = None
+        if self._resting is not None:
+            self._resting.stop()
+        if self._asking is not None:
+            self._asking.cancel()
+
+    def _ask(self, resource: Resource[Any], known: Known, thing: Any, key: tuple[str, str]) -> None:
+        self._asking = self._view.run_worker(self._answer(resource, known, thing, key), exclusive=True, group="telling")
+
+    async def _answer(self, resource: Resource[Any], known: Known, thing: Any, key: tuple[str, str]) -> None:
+        assert resource.told is not None, "looked at above"
+        try:
+            self._known[key] = await resource.told(self._live(), known, thing)
+        except ApiError as error:
+            self._known[key] = (("why", f"It could not be found out: {error}"),)
+        except ValidationError:
+            self._known[key] = (("why", UNNAMED),)
+        self._changed()

@@ -1,0 +1,116 @@
+"""Who may do what in a space or collection, and why: read in the browser, given and taken there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from octavo.api import collections, organizations, permissions, spaces, teams
+from octavo.api.operation import Operation
+from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
+from octavo.data.access import highest, ways
+from octavo.server.demo.people import ORGANIZATION
+from octavo.tui.resources import access_reading
+from tests.journeys.stage import Run, Stage
+from tests.journeys.test_resources import NOOR, browser, open_kind, titles
+
+HERE = OrganizationRef(organization_id=ORGANIZATION)
+PRODUCTS = CollectionRef(collection_id="products")
+API = SpaceRef(space_id="harbour-api")
+
+
+async def into(run: Run, kind: str, name: str) -> None:
+    """Go into a thing of a kind, by its name."""
+    view = browser(run)
+    depth = len(view.levels)
+    await open_kind(run, kind)
+    view.rows.focus()
+    await run.press("/", *name, "enter", "enter")
+    await run.until(lambda: len(view.levels) == depth + 1, f"go into {name}")
+
+
+async def to_row(run: Run, name: str) -> None:
+    view = browser(run)
+    view.rows.focus()
+    found = next(each for each in view.rows.items if view.level.kind.title(each) == name)
+    assert view.rows.go_to(view.level.kind.key(found))
+
+
+async def test_the_chain_explains_the_role_the_platform_counts_for_everybody_everywhere(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        # Not the whole truth without roles that are given at several places, levels that keep out, and in a parent.
+        changes: tuple[Operation[Any], ...] = (
+            permissions.Grant(at=PRODUCTS, role="create", teams=("field-crew",)),
+            permissions.Grant(at=API, role="admin", users=("elin-brandt",)),
+            permissions.Grant(at=CollectionRef(collection_id="instruments"), role="comment", users=("tomas-okafor",)),
+            spaces.Update(at=SpaceRef(space_id="stations"), default_level=None),
+            collections.Update(at=CollectionRef(collection_id="company"), default_level="comment"),
+        )
+        for op in changes:
+            await run.ask(op, NOOR)
+        live = run.app.session.live
+        members = (await run.ask(organizations.ListMembers(at=HERE, limit=1000), NOOR)).items
+        places: list[Shared] = [
+            *(SpaceRef(space_id=each.id) for each in (await run.ask(spaces.List(at=HERE), NOOR)).items),
+            *(CollectionRef(collection_id=each.id) for each in (await run.ask(collections.List(at=HERE), NOOR)).items),
+        ]
+        crews: dict[str, set[str]] = {}
+        for team in (await run.ask(teams.List(at=HERE), NOOR)).items:
+            for each in (await run.ask(teams.ListMembers(at=HERE, team_id=team.id, limit=1000), NOOR)).items:
+                crews.setdefault(each.organization.user.id, set()).add(team.id)
+        explained = 0
+        for at in places:
+            chain = await access_reading.chain(live, HERE, at)
+            listed = (await run.ask(permissions.ListAggregate(at=at, limit=1000), NOOR)).items
+            counted = {each.user.id: each.permission for each in listed}
+            for member in members:
+                person = access_reading.person(member, crews.get(member.user.id, set()))
+                found = ways(person, chain, "Saltmarsh Instruments")
+                assert highest(found) == counted.get(member.user.id), (at, member.user.name, found)
+                explained += bool(found)
+        assert explained > len(places) * 200
+
+
+async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_space_below(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await into(run, "collections", "Products")
+        await open_kind(run, "who may merge")
+        assert "Yuki Tanabe" not in titles(run)
+        await open_kind(run, "teams")
+        await run.press("ctrl+n")
+        await run.see("Give a role")
+        await run.press("enter")
+        await run.type("create")
+        await run.press("enter", "tab", "enter")
+        await run.type("Harbour software")
+        await run.press("enter", "escape")
+        await run.press("ctrl+s")
+        await run.until(lambda: titles(run) == ["Harbour software"], "the team is there")
+        await run.press("escape", "escape")
+        await into(run, "spaces", "Harbour API")
+        await open_kind(run, "who may merge")
+        await run.until(lambda: "Yuki Tanabe" in titles(run), "she may")
+        await to_row(run, "Yuki Tanabe")
+        await run.see(
+            "Yuki Tanabe may merge, review, edit, comment and read in Harbour API:",
+            "creator of the collection Products, in which Harbour software lies, by",
+            "the team Harbour software, of which Yuki Tanabe is a member.",
+        )
+
+
+async def test_one_goes_from_the_tree_of_spaces_to_who_may_do_what_and_from_a_member_to_why(stage: Stage) -> None:
+    async with stage.play(NOOR, start="content") as run:
+        await run.see("Harbour API")
+        await run.press("A")
+        await run.see("Organization › Harbour API › Everybody")
+        await to_row(run, "Mara Lindqvist")
+        await run.see("Mara Lindqvist may merge, review, edit, comment and read in Harbour API")
+        await run.press("2")
+        await run.see("Harbour API › Welcome")
+        await run.press("escape")
+        await run.see("SPACES", "Harbour software")
+        await run.press("k", "A")
+        await run.see("Organization › Harbour software › Everybody")
+        await run.press("escape", "escape")
+        await into(run, "members", "Mara Lindqvist")
+        await to_row(run, "Limpet manual")
+        await run.see("Mara Lindqvist may review, edit, comment and read in Limpet manual:", "for more than reviewer")
