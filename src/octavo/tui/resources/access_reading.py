@@ -34,7 +34,7 @@ async def _told(live: Live, known: Known, at: Shared, user: str, role: str) -> F
     named, member, in_teams, around = await asyncio.gather(
         live.known(organizations.Get(at=organization)),
         live.send(organizations.GetMember(at=organization, user_id=user)),
-        _all(live, teams.ListOfMember(at=organization, user_id=user, limit=AT_ONCE)),
+        whole(live, teams.ListOfMember(at=organization, user_id=user, limit=AT_ONCE)),
         chain(live, organization, at),
     )
     whom = person(member, {each.team.id for each in in_teams})
@@ -64,7 +64,7 @@ def person(member: organizations.Member, in_teams: Iterable[str]) -> access.Pers
 
 async def chain(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[access.Place]:
     """The place and the collections it lies in, from the inside out, with what was given there."""
-    shelves = {each.id: each for each in await _all(live, collections.List(at=organization, limit=AT_ONCE))}
+    shelves = {each.id: each for each in await whole(live, collections.List(at=organization, limit=AT_ONCE))}
     holder: spaces.Space | collections.Collection | None
     if isinstance(at, SpaceRef):
         holder = await live.send(spaces.Get(at=at))
@@ -83,8 +83,8 @@ async def _place(live: Live, at: Shared, holder: Any) -> access.Place:
     title = holder.title or holder.id
     try:
         people, crews = await asyncio.gather(
-            _all(live, permissions.ListUsers(at=at, limit=AT_ONCE)),
-            _all(live, permissions.ListTeams(at=at, limit=AT_ONCE)),
+            whole(live, permissions.ListUsers(at=at, limit=AT_ONCE)),
+            whole(live, permissions.ListTeams(at=at, limit=AT_ONCE)),
         )
     except ApiError as error:
         return access.Place(holder.id, title, holder.default_level, unread=str(error))
@@ -97,7 +97,7 @@ async def _place(live: Live, at: Shared, holder: Any) -> access.Place:
     )
 
 
-async def _all(live: Live, op: Listing[Any]) -> list[Any]:
+async def whole(live: Live, op: Listing[Any]) -> list[Any]:
     """The whole of a list."""
     found: list[Any] = []
     for _ in range(MOST_PAGES):

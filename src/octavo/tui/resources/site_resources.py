@@ -7,6 +7,7 @@ from typing import Any
 from octavo.api import mcp_servers, redirects, share_links, site_structure, sites
 from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
+from octavo.tui.resources import redirect_reading
 from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.references import groups
 from octavo.tui.resources.resource import Action, Column, Known, Resource, Rights, by, made
@@ -100,6 +101,7 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
     lookups=(site_structure.Get,),
     rights=_EDIT,
     again=_redirect_again,
+    told=redirect_reading.of_redirect,
     hangs_on=lambda each: ["Links to it lead nowhere from then on."],
 )  # fmt: skip
 SHARE_LINKS: Resource[share_links.ShareLink] = Resource(

@@ -1,0 +1,56 @@
+"""Where the redirects of a site lead in the end: through each other, round in a circle, or to nothing. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The way from an address."""
+
+    steps: tuple[str, ...]
+    """The address one began with, and each it leads to."""
+    end: Literal["leads", "loop", "dead end"]
+    """`dead end`: the last step is of a redirect to what is not on the site any more."""
+
+    @property
+    def said(self) -> str:
+        """The way, in words."""
+        way = " → ".join(self.steps)
+        if self.end == "loop":
+            return f"{way}: a loop, which browsers give up on"
+        return f"{way} → nothing: it leads to what is not on the site any more" if self.end == "dead end" else way
+
+
+def follow(source: str, targets: Mapping[str, str | None], site: str) -> Chain:
+    """Where an address of a site leads. `targets`: what each redirect leads to, by its source; None where that is gone.
+    `site` is the address of the site, without which an address is not one of it."""
+    steps = [source]
+    while steps[-1] in targets or _path(steps[-1], site) in targets:
+        at = steps[-1] if steps[-1] in targets else _path(steps[-1], site)
+        target = targets[at]
+        if target is None:
+            return Chain(tuple(steps), "dead end")
+        seen = {_path(each, site) for each in steps}
+        steps.append(target)
+        if _path(target, site) in seen:
+            return Chain(tuple(steps), "loop")
+    return Chain(tuple(steps), "leads")
+
+
+def _path(address: str, site: str) -> str:
+    """The path on the site an address is of; the address itself where it is of another."""
+    if address.startswith("/"):
+        return address.rstrip("/") or "/"
+    try:
+        here, there = urlsplit(site), urlsplit(address)
+    except ValueError:
+        return address  # one no browser reads either
+    base = here.path.rstrip("/")
+    if site and there.netloc == here.netloc and f"{there.path}/".startswith(f"{base}/"):
+        return there.path[len(base) :].rstrip("/") or "/"
+    return address
