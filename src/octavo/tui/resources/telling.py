@@ -16,7 +16,7 @@ from octavo.tui.shell.view import View
 
 RESTS = 0.3
 """Seconds on a row before it is asked for: it may take a dozen questions."""
-WAITS: Facts = (("why", "…"),)
+WAITS: Facts = (("", "…"),)
 
 
 class Telling:
