@@ -11,6 +11,7 @@ from textual.events import Key
 
 from octavo.api import search
 from octavo.server.app import Platform
+from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.row_list import Rows
 from tests.journeys.stage import Run, Stage
 
@@ -116,3 +117,15 @@ async def test_a_filter_finds_threads_by_their_replies_and_the_words_they_hang_o
     async with stage.play(start="comments", over=nowhere) as run:
         await run.press("/", *"guilty")
         await run.see("1 of 72 match", "in a reply: Guilty.")
+
+
+async def test_a_click_on_a_key_of_the_key_bar_closes_what_it_is_in(stage: Stage) -> None:
+    """The key bar is closed with the screen it is in: it cannot wait for that."""
+    async with stage.play(start="content") as run:
+        await run.see("● live")
+        await run.press("s")
+        await run.see("esc close")
+        bar = run.app.screen.query_one(KeyBar)
+        await run.pilot.click(bar, offset=(run.lines[-1].index("esc close"), 0))
+        await run.until(lambda: len(run.app.screen_stack) == 1)
+        await run.press("j")

@@ -93,11 +93,12 @@ class KeyBar(Widget):
             return safe(f"{keys} {words}").stylize(self.get_visual_style("keybar--disabled", partial=True))
         return safe(keys).stylize(self.get_visual_style("keybar--key", partial=True)) + Content(" ") + safe(words)
 
-    async def on_click(self, event: Click) -> None:
+    def on_click(self, event: Click) -> None:
         for start, end, command in self._places:
             if start <= event.x < end:
                 event.stop()
-                await command.run()
+                # As a key does, in turn of the app: a screen that is closed waits for all its parts, and so for this one.
+                self.app.call_later(command.run)
 
 
 def _grouped(commands: list[ActiveCommand]) -> list[list[ActiveCommand]]:
