@@ -107,7 +107,8 @@ async def test_a_change_request_below_80_columns(stage: Stage) -> None:
 async def test_where_rows_are_few_the_frame_has_no_lines(stage: Stage, start: str) -> None:
     async with stage.play(start=start, size=(80, 12)) as run:
         assert not any("──────" in line for line in run.lines[:2] + run.lines[-3:]), run.text
-        assert "◆ Saltmarsh Ins" in run.lines[0]
+        assert "6 Admin" in run.lines[0]
+        assert "● live" in run.lines[0]
         assert "? help" in run.keybar
     async with stage.play(start=start, size=(80, 24)) as run:
         assert "──────" in run.lines[1]

@@ -179,10 +179,9 @@ async def test_a_wrong_grant_is_refused(ask: Ask, body: dict[str, object], sente
     assert (answer.status_code, answer.json()["error"]["message"][: len(sentence)]) == (400, sentence)
 
 
-async def test_a_role_that_is_not_named_stays_and_none_takes_back(ask: Ask) -> None:
+async def test_no_role_takes_back(ask: Ask) -> None:
     at = await _place(ask, "space")
     await ask(permissions.Grant(at=at, role="edit", users=("sam", "zoe")))
-    await ask(permissions.UpdateUser(at=at, user_id="sam"))
     await ask(permissions.Grant(at=at, role=None, users=("zoe",)))
     assert await _users(ask, at) == {"sam": "edit"}
 

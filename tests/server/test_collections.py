@@ -168,7 +168,6 @@ async def test_a_move_of_one_that_makes_no_sense_is_refused(ask: Ask) -> None:
     itself = Position(after=CollectionPointer(collection=other.id))
     nowhere = Position(after=CollectionPointer(collection="nowhere"))
     for status, op in (
-        (400, collections.Move(at=_ref(other))),
         (400, collections.Move(at=_ref(other), position=Position())),
         (400, collections.Move(at=_ref(other), position=itself)),
         (404, collections.Move(at=_ref(other), position=nowhere)),

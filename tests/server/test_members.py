@@ -21,7 +21,7 @@ async def test_administrators_change_roles_and_make_guests(ask: Ask) -> None:
     guest = await ask(organizations.UpdateMember(at=ACME, user_id="sam", role=None))
     assert guest.role is None
     await refused(ask(spaces.Get(at=space.ref), "sam"), 404)
-    assert await ask(organizations.UpdateMember(at=ACME, user_id="sam")) == guest
+    assert await ask(organizations.GetMember(at=ACME, user_id="sam")) == guest
 
 
 async def test_guests_read_about_themselves_only(ask: Ask) -> None:

@@ -49,7 +49,7 @@ async def test_who_may_not_create_content_changes_nothing(ask: Ask) -> None:
         structure.CreateSection(at=at, space_id="x"),
         structure.UpdateSection(at=at, site_section_id=guide, title="Mine"),
         structure.DeleteSection(at=at, site_section_id=guide),
-        structure.MoveSection(at=at, site_section_id=guide),
+        structure.MoveSection(at=at, site_section_id=guide, position=None),
         structure.CreateGroup(at=at, title="Mine"),
         structure.UpdateGroup(at=at, site_section_group_id=group.id, title="Mine"),
         structure.DeleteGroup(at=at, site_section_group_id=group.id),

@@ -60,7 +60,7 @@ async def test_they_are_found_by_title_and_by_who_manages_them(ask: Ask) -> None
         ("PUT", {"title": ""}, "title must have at least 1 character."),
         ("PUT", {"title": "x" * 65}, "title may have at most 64 characters."),
         ("PUT", {}, "title is required."),
-        ("PATCH", {}, "title is required."),
+        ("PATCH", {}, "The body says nothing of what is to change. Give at least one field."),
         ("PATCH", {"title": "x" * 65}, "title may have at most 64 characters."),
     ],
 )
@@ -93,7 +93,6 @@ async def test_several_members_change_at_once(ask: Ask) -> None:
     )  # fmt: skip
     assert ask.last.status_code == 204
     assert await _members(ask, team) == {"mia": "member", "zoe": "member", "sam": "member", "jun": "owner"}
-    assert "Say whom to change" in await refused(ask(teams.UpdateMembers(at=ACME, team_id=team.id)), 400)
     for unknown in ("eve", "eve@acme.example", "nobody@acme.example"):
         op = teams.UpdateMembers(at=ACME, team_id=team.id, remove=("mia",), add=(unknown,))
         assert "There is no member" in await refused(ask(op), 404)

@@ -123,8 +123,6 @@ def _add_member(op: teams.AddMember, world: World) -> None:
 @handle.register
 def _update_members(op: teams.UpdateMembers, world: World) -> None:
     _may_manage(op, world)
-    if op.add is None and op.remove is None and op.memberships is None:
-        raise Refused(400, "Say whom to change: give add, remove or memberships.")
     team = world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
     people = by_address(world)
     for named in op.remove or ():

@@ -36,6 +36,9 @@ _WAYS = (
 """How the top bar is put, the first that has room: whether views are named, whether they stand close, and how many letters
 of the organization are shown."""
 
+_WITH_ACCOUNT = ((True, False, 24), (True, False, 14), (True, False, 8))
+"""How it is put where there is room for whose account it is as well: that is worth letters of the organization."""
+
 Piece = str | tuple[str, str]
 
 
@@ -85,10 +88,10 @@ class TopBar(Widget):
         width = self.content_size.width
         left, link = Content(""), self.shell.workspace.link
         rights = [self._right(link, wide=True), self._right(link), self._right(link, short=True)]
-        for is_named, is_tight, letters in _WAYS:
+        ways = (*((way, rights[:1]) for way in _WITH_ACCOUNT), *((way, rights) for way in _WAYS))
+        for (is_named, is_tight, letters), beside in ways:
             left = self._left(letters, is_named=is_named, is_tight=is_tight)
-            # How old what is shown is is worth more than where it comes from.
-            for right in rights if letters == _WAYS[0][2] else rights[1:]:
+            for right in beside:
                 if (gap := width - left.cell_length - right.cell_length) > 0:
                     return left + Content(" " * gap) + right
         return left.truncate(width, ellipsis=True)

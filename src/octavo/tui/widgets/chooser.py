@@ -63,7 +63,7 @@ CHOOSING: Commands[Chooser[Any, Any]] = Commands(
         Command("previous", "up,ctrl+p", "Previous", "Go to the one before", run=lambda _, chooser: chooser.rows.move(-1), shown=False, priority=True),
         Command("page_down", "pagedown", "Page down", "Go down half a page", run=lambda _, chooser: chooser.rows.page(1), shown=False, priority=True),
         Command("page_up", "pageup", "Page up", "Go up half a page", run=lambda _, chooser: chooser.rows.page(-1), shown=False, priority=True),
-        Command("choose", "enter", "Choose", "Take the one at the cursor", run=lambda _, chooser: chooser.choose(), priority=True),
+        Command("choose", "enter", "Choose", "Take the one at the cursor", run=lambda _, chooser: chooser.choose_once_typed(), priority=True),
         Command("close", "escape", "Close", "Close, and choose nothing", run=lambda _, chooser: chooser.close_empty(), priority=True),
     ),
     find=lambda chooser: chooser,
@@ -87,6 +87,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         super().__init__()
         self._title, self._choices, self._empty = title, choices, empty
         self._column = 0
+        self._found_for = ""
+        """What was typed for what is listed."""
 
     def compose(self) -> ComposeResult:
         self._choices = self.choices()
@@ -174,6 +176,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return [Heading(found.choice.group)] if found.choice.group and found.match is None else []
 
     def _find(self, query: str) -> None:
+        self._found_for = query
         if query.strip():
             found = self.answers(query)
             self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”."
@@ -218,8 +221,14 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         message.stop()
         self.choose()
 
+    def choose_once_typed(self) -> None:
+        """Take what answers all that was typed before: letters that came with enter are still on their way."""
+        self.query_one(FilterInput).call_later(self.choose)
+
     def choose(self) -> None:
         """Take what the cursor is on, or say why that cannot be."""
+        if (typed := self.query_one(FilterInput).value) != self._found_for:
+            self._find(typed)
         found = self.rows.item
         if found is None:
             return
