@@ -11,9 +11,9 @@ import pytest
 from octavo.__main__ import main
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served() -> Iterator[str]:
-    """The origin of a small world on a real socket; KEY is Mia's."""
+    """The origin of a small world on a real socket; KEY is Mia's. Not for longer: while a program runs, all waits are real."""
     command = [sys.executable, "-m", "tests.cli.small_server"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
         assert serving.stdout is not None
