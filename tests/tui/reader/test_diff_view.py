@@ -374,8 +374,8 @@ async def test_a_thread_is_gone_to_once_there_is_room() -> None:
         assert pane.place.bring_thread("t1")
         assert not pane.place.bring_thread("of another page")
         pane.display = True
-        await pilot.pause()
-        await pilot.pause()  # first it has room, then lines
+        while pane.prefetch.is_outdated:  # first it has room, then lines
+            await pilot.pause()
 
         here = pane.cursor.stop()
         assert here is not None
@@ -397,6 +397,6 @@ async def test_what_is_on_show_stays_that_while_there_is_no_room() -> None:
         assert len(pane.contents.changed.units) == len(pane.galley)
         assert not pane.place.bring_thread("t1")
         pane.display = True
-        await pilot.pause()
-        await pilot.pause()  # first it has room, then lines
+        while pane.prefetch.is_outdated:  # first it has room, then lines
+            await pilot.pause()
         assert pane.place.bring_thread("t1")
