@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -361,6 +362,15 @@ def test_hunks_of_source_are_changes() -> None:
     assert [unit.kind for unit in found.units] == ["label", "lines", "label", "lines"]
 
 
+async def has_lines(pane: DiffView) -> None:
+    """First a pane that is shown again has room, then lines."""
+    for _ in range(200):
+        await asyncio.sleep(0.01)
+        if not pane.prefetch.is_outdated and len(pane.galley) == len(pane.contents.ready.units):
+            return
+    raise AssertionError("There are no lines.")
+
+
 async def test_a_thread_is_gone_to_once_there_is_room() -> None:
     """A thread may be asked for while the pane is hidden: nothing is set then."""
     async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
@@ -374,8 +384,7 @@ async def test_a_thread_is_gone_to_once_there_is_room() -> None:
         assert pane.place.bring_thread("t1")
         assert not pane.place.bring_thread("of another page")
         pane.display = True
-        while pane.prefetch.is_outdated:  # first it has room, then lines
-            await pilot.pause()
+        await has_lines(pane)
 
         here = pane.cursor.stop()
         assert here is not None
@@ -396,7 +405,3 @@ async def test_what_is_on_show_stays_that_while_there_is_no_room() -> None:
 
         assert len(pane.contents.changed.units) == len(pane.galley)
         assert not pane.place.bring_thread("t1")
-        pane.display = True
-        while pane.prefetch.is_outdated:  # first it has room, then lines
-            await pilot.pause()
-        assert pane.place.bring_thread("t1")

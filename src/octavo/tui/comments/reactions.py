@@ -91,5 +91,5 @@ def _named(code: str, usual: dict[str, str]) -> str:
     from unicodedata import name
 
     sign = emoji(code)
-    said = usual.get(code) or name(sign[:1], "").lower() or code
+    said = usual.get(code) or (name(sign[0], "").lower() if sign else "") or code
     return in_columns(sign, said)
