@@ -167,15 +167,22 @@ class Served:
     key_of_another: str
 
 
-@contextmanager
-def serving(folder: Path, share: float) -> Iterator[Served]:
-    """The large demo in `folder`, or a `share` of it, served until the block ends."""
+def make(folder: Path, share: float) -> None:
+    """Let the large demo, or a `share` of it, be in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     store = Store(folder / "platform.db")
     if store.setting("library") is None:
         world = World(store)
         library.build(world, today=world.now(), large=share)
         store.set("library", "demo")
+    store.close()
+
+
+@contextmanager
+def serving(folder: Path, share: float) -> Iterator[Served]:
+    """The large demo in `folder`, or a `share` of it, served until the block ends."""
+    make(folder, share)
+    store = Store(folder / "platform.db")
     another = next(each["id"] for each in store.all("/users") if each["id"] != DEFAULT_PERSON.id)
     store.add_key(f"key-{another}", another)
     store.close()

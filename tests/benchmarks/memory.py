@@ -55,10 +55,10 @@ async def views_once(run: Run) -> None:
 
 async def pages_once(run: Run) -> None:
     """Open the page below, from the first again after the last."""
-    before = run.app.screen.query_one("PageView").key  # type: ignore[attr-defined]
+    before = run.app.screen.query_one("PageView").key  # type: ignore[attr-defined]  # of this screen
     await run.pilot.press("J")
     await run.pilot.pause(0.02)
-    if run.app.screen.query_one("PageView").key == before:  # type: ignore[attr-defined]
+    if run.app.screen.query_one("PageView").key == before:  # type: ignore[attr-defined]  # of this screen
         await run.pilot.press("escape", "g", "enter")
         await run.pilot.pause(0.02)
 

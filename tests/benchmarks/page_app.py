@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from textual.app import App, ComposeResult
 
 from octavo.tui.app.garbage_collection import Garbage
+from octavo.tui.app.preloading import AFTER
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.terminal.textual_internals import OnceParsed
 from octavo.tui.widgets.themes import themes
@@ -49,10 +50,16 @@ class PageApp(App[None]):
 
     def on_mount(self) -> None:
         self.view.focus()
-        if not self.is_headless:
-            self.call_after_refresh(Garbage().begin)
+        self.collect_garbage()
         if self.path.is_file():
             self.view.show_markdown(self.path.read_text("utf-8"), key=self.path.name)
+
+    def collect_garbage(self) -> None:
+        """As the app does: from the first picture on, and the rest of it once that is there for a while, in a thread."""
+        if not self.is_headless:
+            garbage = Garbage()
+            self.call_after_refresh(garbage.enable)
+            self.set_timer(AFTER, threading.Thread(target=garbage.begin, daemon=True).start)
 
 
 class Probed(PageApp):
@@ -69,8 +76,7 @@ class Probed(PageApp):
 
     def on_mount(self) -> None:
         self.view.focus()
-        if not self.is_headless:
-            self.call_after_refresh(Garbage().begin)
+        self.collect_garbage()
         self.run_worker(self._probe())
         self.run_worker(self._read())
 

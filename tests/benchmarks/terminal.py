@@ -96,6 +96,8 @@ class Terminal:
         self.running = True
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
+        self._rows = [""] * rows
+        """The rows of the screen, as they were when they were last asked for."""
         self._drawn = 0
         self._end, inner = os.openpty()
         fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -161,7 +163,9 @@ class Terminal:
         )
 
     def wait_for(self, *texts: str, limit: float = 60.0) -> Painted:
-        """When all of `texts` were first on the screen together. Raises TimeoutError with what was there instead."""
+        """When all of `texts` were first on the screen together. Raises TimeoutError after `limit` seconds, with what was
+        there instead."""
+        end = self.now() + limit
         while True:
             # Reading goes before looking: what the emulator takes must not delay the time stamps.
             while self.read(0.0 if self._drawn < len(self.chunks) else 0.05):
@@ -170,7 +174,7 @@ class Terminal:
                 shown = self.screen
                 if all(text in shown for text in texts):
                     return Painted(chunk.at, chunk.cpu)
-            if not self.running or self.now() > limit:
+            if not self.running or self.now() > end:
                 raise TimeoutError(f"{texts} did not appear. There was:\n{self.screen}")
 
     def look(self) -> str:
@@ -184,7 +188,12 @@ class Terminal:
     @property
     def screen(self) -> str:
         """What has been drawn so far."""
-        return "\n".join(self._screen.display)
+        if changed := self._screen.dirty:  # all of it anew took longer than to draw it
+            for row in changed:
+                line = self._screen.buffer[row]
+                self._rows[row] = "".join(line[column].data for column in range(self._screen.columns))
+            changed.clear()
+        return "\n".join(self._rows)
 
     def _draw(self) -> Iterator[Chunk]:
         """Draw what was read, chunk by chunk."""

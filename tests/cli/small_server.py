@@ -1,4 +1,4 @@
-"""Serves a small world on a real socket: `python -m tests.cli.small_server` prints its origin. KEY is Mia's."""
+"""Serves a small world on a real socket: `python -m tests.cli.small_server` prints its origin. KEY and NEXT_KEY are Mia's."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from octavo.server.app import Platform
 from octavo.server.serve import serve
 from tests.server.asking import Clock, small_world
 
-KEY = "key-of-mia-0123456789"
+KEY, NEXT_KEY = "key-of-mia-0123456789", "next-key-of-mia-0123456789"
+KEY_OF_JUN = "key-of-jun-0123456789"
 
 
 def main() -> None:
     world = small_world(Clock())
-    world.store.add_key(KEY, "mia")
+    for key, person in ((KEY, "mia"), (NEXT_KEY, "mia"), (KEY_OF_JUN, "jun")):
+        world.store.add_key(key, person)
     platform = Platform(world)
     asyncio.run(serve(platform, 0, lambda origin: print(origin, flush=True)))
     platform.close()

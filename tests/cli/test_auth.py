@@ -55,14 +55,14 @@ def test_a_key_is_written_in_the_clear_only_when_asked(octavo: Octavo, served: s
 @pytest.mark.usefixtures("typed")
 def test_signing_out_forgets_the_key_and_keeps_what_was_typed(octavo: Octavo, served: str, tmp_path: Path) -> None:
     octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
-    state = State(tmp_path / "state", f"{served} default")
+    state = State(tmp_path / "state", f"{served} user mia")
     Drafts(state).save_now("reply s k", "half a sen")
     state.close()
     ran = octavo("auth", "logout")
     assert "1 draft is kept" in ran.out
     assert not kept(tmp_path)
     assert octavo("api", "users.Me").code == 4
-    state = State(tmp_path / "state", f"{served} default")
+    state = State(tmp_path / "state", f"{served} user mia")
     assert Drafts(state).get("reply s k") == "half a sen"
     state.close()
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -63,6 +63,22 @@ def test_the_http_library_is_loaded_when_it_is_needed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert set(eval(done.stdout)) <= {"ssl"}  # asyncio brings ssl
+
+
+async def test_no_module_is_looked_for_at_each_request(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Finder:
+        looked_for: ClassVar[list[str]] = []
+
+        @classmethod
+        def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
+            cls.looked_for.append(name)
+
+    async with Peer(always(reply(200, MIA))) as peer:
+        client = connect(peer.origin)
+        await client(ME)
+        monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+        await client(ME)
+    assert Finder.looked_for == []
 
 
 async def test_an_operation_travels_and_its_answer_comes_back(connect: Connect) -> None:
@@ -299,7 +315,10 @@ async def test_a_long_wait_is_told_and_not_slept(connect: Connect, time: Time) -
 
 async def test_a_wait_beyond_all_calendars_is_no_trouble(connect: Connect) -> None:
     async with Peer(always(reply(429, None, [("retry-after", "999999999")]))) as peer:
-        assert isinstance(await failure(connect, peer), RateLimited)
+        error = await failure(connect, peer)
+    assert isinstance(error, RateLimited)
+    assert error.trace.retry_at == NOON + timedelta(days=1), "who asks for thirty years is asked again tomorrow"
+    assert "asked too often. Try again tomorrow at " in str(error)
 
 
 async def test_many_failing_calls_stay_within_the_budget(connect: Connect, time: Time) -> None:

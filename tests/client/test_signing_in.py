@@ -212,6 +212,15 @@ async def test_status_says_where_a_key_is_and_little_of_it(sign_in: SignIn, home
     assert (used.profile, used.origin, used.source, used.ending) == (None, "https://there.example", "env", "_sam")
 
 
+async def test_a_key_that_was_put_in_the_place_of_another_is_not_used(
+    sign_in: SignIn, home: Home, memory: Memory
+) -> None:
+    await sign_in("mia")
+    memory.kept[f"octavo:{ORIGIN}", "default"] = key_of_person("ada").get_secret_value()
+    with pytest.raises(StoreUnavailable, match="is not the one you signed in with here"):
+        key_of(home, resolve(home.read(), {}))
+
+
 def test_nobody_is_signed_in_at_first(home: Home) -> None:
     (only,) = status(home, resolve(home.read(), {}))
     assert (only.origin, only.problem) == ("https://api.gitbook.com", "Nobody is signed in. Sign in first.")

@@ -22,30 +22,28 @@ def places(names: list[str]) -> list[Part]:
 
 
 @pytest.mark.parametrize(
-    ("pages", "most", "read"),
+    ("pages", "read"),
     [
-        ({}, 5, "abcdu"),
-        ({}, 3, "abu"),
-        ({"a": 2}, 1, "a"),
-        ({"c": 2}, 5, "abcu"),
-        ({"a": 3}, 5, "abu"),
-        ({"a": 9}, 5, "au"),
-        ({"u": 9}, 5, "au"),
-        ({"b": 4}, 5, "acdeu"),
+        ({}, "abcdu"),
+        ({"c": 2}, "abcu"),
+        ({"a": 3}, "abu"),
+        ({"a": 9}, "au"),
+        ({"u": 9}, "au"),
+        ({"b": 4}, "acdeu"),
     ],
 )
-def test_places_of_many_pages_take_the_room_of_others(pages: dict[str, int], most: int, read: str) -> None:
+def test_places_of_many_pages_take_the_room_of_others(pages: dict[str, int], read: str) -> None:
     parts = {part.at.space_id: part for part in places(NEAR + FAR)}
     read_at = {part.url: START + timedelta(minutes=number) for number, part in enumerate(parts.values())}
     alive: dict[Discussion, datetime] = {SpaceRef(space_id=name): START for name in NEAR}
     long = {parts[name].url: number for name, number in pages.items()}
-    chosen = again(parts.values(), read_at, alive, START + timedelta(hours=1), long, most)
+    chosen = again(parts.values(), read_at, alive, START + timedelta(hours=1), long)
     assert "".join(sorted(part.at.space_id for part in chosen)) == read
 
 
 def test_where_no_thread_concerns_the_person_all_room_is_for_others() -> None:
     parts = places(FAR)
-    chosen = again(parts, {part.url: START for part in parts}, {}, START, {}, 5)
+    chosen = again(parts, {part.url: START for part in parts}, {}, START, {})
     assert [part.at.space_id for part in chosen] == FAR[:5]
 
 

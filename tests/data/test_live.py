@@ -15,7 +15,7 @@ from octavo.api.operation import ListPage, Next, Operation
 from octavo.api.places import OrganizationRef, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live, Snapshot
-from octavo.data.response_cache import ResponseCache
+from octavo.data.response_cache import KeptAnswer, ResponseCache
 from tests.data.conftest import ByHand
 from tests.data.screen import Screen
 from tests.data.sends import Gate
@@ -54,6 +54,35 @@ async def test_what_was_known_is_shown_at_the_next_start(
     assert (screen.now.value.title, screen.now.loading, screen.now.fetched_at) == ("Handbook", True, read_at)
     await later.settled()
     assert screen.now.fetched_at == clock()
+
+
+async def test_what_comes_as_it_is_kept_is_not_written_again_but_the_moment(
+    gate: Gate, outbox: ByHand, ask: Ask, here: SpaceRef, clock: Clock, tmp_path: Path
+) -> None:
+    shelf = ResponseCache(tmp_path, "mia@test", now=clock)
+    live, op = Live(gate, shelf, outbox, now=clock), threads(here, limit=2)
+
+    async def read_anew() -> KeptAnswer:
+        clock.forward(seconds=3601.234567)
+        value = await live.fetch(op)
+        live.let_go(op)
+        shelf.flush()
+        (kept,) = shelf.kept(0, 10)
+        assert kept.kept_at == clock()
+        assert live.peek(op).value == value
+        live.let_go(op)
+        return kept
+
+    for number in range(3):
+        await ask(new(here, f"Thread {number}"))
+    first = await read_anew()
+    assert (await read_anew()).number == first.number
+    thread = await ask(new(here, "Another"))
+    other = await read_anew()
+    assert other.number > first.number
+    assert thread.id.encode() in other.body
+    await live.close()
+    shelf.close()
 
 
 async def test_an_answer_that_was_let_go_is_on_the_shelf_and_one_that_is_watched_stays(

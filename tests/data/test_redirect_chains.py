@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from octavo.data.redirect_chains import follow
+from octavo.data.redirect_chains import ends, follow
 
 SITE = "https://docs.example/tides"
 
@@ -37,3 +37,13 @@ def test_the_same_path_of_another_site_is_not_of_this_one() -> None:
 
 def test_an_address_that_cannot_be_read_ends_it() -> None:
     assert follow("/a", {"/a": "http://[bad"}, SITE).end == "leads"
+
+
+def test_how_all_end_is_how_each_does() -> None:
+    targets: dict[str, str | None] = {
+        "/a": f"{SITE}/b/", "/b": f"{SITE}/a", "/c": f"{SITE}/a", "/gone": None, "/by": f"{SITE}/gone", "/on": SITE,
+    }  # fmt: skip
+    assert ends(targets, SITE) == {source: follow(source, targets, SITE).end for source in targets}
+    chain: dict[str, str | None] = {f"/{number}": f"/{number + 1}" for number in range(5000)}
+    assert set(ends(chain, SITE).values()) == {"leads"}
+    assert len(follow("/0", chain, SITE).steps) == 5001

@@ -4,8 +4,11 @@ import threading
 
 import pytest
 
+from octavo.documents.blocks import Block
 from octavo.documents.cooperative import Pausing, breathe
+from octavo.documents.normalize import Sealer
 from octavo.documents.parse import Reading, parse
+from octavo.documents.tree import Draft
 
 LONG = {
     "list": "* an item and *more*\n" * 300,
@@ -25,6 +28,39 @@ def test_one_long_block_is_read_with_pauses(page: str) -> None:
         pauses += 1
     assert pauses > 300
     assert reading.document == parse(page)
+
+
+IN_ALL = {
+    "labels that define nothing": "[a](b) " * 300 + "\n\n[c]: d\n",
+    "ends of tags": "{% endhint %}\n\n" * 300,
+    "ends of formulas": "$$\na\n$$\n\n" * 300,
+    "ends of what may be no element": "</b> " * 300,
+}
+
+
+@pytest.mark.parametrize("rest", [pytest.param(rest, id=name) for name, rest in IN_ALL.items()])
+def test_what_is_looked_for_in_all_of_a_page_before_its_first_block_is_known_is_looked_for_with_pauses(
+    rest: str,
+) -> None:
+    reading = Reading(f"# To <your harbour>\n\n{'words ' * 700}\n\n{rest}")
+    pauses = 0
+    while not reading.blocks:
+        reading.read(0, 1)
+        pauses += 1
+    reading.end()
+    assert pauses > 300
+
+
+def test_a_long_text_gets_its_key_with_pauses() -> None:
+    blocks: list[Block] = []
+    drafts = [Draft("code", text="many words\n" * 30_000)]
+    work = Pausing(lambda: blocks.extend(Sealer().take(drafts)))
+    pauses = 0
+    while not work.is_done:
+        work.go_on(0)
+        pauses += 1
+    assert pauses > 30
+    assert len(blocks) == 1
 
 
 def test_work_goes_on_where_it_stopped() -> None:

@@ -95,7 +95,7 @@ class Gate:
             del self._since[asked]
 
     async def _pass(self, op: Operation[T]) -> T:
-        if (shut := self._shut_for_all or self._shut.get(type(op))) is not None:
+        while (shut := self._shut_for_all or self._shut.get(type(op))) is not None:
             self.waiting += 1
             try:
                 await shut.wait()
@@ -120,12 +120,13 @@ class Gate:
         """Whether nothing at all passes."""
         return self._shut_for_all is not None
 
-    def open(self) -> None:
-        """Let through what waits, and what comes."""
-        for shut in (*self._shut.values(), *([self._shut_for_all] if self._shut_for_all else ())):
-            shut.set()
-        self._shut.clear()
+    def open(self, *but: type[Operation[Any]]) -> None:
+        """Let through what waits, and what comes, but for these kinds."""
+        opened = [*self._shut.values(), *([self._shut_for_all] if self._shut_for_all else ())]
+        self._shut = {kind: asyncio.Event() for kind in but}
         self._shut_for_all = None
+        for shut in opened:
+            shut.set()
 
     def sent(self, kind: type[Op]) -> list[Op]:
         """What was sent of one kind."""
@@ -330,6 +331,7 @@ class Stage:
         in_order: bool = False,
         read_only: str = "",
         behind: Callable[[Application], Application] = lambda platform: platform,
+        where: str = "",
         **chosen: Any,
     ) -> AsyncIterator[Run]:
         """Open the app as `person`, at rest on its first screen. `change` may touch the platform before that.
@@ -337,6 +339,7 @@ class Stage:
         `shut`: no request gets through until the gate is opened. `over` serves the platform on a port and says at
         which origin; otherwise it is asked in this process. `deadline`: seconds an answer may take.
         `read_only`: why nothing is sent that changes anything. `behind`: what stands between the client and the platform.
+        `where`: the person who was signed in before, where nobody knew that it is another now.
         `in_order`: what was asked in one moment of the clock is told by its name, not as the answers came.
         """
         settings = self.settings(**chosen)
@@ -345,7 +348,9 @@ class Stage:
                 change(platform)
             platform.world.store.add_key(f"key-of-{person}", person)
             async with over(platform) if over is not None else nullcontext("") as origin:
-                session, gate = self._session(settings, person, origin, behind(platform), deadline, in_order, read_only)
+                session, gate = self._session(
+                    settings, person, origin, behind(platform), deadline, in_order, read_only, where or person
+                )
                 if shut:
                     gate.shut()
                 async with self.show(settings, session, platform, gate, size=size, start=start) as run:
@@ -386,6 +391,7 @@ class Stage:
         deadline: float,
         in_order: bool,
         read_only: str,
+        where: str,
     ) -> tuple[Session, Gate]:
         """What the composition root builds for the demo, or for a server at `origin`, with our clock and a gate."""
         client = Client(
@@ -398,7 +404,7 @@ class Stage:
             read_only=read_only,
         )
         gate = Gate(client, self.clock)
-        namespace = f"demo {person}"
+        namespace = f"demo {where}"
         state = State(settings.state_folder, namespace, now=self.clock)
         shelf = ResponseCache(settings.cache_folder, namespace, now=self.clock)
         index = Index(settings.cache_folder, namespace, kept=shelf.kept, now=self.clock)
@@ -429,6 +435,7 @@ class Stage:
             waited=lambda: gate.waited,
             low=lambda: client.low,
             download=client.download,
+            upload=client.upload,
             close=close,
             offline=offline,
             open=offline.begin,

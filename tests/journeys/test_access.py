@@ -9,9 +9,10 @@ from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
 from octavo.data.access import highest, ways
 from octavo.server.demo.people import ORGANIZATION
-from octavo.tui.resources import access_reading
+from octavo.tui.resources import access_reading, access_resources
+from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_resources import NOOR, browser, open_kind, titles
+from tests.journeys.test_resources import browser, open_kind, titles
 
 HERE = OrganizationRef(organization_id=ORGANIZATION)
 PRODUCTS = CollectionRef(collection_id="products")
@@ -84,6 +85,31 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
         await run.type("Harbour software")
         await run.press("enter", "escape")
         await run.press("ctrl+s")
+        await run.until(lambda: titles(run) == ["Harbour software"], "the team is there")
+        await run.press("u")
+        await run.until(lambda: not titles(run), "it has no role any more")
+        await run.ask(permissions.Grant(at=PRODUCTS, role="read", teams=("software",), users=("yuki-tanabe",)), NOOR)
+        live = run.app.session.live
+        for kind in (access_resources.PEOPLE, access_resources.TEAMS):
+            await live.fetch(kind.list_op({"at": PRODUCTS}))
+        unmade = access_resources.TEAMS.unmaking
+        assert unmade is not None
+        given = permissions.Grant(at=PRODUCTS, role="create", teams=("software", "field-crew"), users=("yuki-tanabe",))
+        ops = unmade(live, {"at": PRODUCTS})(given)
+        await run.ask(given, NOOR)
+        for op in ops or ():
+            await run.ask(op, NOOR)
+        (team,) = (await run.ask(permissions.ListTeams(at=PRODUCTS), NOOR)).items
+        (person,) = (await run.ask(permissions.ListUsers(at=PRODUCTS), NOOR)).items
+        assert (team.team.id, team.permission, person.user.id, person.permission) == (
+            "software",
+            "read",
+            "yuki-tanabe",
+            "read",
+        )
+        await run.ask(permissions.DeleteUser(at=PRODUCTS, user_id="yuki-tanabe"), NOOR)
+        await run.ask(permissions.UpdateTeam(at=PRODUCTS, team_id="software", role="create"), NOOR)
+        await run.press("r")
         await run.until(lambda: titles(run) == ["Harbour software"], "the team is there")
         await run.press("escape", "escape")
         await into(run, "spaces", "Harbour API")

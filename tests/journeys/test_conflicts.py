@@ -122,7 +122,7 @@ def test_an_editor_that_was_left_without_a_change_decides_nothing(
             (b"\r", "enter open"),
             (b"\r", "page 1 of 2", "n next change"),
             (b"U", "may conflict: Retries"),
-            (b"y", "0 of 1 decided"),
+            (b"y", "0 of 1 decided", "not decided: m takes main", "e edit"),
         ):
             running.write(key)
             running.wait_for(*words)

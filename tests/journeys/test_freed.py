@@ -218,7 +218,7 @@ class Opened:
         """What is still there of what is on show no more, after a look."""
         assert self._run.text  # whoever drew last knows what was below it
         # The loop keeps timers that were cancelled until they are due, with who set them: these tests set some for 45 s.
-        timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
+        timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]  # private to asyncio
         timers[:] = sorted(each for each in timers if not each.cancelled())
         self._run.app.teardown.garbage.wake()
         gc.collect()  # the app looks twice, some time apart: what is asked here is whether anything holds it

@@ -152,6 +152,30 @@ async def test_a_change_request_that_a_merge_of_another_made_outdated_is_updated
         assert not (await run.ask(change_requests.Get(at=at), MARA)).outdated
 
 
+async def test_a_change_request_that_a_merge_of_another_made_conflict_is_decided_from_the_row_and_goes(
+    stage: Stage,
+) -> None:
+    async with stage.play(start="inbox") as run:
+        at, other = await opened(run, MARA, "Say what a datum is"), await opened(run, NOOR, "Say what a tide is")
+        await edited(run, at, MARA)
+        await edited(run, other, NOOR)
+        await run.ask(change_requests.Merge(at=other), NOOR)
+        await look(run)
+        assert reasons(run, "Say what a datum is") == ["outdated"]
+        await stand_on(run, "Say what a datum is")
+        await run.press("U")
+        await run.see("may conflict: Time and time zones")
+        await run.press("y")
+        await run.see("conflict 1 of 1", f"says {MARA}", f"says {NOOR}")
+        await run.press("m")
+        await run.see("1 of 1 decided")
+        await run.press("ctrl+s")
+        await run.hear("1 conflict resolved.")
+        await run.press("1")
+        await look(run)
+        assert reasons(run, "Say what a datum is") == []
+
+
 async def test_a_new_reply_is_answered_in_the_list_and_the_row_goes(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         thread = await run.ask(comments.Create(at=HARBOUR, body=says("Why is it called a datum?")), MARA)
@@ -372,6 +396,20 @@ async def test_the_inbox_that_is_kept_is_there_without_the_server_and_says_how_o
         await run.see("17 of 17", "as of 3h ago", "YOUR REVIEW IS ASKED")
 
 
+async def test_the_frame_says_live_once_the_lists_were_answered_that_all_rows_are_made_of(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("17 of 17")
+        await run.quit()
+    stage.clock.forward(hours=3)
+    async with stage.play(start="inbox", shut=True) as run:
+        run.gate.open(change_requests.ListOfOrganization)
+        await run.settle()
+        assert "● saved 3h" in run.lines[0], "all rows are of the last run, whatever stands beside one of them"
+        run.gate.open()
+        await run.settle()
+        assert "● live" in run.lines[0]
+
+
 async def test_keys_that_come_before_the_rows_are_told_that_it_loads(stage: Stage) -> None:
     async with stage.play(start="inbox", shut=True) as run:
         await run.press("j")
@@ -395,15 +433,16 @@ async def test_curly_brackets_go_from_heading_to_heading(stage: Stage) -> None:
         assert rows.cursor == begins[-2]
 
 
-@pytest.mark.parametrize("size", [(40, 12), (60, 20), (80, 24), (200, 60)])
-async def test_rows_are_acted_on_at_every_size(stage: Stage, size: tuple[int, int]) -> None:
-    async with stage.play(start="inbox", size=size) as run:
-        await run.until(lambda: len(view(run).marked.here) == 17)
-        await run.see("#7 Show")
-        await run.press("d")
-        await run.until(lambda: len(view(run).marked.here) == 16)
-        await run.press("u")
-        await run.until(lambda: len(view(run).marked.here) == 17)
+async def test_rows_are_acted_on_at_every_size(stage: Stage) -> None:
+    async with stage.play(start="inbox", size=(40, 12)) as run:
+        for size in ((40, 12), (60, 20), (80, 24), (200, 60)):
+            await run.pilot.resize_terminal(*size)
+            await run.until(lambda: len(view(run).marked.here) == 17)
+            await run.see("#7 Show")
+            await run.press("d")
+            await run.until(lambda: len(view(run).marked.here) == 16)
+            await run.press("u")
+            await run.until(lambda: len(view(run).marked.here) == 17)
 
 
 async def test_a_start_elsewhere_says_how_much_needed_one_without_asking(stage: Stage) -> None:

@@ -69,7 +69,7 @@ async def test_a_draft_is_marked_in_the_next_run_and_thrown_away_from_the_row_of
 async def test_a_reply_left_is_marked_on_its_row_below_its_thread_and_on_its_block(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
-        first = run.app.screen.rows.item  # type: ignore[attr-defined]
+        first = run.app.screen.rows.item  # type: ignore[attr-defined]  # of this screen
         await run.press("c")
         await run.type("I think so too.")
         await run.press("escape")
@@ -80,7 +80,7 @@ async def test_a_reply_left_is_marked_on_its_row_below_its_thread_and_on_its_blo
         await run.see("I think so too. Or not.")
         await discard_and_undo(run)
         assert not run.app.session.drafts.all()
-        assert run.app.screen.rows.item.comment.id == first.comment.id  # type: ignore[attr-defined]
+        assert run.app.screen.rows.item.comment.id == first.comment.id  # type: ignore[attr-defined]  # of this screen
         await run.gone("Your reply, not sent")
 
 

@@ -1,15 +1,27 @@
+"""Where redirects lead, and what else is asked of a site: what its visitors find, and where words stand on it."""
+
 from __future__ import annotations
 
 from urllib.parse import urlsplit
 
 from octavo.api import redirects, site_structure, sites
 from octavo.server.demo.docs_site import SITE
-from tests.journeys.stage import Stage
+from tests.journeys.managed import NOOR
+from tests.journeys.stage import Run, Stage
 from tests.journeys.test_access import to_row
-from tests.journeys.test_resources import NOOR, fill, open_kind
+from tests.journeys.test_resources import browser, fill, open_kind
 
 
-async def test_it_is_told_where_a_redirect_leads_in_the_end_and_that_it_goes_round(stage: Stage) -> None:
+async def follow(run: Run, address: str, *seen: str) -> None:
+    """Ask where an address leads, and read it."""
+    await run.see("Where does it lead?", "Address")
+    await run.press("ctrl+u")
+    await run.type(address)
+    await run.press("enter")
+    await run.see(*seen)
+
+
+async def test_it_is_told_where_addresses_lead_and_marked_what_goes_round_or_to_nothing(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
         sections = (await run.ask(site_structure.ListSections(at=SITE), NOOR)).items
@@ -19,10 +31,50 @@ async def test_it_is_told_where_a_redirect_leads_in_the_end_and_that_it_goes_rou
         assert path.startswith("/")
         to = redirects.ToSection(site_section_id=section.id)
         await run.ask(redirects.Create(at=SITE, source=path, destination=to), NOOR)
+        here = redirects.ToSpace(site_space_id="docs-instruments-2")
+        await run.ask(redirects.Create(at=SITE, source="/manual", destination=here), NOOR)
         await run.see("Sites · 1")
         await run.press("enter")
         await open_kind(run, "redirects")
         await to_row(run, "/old/tides")
-        await run.see("/old/tides → ")
+        await run.see("/old/tides → ", "which is", "the space Limpet manual", "3 in a loop, of 5")
         await to_row(run, path)
-        await run.see("loop, which browsers give up on")
+        await run.see("loop, which browsers give up on", "↻ loop")
+        await run.press("t")
+        await follow(run, "/api", "a loop", "browsers give up on it")
+        await follow(run, f"{base}manual/", "leads to", "which is", "space Limpet manual")
+        await follow(run, "no/such", "None starts there. It would be a page of the space")
+        await run.press("escape")
+        await run.ask(site_structure.DeleteSection(at=SITE, site_section_id="docs-software"), NOOR)
+        await run.press("r")
+        await run.see("✗ dead end")
+        await run.press("t")
+        await follow(run, "/api", "a dead end")
+        await run.press("escape")
+        assert run.gate.sent(redirects.Resolve)
+
+
+async def test_what_visitors_find_is_read_and_searched_and_opened(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await run.see("Sites · 1")
+        await run.press("enter")
+        await open_kind(run, "published content")
+        await run.see("Published content · 4", "/published/saltmarsh/docs/harbour-")
+        await to_row(run, "Harbour software")
+        await run.press("X")
+        await run.hear("Parts cannot be deleted here")
+        view = browser(run)
+        await run.press("t")
+        await run.see("Search the site")
+        await run.type("token")
+        await run.press("enter")
+        await run.see("“token”: ", "Harbour API")
+        await run.press("enter")
+        await run.until(lambda: run.app.current_mode == "content", "open the page")
+
+        await run.ask(sites.Unpublish(at=SITE), NOOR)
+        await run.press("5", "escape", "escape", "r")
+        await run.until(lambda: getattr(view.rows.item, "published", True) is False, "see that it is not published")
+        await run.press("enter")
+        view.kinds.go_to("published content")
+        await run.see("The site is not published: nobody but members finds anything of it.")

@@ -8,8 +8,12 @@ import pytest
 from textual.events import Key, Paste
 from textual.widgets import Input, TextArea
 
+from octavo.api import teams
+from octavo.tui.resources.form import FormDialog
 from octavo.tui.review.change_request import ChangeRequestScreen
 from tests.journeys.stage import Run, Stage
+from tests.journeys.test_access import into
+from tests.journeys.test_resources import open_kind
 
 
 async def at_once(run: Run, *keys: str, turns: int = 0) -> None:
@@ -77,3 +81,21 @@ async def test_keys_that_lead_on_and_back_are_done_in_their_order(stage: Stage) 
         assert isinstance(run.app.screen, ChangeRequestScreen)
         await at_once(run, "escape", "question_mark", "escape", "1", "2", "s", "a", "escape")
         assert type(run.app.screen).__name__ == "ContentScreen"
+
+
+async def test_letters_typed_while_what_can_be_picked_in_a_form_is_read_are_looked_for_in_it(stage: Stage) -> None:
+    async with stage.play("noor-haddad", start="admin") as run:
+        await into(run, "collections", "Products")
+        await open_kind(run, "teams")
+        for turns in (0, 5):
+            run.gate.shut(teams.List)
+            await at_once(run, "ctrl+n", "enter", *"create", "enter", "tab", "enter", *"Harbour s", turns=turns)
+            await run.until(lambda: written(run) == ["Harbour s"], "have all letters, in their order")
+            run.gate.open()
+            await run.see("Harbour software")
+            await at_once(run, "enter", "escape", "tab", turns=turns)
+            await run.see("+ Role                  create ▾", "+ Teams                 Harbour software ▾")
+            dialog = run.app.screen
+            assert isinstance(dialog, FormDialog)
+            assert dialog.state.written == {"role": "create", "teams": "software", "users": ""}
+            await run.press("ctrl+b", "shift+tab", "ctrl+b", "shift+tab", "ctrl+b", "escape")

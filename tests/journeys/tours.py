@@ -86,8 +86,8 @@ AROUND = (
 )
 SITES = (
     Stop("sites", (), ("Sites · 1", "Saltmarsh Docs")),
-    Stop("site", ("enter",), ("Saltmarsh Docs › Spaces · 2", "limpet-manual")),
-    Stop("site-section", ("]",), ("Saltmarsh Docs › Sections · 2", "ruler")),
+    Stop("site", ("enter",), ("Saltmarsh Docs › Structure · 4", "Limpet manual")),
+    Stop("site-section", ("enter",), ("Saltmarsh Docs › Structure · 4", "▌ Instruments")),
 )
 ADMIN = (
     Stop("admin", (), ("Members · 306", "Deepa Uchida", "joined at")),

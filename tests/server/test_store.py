@@ -67,6 +67,39 @@ def test_documents_are_counted_and_found_by_a_field(store: Store) -> None:
     assert store.first("/k", "number", "98") is None
 
 
+def test_those_of_a_collection_that_have_a_status_are_found_without_reading_the_others(store: Store) -> None:
+    for name, status in (("a", "open"), ("b", "merged"), ("c", "open")):
+        store.put(f"/k/{name}", {"id": name, "status": status})
+    assert [each["id"] for each in store.all("/k", status="open")] == ["a", "c"]
+    assert [each["id"] for each in store.all("/k", status="open", newest_first=True)] == ["c", "a"]
+    store.change("/k/a", status="merged")
+    assert dict(store.tally("/k", "status")) == {"merged": 2, "open": 1}
+    for query in ("SELECT body", "SELECT json_extract(body, '$.status'), COUNT(*)"):
+        condition = "collection = '/k' AND json_extract(body, '$.status') = 'open'"
+        plan = store._db.execute(f"EXPLAIN QUERY PLAN {query} FROM documents WHERE {condition}").fetchall()
+        assert "by_status" in plan[0][-1]
+
+
+def test_what_is_read_in_one_go_is_looked_up_once_and_is_as_it_was_written_since(store: Store) -> None:
+    store.put("/k/a", {"id": "a", "status": "open"})
+    asked: list[str] = []
+    store._db.set_trace_callback(asked.append)
+    with store.reading():
+        for _ in range(3):
+            assert store.get("/k/a")["status"] == "open"
+            assert list(store.tally("/k", "status")) == ["open"]
+            assert store.find("/k/b") is None
+        store.get("/k/a").clear()
+        assert store.get("/k/a")["id"] == "a"
+        assert len(asked) == 3, asked
+        store.change("/k/a", status="resolved")
+        assert list(store.tally("/k", "status")) == ["resolved"]
+    store.get("/k/a")
+    asked.clear()
+    store.get("/k/a")
+    assert len(asked) == 1, "what is read later is looked up again: another program may have written"
+
+
 def test_a_transaction_happens_as_a_whole_or_not_at_all(store: Store) -> None:
     def write(last: str) -> None:
         with store.transaction():

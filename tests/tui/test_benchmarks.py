@@ -18,6 +18,8 @@ from tests.benchmarks import (
     huge_blocks,
     idle,
     inbox,
+    inbox_start,
+    members,
     memory,
     pages,
     parse,
@@ -116,6 +118,12 @@ def test_the_inbox_is_followed(capsys: Out) -> None:
     assert "a reply of another person is there after " in said
 
 
+def test_the_inbox_is_started(capsys: Out) -> None:
+    inbox_start.main(["--share", "0.005", "--rounds", "0", "--pace", "0.1"])
+    said = capsys.readouterr().out
+    assert all(f"\n{name} " in said for name in ("demo", "large", "ratio"))
+
+
 def test_programs_are_started(capsys: Out) -> None:
     start.main(["--only", "hello,demo", *QUICKLY])
     said = capsys.readouterr().out
@@ -144,3 +152,10 @@ def test_the_diff_that_is_measured_has_a_change(name: str) -> None:
 def test_an_hour_with_nothing_happening_is_measured(capsys: Out) -> None:
     idle.main(["--share", "0.02", "--hours", "0.05"])
     assert "% of one" in capsys.readouterr().out
+
+
+async def test_a_table_of_members_is_measured_beside_one_of_teams(stage: Stage) -> None:
+    figures = await members.measure(stage, 50, 1, 2)
+    lines = members.report(figures)
+    assert len(lines) == len(figures) == 11
+    assert all(" ms [" in each for each in lines)

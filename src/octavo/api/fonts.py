@@ -6,13 +6,14 @@ from pydantic import Field, model_validator
 
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import InOrganization
-from octavo.api.storage import StorageKey
+from octavo.api.storage import OfFile, StorageKey
 from octavo.api.text import Id, Known, SafeAddress, SafeLine
 
 REGULAR = 400
 """The weight that every font has a face of."""
 
 Family = Annotated[str, Field(min_length=1, max_length=50)]
+FontKey = Annotated[StorageKey, OfFile("customization_font")]
 Weight = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -50,14 +51,14 @@ class NewFace(Model):
     """A file of a font to be, by the storage key it was sent under. Two of one weight are two formats of it."""
 
     weight: Weight
-    storage_key: StorageKey
+    storage_key: FontKey
 
 
 class ChangedFace(Model):
     """The file a weight of a font is to have instead; None removes the weight."""
 
     weight: Weight
-    storage_key: StorageKey | None
+    storage_key: FontKey | None
 
 
 class List(InOrganization, Listing[Font], get="/fonts"):
@@ -69,6 +70,7 @@ class Create(InOrganization, Operation[Font], put="/fonts", success=201):
 
     font_family: Family
     font_faces: Annotated[tuple[NewFace, ...], Field(min_length=1)]
+    """Of each weight a WOFF2 or WOFF file. One has the weight 400."""
 
     @model_validator(mode="after")
     def _has_a_regular_face(self) -> Self:
@@ -89,6 +91,7 @@ class Update(InOrganization, Operation[Font], post="/fonts/{font_id}", success=2
     font_id: Id
     font_family: Family | None = None
     font_faces: Annotated[tuple[ChangedFace, ...], Field(min_length=1)] | None = None
+    """Weights that get another file, or with null go. The others stay as they are."""
 
 
 class Delete(InOrganization, Operation[None], delete="/fonts/{font_id}"):

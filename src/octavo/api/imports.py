@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from octavo.api.operation import Model, Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.storage import OfFile
 from octavo.api.text import Id, Number, formed
 
 Source = Literal["website", "docx", "markdown", "html", "zip", "confluence", "github-wiki", "notion", "google-docs"]
@@ -22,6 +23,10 @@ class Create(Operation[Imported], post="{content}/import"):
     """Add the pages of a website, a document or an archive to the content."""
 
     at: SpaceRef | ChangeRequestRef
-    url: Annotated[str, formed(r"^https?://\S+$", "an http or https address: https://example.com/page", most=8192)]
-    """Of the page, or of the file."""
+    url: Annotated[
+        str,
+        formed(r"^https?://\S+$", "an http or https address: https://example.com/page", most=8192),
+        OfFile("import_file"),
+    ]
+    """Of the page, or of the file. One that was sent to storage has the address it was sent to."""
     source: Source

@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization, OrganizationRef
+from octavo.api.storage import OfFile
 from octavo.api.text import Id, Known, Moment, SafeAddress, SafeJson, SafeLine, SafeText, WebAddress, formed
 
 Slug = Annotated[
@@ -79,7 +80,7 @@ class Source(Model):
     """Where a specification comes from: an address it is fetched from, or its text. One of the two."""
 
     url: WebAddress | None = None
-    text: Annotated[str, Field(min_length=1)] | None = None
+    text: Annotated[str, Field(min_length=1), OfFile("text")] | None = None
     """JSON or YAML."""
 
     @model_validator(mode="after")

@@ -1,5 +1,6 @@
 """Storage: files on their way in. A font, or what is to be imported, is sent to an address that works once."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -9,6 +10,16 @@ from octavo.api.places import OrganizationRef
 from octavo.api.text import SafeAddress, formed
 
 MEDIA_TYPE = r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$"
+UploadKind = Literal["customization_font", "import_file"]
+
+
+@dataclass(frozen=True)
+class OfFile:
+    """Says of a field that people fill it with a file: it is sent to storage as this kind first, or the field is its text."""
+
+    kind: Literal["customization_font", "import_file", "text"]
+
+
 StorageKey = Annotated[str, Field(min_length=1, max_length=512)]
 """Names a file that was sent, to operations that make something of it."""
 
@@ -34,4 +45,4 @@ class Upload(Operation[SignedUrl], post="/storage/upload"):
 
     at: OrganizationRef
     file: FileToSend
-    kind: Literal["customization_font", "import_file"]
+    kind: UploadKind

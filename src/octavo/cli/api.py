@@ -56,7 +56,7 @@ def _dry_run(settings: Settings, options: argparse.Namespace, op: Operation[Any]
     headers = {**sent.headers, "authorization": "Bearer (the key)"}
     lines = [f"{sent.method} {access.origin}{sent.target}", *(f"{name}: {value}" for name, value in headers.items())]
     sys.stdout.write("\n".join(lines) + "\n")
-    if sent.content is not None:
+    if isinstance(sent.content, bytes):
         sys.stdout.write("\n")
         _print(json.loads(sent.content))
     return 0

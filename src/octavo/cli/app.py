@@ -110,6 +110,7 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
         return Opening(f"folder {os.path.realpath(options.folder)}", DEFAULT, folder, left_out=left_out)
 
     from octavo.cli.access import resolve
+    from octavo.client.accounts import Accounts
 
     try:
         access, key = resolve(settings, options)
@@ -119,12 +120,10 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
     def server() -> Session:
         from octavo.cli import sessions
 
-        return sessions.server(
-            settings, access.origin, access.name, key, read_only=why_read_only(options) or access.why_read_only
-        )
+        return sessions.server(settings, access, key, read_only=why_read_only(options) or access.why_read_only)
 
     if access.source in ("env", "keyring", "file"):
-        return Opening(f"{access.origin} {access.name}", access.origin, server)
+        return Opening(Accounts(settings.state_folder).name_of(access), access.origin, server)
     again = access.source == "session" and access.profile is not None
     said = f"The key of {access.name} was kept for one session only. Paste it again." if again else ""
     return Opening("", access.origin, None, greeting=said)

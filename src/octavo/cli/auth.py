@@ -13,8 +13,10 @@ from octavo.api.errors import ApiError, Unauthorized
 from octavo.cli.access import home_of
 from octavo.cli.arguments import NOT_SIGNED_IN, Failure
 from octavo.client import keys, profiles, signing_in
+from octavo.client.accounts import Accounts
 from octavo.client.credentials import StoreUnavailable
 from octavo.client.origin import host_of
+from octavo.client.profiles import Access
 from octavo.settings import Settings
 
 STORES = {
@@ -77,13 +79,12 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     from octavo.cli.sessions import forget
 
     gone = signing_in.logout(home_of(settings), options.profile)
-    kept = forget(settings, f"{gone.profile.origin} {gone.profile.name}", drafts=options.drafts)
+    name = Accounts(settings.state_folder).name_of(Access(gone.profile.origin, gone.profile, gone.profile.store))
+    kept = forget(settings, name, drafts=options.drafts)
     _say(f"Signed out {gone.profile.name} at {gone.profile.origin}. Its key and its saved pages are deleted here.")
     if kept:
         drafts = "1 draft is" if kept == 1 else f"{kept} drafts are"
-        _say(
-            f"{drafts} kept, for when you sign in there again under this name. To delete them: octavo auth logout --drafts"
-        )
+        _say(f"{drafts} kept, for when you sign in there again. To delete them: octavo auth logout --drafts")
     if gone.current:
         _say(f"{gone.current} is the current profile now.")
     return 0

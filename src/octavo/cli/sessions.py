@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from octavo.api.activity import Activity
 from octavo.api.errors import NotSent, Unauthorized
-from octavo.api.operation import Operation
+from octavo.api.operation import SPECS, Operation
 from octavo.cli import platforms
 from octavo.cli.arguments import tell_left_out
 from octavo.cli.cast import CAST, DEFAULT
@@ -35,6 +35,7 @@ from octavo.tui.shell.session import Acting, Session, SignedIn
 
 if TYPE_CHECKING:
     from octavo.client.client import Client
+    from octavo.client.profiles import Access
 
 T = TypeVar("T")
 
@@ -56,9 +57,14 @@ class LateClient:
         ca_file: Path | None = None,
         platform: Late | None = None,
         read_only: str = "",
+        learn: Callable[[str], None] | None = None,
     ) -> None:
-        """`platform` answers instead of the server at `origin`. `read_only` says why nothing is sent but reads."""
+        """`platform` answers instead of the server at `origin`. `read_only` says why nothing is sent but reads.
+
+        `learn` gets the id of the user whose key it is, whenever the server said so, in a thread.
+        """
         self.read_only = read_only
+        self._learn = learn
         self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
         self._client: Client | None = None
         self._lock = asyncio.Lock()
@@ -70,7 +76,15 @@ class LateClient:
 
     async def __call__(self, op: Operation[T]) -> T:
         await self._open.wait()
-        return await (await self.client())(op)
+        answer = await (await self.client())(op)
+        if self._learn is not None:
+            from octavo.api.users import User
+            from octavo.client.threads import aside
+
+            learn, who = self._learn, SPECS[type(op)].name == "users.Me" and answer
+            if isinstance(who, User):
+                await aside(lambda: learn(who.id))
+        return answer
 
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
         """The bytes at an address that an answer named, as they come."""
@@ -78,6 +92,11 @@ class LateClient:
         async with aclosing((await self.client()).download(url, most)) as chunks:
             async for chunk in chunks:
                 yield chunk
+
+    async def upload(self, url: str, content: AsyncIterable[bytes], size: int, kind: str) -> None:
+        """Put a file to an address that an answer named."""
+        await self._open.wait()
+        await (await self.client()).upload(url, content, size, kind)
 
     async def client(self) -> Client:
         """The client, with its key. Raises Unauthorized when there is none, NotSent when it cannot be had."""
@@ -196,19 +215,27 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
     return replace(session, left_out=ask)
 
 
-def server(
-    settings: Settings, origin: str, name: str, key: Callable[[], SecretStr | None], *, read_only: str = ""
-) -> Session:
+def server(settings: Settings, access: Access, key: Callable[[], SecretStr | None], *, read_only: str = "") -> Session:
     """An account on a server."""
-    client = LateClient(origin, key, ca_file=settings.ca_file, read_only=read_only)
-    host = host_of(origin)
+    from octavo.client.accounts import Accounts  # the demo has no use for it
+
+    accounts, origin = Accounts(settings.state_folder), access.origin
+    client = LateClient(
+        origin,
+        key,
+        ca_file=settings.ca_file,
+        read_only=read_only,
+        learn=partial(accounts.learn, access) if access.key is not None else None,
+    )
+    host, namespace = host_of(origin), accounts.name_of(access)
     return _session(
         settings,
         client,
-        f"{origin} {name}",
+        namespace,
         kind="server",
-        label=f"{name}@{host}" if name != host else host,
+        label=f"{access.name}@{host}" if access.name != host else host,
         settle=settle_at(origin),
+        left=accounts.left_by(namespace),
     )
 
 
@@ -267,6 +294,7 @@ class Ways:
         from octavo.client import signing_in
         from octavo.client.credentials import StoreUnavailable
         from octavo.client.keys import accept
+        from octavo.client.profiles import Access
 
         secret = accept(key)
         home = signing_in.Home.of(self.settings.config_folder, self.settings.data_folder)
@@ -279,7 +307,8 @@ class Ways:
         if signed.notice:
             facts.append(("care", f"The key is kept for this session only. {signed.notice}"))
         read_only = self.read_only or signed.profile.why_read_only
-        session = server(self.settings, self.origin, signed.profile.name, lambda: secret, read_only=read_only)
+        access = Access(self.origin, signed.profile, signed.profile.store)
+        session = server(self.settings, access, lambda: secret, read_only=read_only)
         return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
     async def demo(self) -> Session:
@@ -301,8 +330,12 @@ def _session(
     kind: Literal["demo", "folder", "server"],
     label: str,
     settle: float,
+    left: Sequence[str] = (),
 ) -> Session:
+    """`left`: other names under which writes and drafts of the same account were filed."""
     state = State(settings.state_folder, namespace)
+    for name in left:
+        state.take_in(name)
     shelf = ResponseCache(settings.cache_folder, namespace)
     index = Index(settings.cache_folder, namespace, kept=shelf.kept)
     drafts = Drafts(state)
@@ -335,6 +368,7 @@ def _session(
         waited=lambda: client.waited,
         low=lambda: client.low,
         download=client.download,
+        upload=client.upload,
         close=close,
         index=index,
         pictures=Pictures(settings.cache_folder, namespace),

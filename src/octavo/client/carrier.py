@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -16,7 +16,8 @@ class Outgoing:
     target: str
     """Path and query. Always a path of the origin, never an address."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    content: bytes | None = None
+    content: bytes | AsyncIterable[bytes] | None = None
+    """What is sent as it is read says in its headers how long it is, and can be sent once."""
 
 
 @dataclass(frozen=True)

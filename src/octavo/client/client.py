@@ -16,7 +16,7 @@ import json
 import random
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import partial
@@ -149,6 +149,22 @@ class Client:
             async for chunk in chunks:
                 yield chunk
 
+    async def upload(self, url: str, content: AsyncIterable[bytes], size: int, kind: str) -> None:
+        """Put `size` bytes of the MIME type `kind` to an address that an answer named, once and without the key.
+
+        Raises ApiError, ReadOnly among them.
+        """
+        from octavo.client.uploading import upload
+
+        if self._read_only:
+            raise ReadOnly(self._read_only)
+        keyless = await self._built(None)
+        try:
+            agent, ca_file = self._agent, self._ca_file
+            await upload(url, content, size, kind, origin=self.origin, keyless=keyless, agent=agent, ca_file=ca_file)
+        finally:
+            await keyless.aclose()
+
     async def aclose(self) -> None:
         """Give up what is under way and let go of the connections. Nothing can be asked any more."""
         self._closed = True
@@ -175,7 +191,8 @@ class Client:
         self, op: Operation[Any], cap: int, read: Callable[[bytes | None], Awaitable[T]], is_waited_for: IsWaitedFor
     ) -> T:
         """What `read` makes of the body, which is None when the status says there is none. Raises ReadOnly."""
-        if self._read_only and SPECS[type(op)].method not in READS:
+        # A site is searched by POST, which changes nothing: lists are reads however they are asked for.
+        if self._read_only and SPECS[type(op)].method not in READS and not isinstance(op, Listing):
             raise ReadOnly(self._read_only)
         sent = outgoing(op, self._agent)
         async with self._turns.turn(is_waited_for):
@@ -217,19 +234,19 @@ class Client:
             if self._closed:
                 raise Unsendable(f"The connection to {self._around.host} was closed. Start again to ask for anything.")
             if self._carrier is None:
-                self._carrier = await self._built()
+                self._carrier = await self._built(self._key)
             return self._carrier
 
-    async def _built(self) -> Carrier:
+    async def _built(self, key: SecretStr | None) -> Carrier:
         transport = self._transport
         if transport is not None and not isinstance(transport, Transport):
-            return InProcessCarrier(self.origin, self._key, transport)
+            return InProcessCarrier(self.origin, key, transport)
 
         def build() -> Carrier:
             # Imported here and off the event loop: the HTTP library takes a tenth of a second to load.
             from octavo.client.http import HttpCarrier
 
-            return HttpCarrier(self.origin, self._key, transport=transport, ca_file=self._ca_file)
+            return HttpCarrier(self.origin, key, transport=transport, ca_file=self._ca_file)
 
         return await aside(build)
 

@@ -30,10 +30,10 @@ async def download(
     """The bytes at `url`, as they come. `carrier` asks `origin`. Raises ApiError, also when they are more than `most`."""
     base = url
     for _ in range(HOPS + 1):
-        parts = _parts(base, url)
+        parts = parts_of(base, url)
         base = parts.geturl()
-        home = _triple(parts) == triple(origin)
-        asked = carrier if home else await _carrier_to(parts, ca_file)
+        home = is_at(parts, origin)
+        asked = carrier if home else await carrier_to(parts, ca_file)
         headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": agent}
         try:
             async with asked.send(Outgoing("GET", target(parts), headers)) as answer:
@@ -66,18 +66,23 @@ async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
         return BadResponse(f"{host} answers with status {status} instead of it. Try again.")
     if home:
         return rejected(
-            sentences.refusal(host, status, await body.error_message(answer, host), None), Trace("GET", "", status)
+            sentences.refusal(host, status, await body.error_message(answer, host)), Trace("GET", "", status)
         )
     await body.discard(answer)
     sentence = f"{host} does not hand it out ({status}): its address may have expired. Refresh what is on show."
     return rejected(sentence, Trace("GET", "", status))
 
 
+def is_at(parts: SplitResult, origin: str) -> bool:
+    """Whether an address is of this origin."""
+    return _triple(parts) == triple(origin)
+
+
 def _triple(parts: SplitResult) -> tuple[str, str, int]:
     return triple(f"{parts.scheme}://{parts.netloc}")
 
 
-def _parts(base: str, url: str) -> SplitResult:
+def parts_of(base: str, url: str) -> SplitResult:
     """The parts of `url`, an address that may be relative to `base`. Raises BadResponse."""
     try:
         parts = urlsplit(urljoin(base, url))
@@ -90,7 +95,7 @@ def _parts(base: str, url: str) -> SplitResult:
     return parts
 
 
-async def _carrier_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
+async def carrier_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
     """Connections to a host elsewhere, without a key."""
     scheme, host, port = _triple(parts)
     if scheme != "https":

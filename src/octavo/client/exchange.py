@@ -168,8 +168,9 @@ class Exchange:
         )
         self._follow(decision)
         asked = policy.asked_wait(answer.headers, now)
-        retry_at = None if asked is None else now + timedelta(seconds=min(asked, policy.A_YEAR))
-        sentence = sentences.refusal(self._around.host, answer.status, message, retry_at)
+        retry_at = None if asked is None else now + timedelta(seconds=min(asked, policy.A_DAY))
+        again = sentences.try_again(retry_at, now) if retry_at is not None else ""
+        sentence = sentences.refusal(self._around.host, answer.status, message, again)
         raise rejected(sentence, Trace(status=answer.status, retry_at=retry_at))
 
     def _follow(self, decision: policy.Decision) -> None:

@@ -6,9 +6,11 @@ import asyncio
 import logging
 import socket
 import ssl
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,11 @@ _LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive
 """Idle connections go before servers close theirs, usually after 5 seconds: a race that loses writes."""
 
 _LOCATION = "octavo.location"
+
+# httpcore imports it several times for each request. Where it is not there, which is where trio is not, each of these
+# looks through all folders with modules; None says that there is no use in looking.
+if "sniffio" not in sys.modules and find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None  # type: ignore[assignment]  # stubs know modules only, the language says None as well
 
 # At INFO they log addresses with their queries, at DEBUG headers.
 for _name in ("httpx", "httpcore"):
@@ -178,7 +185,11 @@ class HttpCarrier:
         # The certificate is still to be that of the host.
         headers = {**outgoing.headers, "host": url.netloc.decode("ascii")}
         return self._http.build_request(
-            outgoing.method, url.copy_with(host=self._place), headers=headers, extensions={"sni_hostname": url.host}
+            outgoing.method,
+            url.copy_with(host=self._place),
+            headers=headers,
+            content=outgoing.content,
+            extensions={"sni_hostname": url.host},
         )
 
     def _address(self, target: str) -> httpx.URL:

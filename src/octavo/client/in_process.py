@@ -40,14 +40,17 @@ class InProcessCarrier:
         parts: list[bytes] = []
 
         asked, ended = False, asyncio.Event()
+        content = outgoing.content
+        coming = _each([content or b""]) if isinstance(content, bytes | None) else aiter(content)
 
         async def receive() -> Message:
             nonlocal asked
             if asked:
                 await ended.wait()
                 return {"type": "http.disconnect"}
-            asked = True
-            return {"type": "http.request", "body": outgoing.content or b"", "more_body": False}
+            part = await anext(coming, None)
+            asked = part is None
+            return {"type": "http.request", "body": part or b"", "more_body": not asked}
 
         async def send(message: Message) -> None:
             nonlocal status
@@ -72,7 +75,7 @@ class InProcessCarrier:
     def _scope(self, outgoing: Outgoing) -> Message:
         path, _, query = outgoing.target.partition("?")
         sent = {"host": f"{self._host}:{self._port}", **outgoing.headers}
-        if outgoing.content is not None:
+        if isinstance(outgoing.content, bytes):
             sent["content-length"] = str(len(outgoing.content))
         if self._key is not None:
             sent["authorization"] = f"Bearer {self._key.get_secret_value()}"

@@ -24,8 +24,8 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 8.0
 LONGEST_ASKED = 60.0
 """Seconds a server may ask us to wait before we give up and say when to come back."""
-A_YEAR = 365 * 86400.0
-"""Longer than any wait that is meant; what is asked beyond it may not fit a calendar."""
+A_DAY = 86400.0
+"""As long as any wait that is meant: who asks for more is asked again after it, and not never."""
 LEAST_SPARED, SPARED = 5, 0.25
 """As few requests, or this part of what the server allows, are left for what somebody waits for."""
 SPREAD = 0.5

@@ -34,21 +34,26 @@ def redirected(host: str, elsewhere: str, status: int) -> str:
     return f"{host} answered by sending us {where}. Check the base URL."
 
 
-def refusal(host: str, status: int, message: str, retry_at: datetime | None) -> str:
-    """`message` is what the server said, if anything."""
+def refusal(host: str, status: int, message: str, again: str = "") -> str:
+    """`message` is what the server said, if anything; `again` when to come back, if it said so."""
     said = _closed(message)
     if status == 401:
         cause = f" It says: {said}" if said else ""
         return f"{host} does not accept the key: it is wrong, expired or revoked.{cause} Sign in again."
     if status == 429:
-        when = f" Try again at {retry_at.astimezone():%H:%M:%S}." if retry_at else " Wait a little, then try again."
-        return f"{host} was asked too often.{when}"
+        return f"{host} was asked too often. {again or 'Wait a little, then try again.'}"
     if status >= 500:
         return f"{host} failed ({status}){': ' + said if said else '.'} Try again in a moment."
     if said:
         return said
     known = _WITHOUT_A_WORD.get(status, "{host} refused the request ({status}), and did not say why.")
     return known.format(host=host, status=status)
+
+
+def try_again(moment: datetime, now: datetime) -> str:
+    """When to come back."""
+    here, today = moment.astimezone(), now.astimezone().date()
+    return f"Try again {'' if here.date() == today else 'tomorrow '}at {here:%H:%M:%S}."
 
 
 def _closed(message: str) -> str:

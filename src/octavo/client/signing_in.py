@@ -204,6 +204,11 @@ def key_of(home: Home, access: Access) -> SecretStr | None:
     key = access.key
     if key is None and access.profile is not None and (store := home.store_of(access.profile)):
         key = store.get(access.origin, access.profile.name)
+        if key is not None and access.profile.fingerprint not in ("", keys.fingerprint(key)):
+            # What is kept here for this profile is another account's than the key may be of.
+            raise StoreUnavailable(
+                f"The key kept for {access.name} is not the one you signed in with here. Sign in again: octavo auth login"
+            )
     if key is not None:
         redaction.remember(key.get_secret_value())
     return key

@@ -99,6 +99,11 @@ class Answer:
         return self.final_once_known and self.value is not None
 
     @property
+    def last_known(self) -> datetime | None:
+        """The last time at which it was known to be as it is. None: there is nothing, or it never changes."""
+        return self.as_of if self.value is not None and not self.final else None
+
+    @property
     def idle_now(self) -> bool:
         """Whether it may be forgotten."""
         return not (self.watchers or self.loading or self.edits)
@@ -117,6 +122,7 @@ class Answer:
     def keep(self, value: Any, fetched_at: datetime) -> None:
         """Take over what was kept on the shelf."""
         self.value, self.fetched_at, self.as_of, self.pages = value, fetched_at, fetched_at, 1
+        self.put = fetched_at.timestamp()  # when the server says the same, it need not be written again
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
             # It was kept whole, however many questions that took: as many are asked again, or it would be cut short meanwhile.
             self.pages = self.wanted = max(1, -(-len(value.items) // limit))

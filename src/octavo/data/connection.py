@@ -22,6 +22,23 @@ class Connection:
         self._jitter = jitter
         self._misses = 0
         self._limited = False
+        self._key_refused = False
+        self._last = ""
+
+    @property
+    def why(self) -> str:
+        """Why nothing is sent just now. A sentence; empty when all is well."""
+        return self.paused or (self._last if self._now() < self.quiet_until else "")
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether nothing is sent before `quiet_until` because the server was asked too often."""
+        return self._limited and self._now() < self.quiet_until
+
+    @property
+    def is_key_refused(self) -> bool:
+        """Whether nothing is sent because the server does not take the key."""
+        return self._key_refused and bool(self.paused)
 
     @property
     def is_quiet(self) -> bool:
@@ -31,26 +48,37 @@ class Connection:
     def failed(self, error: ApiError) -> datetime:
         """When to try again. Where nothing would get through, nothing is tried at all before that time is over."""
         now = self._now()
-        if isinstance(error, Unauthorized):
-            self.paused = f"{error} What you wrote waits until you sign in again."
-            return now
         self._misses += 1
         until = now + timedelta(seconds=0.5 + self._jitter() * min(LONGEST_WAIT, 2.0**self._misses))
+        if isinstance(error, Unauthorized):
+            self.paused = f"{error} What you wrote waits until you sign in again."
+            self._key_refused, self._limited, self.quiet_until = True, False, until
+            return now
         if error.trace.retry_at is not None:
             until = max(until, error.trace.retry_at)
         if _concerns_all(error):
+            self._last = f"Not sent yet. {error}"
             self.quiet_until, self._limited = until, isinstance(error, RateLimited)
             return now
         return until
 
     def reached(self) -> None:
         """The server answered."""
-        self._misses, self._limited = 0, False
+        self._misses, self._limited, self._key_refused = 0, False, False
+
+    def try_again(self) -> None:
+        """A person asks to, or the key was changed."""
+        self.paused, self.quiet_until = "", _LONG_AGO
+        self.reached()
 
     def online(self) -> bool:
         """The server answers somebody again. Whether anything waited for that."""
+        if self._key_refused and self._now() < self.quiet_until:
+            return False  # one that takes the key for reads alone is not asked with each of them
         waited = bool(self._misses) and not self._limited
         if waited:
+            if self._key_refused:
+                self.paused, self._key_refused = "", False
             self._misses, self.quiet_until = 0, _LONG_AGO
         return waited
 

@@ -15,6 +15,7 @@ from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
 from octavo.data.entry import Entry, OriginalComment, is_reviewing
 from octavo.data.live import Live
 from octavo.data.outbox import QueuedWrite
+from octavo.data.request_lists import requested_of, reviews_of
 from octavo.data.send_once import Sent, SingleRequest, Sleep, send_once
 from octavo.data.state import NotSaved
 
@@ -193,7 +194,7 @@ async def withdraw_review(
     me = given.reviewer.id
 
     async def happened() -> RequestedReviewers | None:
-        items = (await live.send(reviews.List(at=at, format="markdown", limit=1000))).items
+        items = (await live.send(reviews_of(at))).items
         counts_no_more = any(each.id == given.id and each.outdated for each in items)
         return RequestedReviewers() if counts_no_more else None
 
@@ -301,7 +302,7 @@ async def request_reviews(
 
     async def look() -> None:
         nonlocal asked
-        asked = (await live.send(reviews.ListRequested(at=at, limit=1000))).items
+        asked = (await live.send(requested_of(at))).items
 
     def missing() -> list[str]:
         there = {each.user.id for each in asked if each.user is not None}

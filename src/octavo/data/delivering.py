@@ -44,7 +44,9 @@ class Delivery:
         settle: timedelta,
     ) -> None:
         self.me = me
-        """The caller. Without one it is asked for."""
+        """The caller, as the server names the one whose key it is. Without one it is asked for."""
+        self.written_here: set[str] = set()
+        """What is ours whoever was taken for the caller when it was written: the ids."""
         self._send = send
         self._pending = pending
         self._connection = connection
@@ -53,10 +55,24 @@ class Delivery:
         self._timeout = timeout
         self._settle = settle
 
+    def is_of_another(self, entry: Entry) -> bool:
+        """Whether another account wrote it: with the key that is used now it would go out in the wrong name."""
+        if self.me is None or not self.me.id or entry.id in self.written_here:
+            return False
+        return entry.writer not in ("", self.me.id)
+
     async def deliver(self, entry: Entry) -> None:
         """Send it, if it is still what the person meant, and see what became of it. Raises NotSaved."""
         from octavo.data.readback import AlreadyDone, ChangedSince, prepare  # brings the comments with it
 
+        try:
+            await self._caller()
+        except ApiError as error:
+            await self._not_done(entry, error, travelled=False)
+            return
+        if self.is_of_another(entry):
+            self._pending.tell()  # it is known only now
+            return
         if self._pending.now() - entry.asked_at > LIFETIME:
             await self.park(entry, "It was written more than a day ago. Retry to send it, or discard it.")
             return
@@ -118,6 +134,10 @@ class Delivery:
         # What is seen is what was there now, however long the answer takes.
         now = self._pending.now()
         try:
+            await self._caller()
+            if self.is_of_another(entry):
+                self._pending.tell()
+                return
             found = await self._found(entry)
         except ApiError as error:
             await self._not_found(entry, now, error)

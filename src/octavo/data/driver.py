@@ -140,10 +140,11 @@ class Driver:
         self._pending.refresh()
         now = self._pending.now()
         await self._forget_told(now)
-        entry = next_up(self._pending.entries, now, quiet=self.connection.is_quiet, busy=self._doing)
+        ours = tuple(each for each in self._pending.entries if not self.delivery.is_of_another(each))
+        entry = next_up(ours, now, quiet=self.connection.is_quiet, busy=self._doing)
         if entry is not None:
             return entry, 0.0
-        times = [next_wake(self._pending.entries, now), self.connection.quiet_until]
+        times = [next_wake(ours, now), self.connection.quiet_until]
         return None, min(POLL, *((each - now).total_seconds() for each in times if each and each > now), POLL)
 
     async def _do(self, entry: Entry) -> None:
@@ -166,8 +167,7 @@ class Driver:
 
     def resume(self) -> None:
         """The key was changed, or somebody asks to try again."""
-        self.connection.paused = ""
-        self.online()
+        self.connection.try_again()
         self.wake()
 
     def stop(self) -> None:

@@ -40,7 +40,7 @@ from octavo.data.entry import Entry
 from octavo.data.inbox import Inbox, Known, Row, ThreadRef, Unknown, ref_of, said, undecided
 from octavo.data.inbox_kept import packed, unpacked
 from octavo.data.inbox_making import InboxMaking, tell_of_bugs
-from octavo.data.inbox_parts import PAGES_AGAIN, PAGES_AT_FIRST, Part
+from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
 from octavo.data.organization_lists import MOST, UNDECIDED, change_requests_of, spaces_of
 
@@ -52,7 +52,7 @@ BETWEEN = 0.25
 """Seconds between two times rows are made while answers come in."""
 AT_A_TURN = 200
 """Threads of others whose replies are read within a turn."""
-PATIENCE = 1.0
+PATIENCE = 3.0
 """Seconds for which the rows of the last run are shown as they are, while the lists are asked."""
 PAUSE, SHOWN_EVERY = 0.15, 3.0
 """Seconds between two questions when it is read on, and until what came of it is shown."""
@@ -121,8 +121,8 @@ class _Sent:
 
 
 Turn = Literal["first", "whole", "again", "moved"]
-"""A turn begins with lists that are asked already, asks them itself, or goes by what they say: `again` also reads the few
-that may have moved all the same."""
+"""A turn begins with lists that are asked already, asks them itself, or goes by what they say. `whole` and `again` also read
+the few that may have moved all the same: a start leaves that to the next look, and asks as little as can be."""
 
 
 class InboxAnswers:
@@ -170,7 +170,7 @@ class InboxAnswers:
                 self._kept = unpacked(kept)
                 self._making.inbox = Inbox(self._kept)
             for name, op in self._listings.items():
-                self._leaving.append(self._live.watch(op, partial(self._list_came, name)))
+                self._leaving.append(self._live.watch(op, partial(self._list_came, name), anew=False))
             self._leaving.append(self._live.outbox.watch(self.recompute))
             self._take("first")
         watcher(self.now())
@@ -213,6 +213,11 @@ class InboxAnswers:
     def at_rest(self) -> bool:
         """Whether no turn is under way, and the rows say all that is known."""
         return not self.is_loading and self._making.at_rest and self._reading_on is None
+
+    @property
+    def lists(self) -> tuple[Listing[Any], ...]:
+        """What asks for the lists that say what there is, and what of it moved."""
+        return tuple(self._listings.values())
 
     @property
     def as_of(self) -> datetime | None:
@@ -325,12 +330,11 @@ class InboxAnswers:
             forced += touched
         self._sent = [each for each in self._sent if each.waits_for != set()]
         due = self._due(self._plan.parts.values())
-        if turn != "moved":
+        if turn not in ("first", "moved"):
             asked = {each.url for each in due}
             resting = [each for each in self._plan.parts.values() if each.url not in asked]
-            most = PAGES_AT_FIRST if turn == "first" else PAGES_AGAIN
             read_at, pages, now = self._answers.read_at, self._answers.pages, self._live.now()
-            forced += inbox_parts.again(resting, read_at, await self._alive(), now, pages, most)
+            forced += inbox_parts.again(resting, read_at, await self._alive(), now, pages)
         await self._ask(chain(due, forced))
         if (written := self._drafts.all()) != self._written:
             self._written = written

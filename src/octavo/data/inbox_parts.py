@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal
 
-from octavo.api import comments, reviews
+from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.operation import Listing
@@ -25,12 +25,12 @@ from octavo.api.wire import encode
 from octavo.data.comment_words import mention_of
 from octavo.data.inbox import is_mine, ref_of, undecided
 from octavo.data.organization_lists import MOST
+from octavo.data.request_lists import open_threads_of, requested_of, reviews_of
 
 Kind = Literal["reviews", "requested", "threads", "replies"]
-PAGES_AGAIN, PAGES_AT_FIRST, OTHERS_AGAIN, REQUESTS_AGAIN = 5, 1, 1, 1
-"""How much is read again on a turn that nothing speaks for: pages of threads, and how many on the first turn, where all
-else is asked as well; of these, places where no thread concerns the person; and change requests, with their reviews and
-those who are asked."""
+PAGES_AGAIN, OTHERS_AGAIN, REQUESTS_AGAIN = 5, 1, 1
+"""How much is read again on a turn that nothing speaks for: pages of threads; of these, places where no thread concerns the
+person; and change requests, with their reviews and those who are asked."""
 ON_MINE, NEAR, OTHERS = 2, 5, 9
 """Ranks: threads of a change request of one's own, replies that concern one, and replies that may: in threads of others
 they say whether one answered there, or is named."""
@@ -114,11 +114,9 @@ def again(
     alive: Mapping[Discussion, datetime],
     now: datetime,
     pages: Mapping[str, int],
-    most: int,
 ) -> list[Part]:
-    """The few of `resting`, parts that nothing speaks for, that are read again all the same: threads of `most` pages, when
-    `pages` says by address of how many an answer was. One place of either kind is among them however long it is,
-    where there is room for two.
+    """The few of `resting`, parts that nothing speaks for, that are read again all the same. `pages` says by address of how
+    many an answer was. One place of either kind is among them however long it is.
 
     `alive` says when last something happened in places where a thread concerns the person. Where that was lately they are
     read often, elsewhere seldom, and each at some time.
@@ -135,8 +133,8 @@ def again(
     far = sorted((each for each in places if each.at not in alive), key=lambda each: waits[each.url], reverse=True)
     requests.sort(key=lambda each: waits[each.url], reverse=True)
     few = set(list(dict.fromkeys(each.at for each in requests))[:REQUESTS_AGAIN])
-    chosen = [*near[:1], *far[:OTHERS_AGAIN]][:most]
-    room = most - sum(pages.get(each.url, 1) for each in chosen)
+    chosen = [*near[:1], *far[:OTHERS_AGAIN]]
+    room = PAGES_AGAIN - sum(pages.get(each.url, 1) for each in chosen)
     for place in (*near[1:], *far[OTHERS_AGAIN:]):
         if room <= 0:
             break
@@ -160,9 +158,9 @@ def _asking(kind: Kind, at: Discussion, thread: str) -> tuple[Listing[Any], str]
 def _operation(kind: Kind, at: Discussion, thread: str) -> Listing[Any]:
     match kind, at:
         case "reviews", ChangeRequestRef():
-            return reviews.List(at=at, format="markdown", limit=MOST)
+            return reviews_of(at)
         case "requested", ChangeRequestRef():
-            return reviews.ListRequested(at=at, limit=MOST)
+            return requested_of(at)
         case "replies", _:
             return comments.ListReplies(at=at, comment_id=thread, format="markdown", limit=MOST)
-    return comments.List(at=at, status="open", format="markdown", limit=MOST)
+    return open_threads_of(at)

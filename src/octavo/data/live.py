@@ -69,6 +69,8 @@ class Live:
         """False once the server was found to edit content, but not to put a page back as it was."""
         self.marks_drafts = True
         """False once the server said that it has no operation to mark a change request ready, or a draft."""
+        self.specifications_read = 0
+        """How often a specification was read anew that was filed here: what was made of one before may be old."""
         self.left_out: Callable[[Operation[Any], int], None] = _nobody
         """Called with how much of an answer could not be read."""
         self.shelf = shelf
@@ -91,20 +93,22 @@ class Live:
         return self.availability.unavailable(op)
 
     def watch(
-        self, op: Operation[T], watcher: Callable[[Snapshot[T]], None], *, patiently: bool = False
+        self, op: Operation[T], watcher: Callable[[Snapshot[T]], None], *, patiently: bool = False, anew: bool = True
     ) -> Callable[[], None]:
         """Call `watcher` at once with what is known, and again on each change. Returns the way out.
 
         A refresh starts behind, unless the answer is known and can never change. It ends when the last watcher leaves.
-        `patiently`: it is one of many, and what a person waits for is asked before it.
+        `patiently`: it is one of many, and what a person waits for is asked before it. Not `anew`: what others watch, and
+        so keep as it is, is not asked again because of one more.
         """
         self.outbox.start()
         answer = self._answer(op)
+        is_kept_up = not anew and bool(answer.watchers) and answer.value is not None and answer.error is None
         answer.watchers.append(watcher)
         if patiently:
             answer.patient.append(watcher)
         answer.behind = patiently and (answer.behind or not answer.loading)
-        if not answer.loading and not answer.final:
+        if not (answer.loading or answer.final or is_kept_up):
             self._freshen(answer)
             answer.loading = True
         watcher(self._snapshot(answer))
@@ -124,7 +128,11 @@ class Live:
     def as_of(self, op: Operation[Any]) -> datetime | None:
         """The last time at which the answer to `op` was known to be as it is. None: there is none, or it never changes."""
         answer = self._answers.get(encode(op).url)
-        return answer.as_of if answer is not None and answer.value is not None and not answer.final else None
+        return answer.last_known if answer is not None else None
+
+    def followed(self, op: Operation[Any]) -> Answer:
+        """The answer to `op`, which somebody watches: the same one for as long as they do."""
+        return self._answer(op)
 
     async def look_again(self, answer: Answer) -> bool:
         """Ask again for what is watched, while nobody waits for it: nothing is shown but what came differently. Whether
@@ -480,8 +488,10 @@ class Live:
 
 
 def reach(op: Operation[Any]) -> str:
-    """The path of what a write changes: a verb changes what it is applied to, a merge the whole space."""
+    """The path of what a write changes: a verb changes what it is applied to, a merge the whole space, a part of a site that."""
     spec, path = SPECS[type(op)], location(op)
+    if spec.name.startswith("site_structure."):
+        return "/".join(path.split("/")[:6])  # what is made or moved in one list of a site is in others too
     if spec.path == "/merge":
         return path.partition("/change-requests/")[0]
     if spec.path == "{content}":

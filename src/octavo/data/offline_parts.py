@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from octavo.api import change_requests, comments, content, links, reviews
+from octavo.api import change_requests, comments, content, links
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.comments import Comment
 from octavo.api.content import Changes, PageTree
@@ -19,6 +19,7 @@ from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, Revision
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data.organization_lists import change_requests_of
+from octavo.data.request_lists import open_threads_of, requested_of, reviews_of
 from octavo.data.response_cache import immutable
 
 ALWAYS, FOR_EVER = "?", "for ever"
@@ -101,13 +102,12 @@ def of_request(at: ChangeRequestRef, about: ChangeRequest) -> Iterator[OfflinePa
     for limit in CHANGES:
         yield part(content.ListChanges(at=at, limit=limit), about.revision or stamp, f"the changes of {name}")
     yield part(content.ListPages(at=at), about.revision or stamp, f"the page tree of {name}")
-    yield part(reviews.List(at=at, format="markdown", limit=LISTED), stamp, f"the reviews of {name}")
-    yield part(reviews.ListRequested(at=at, limit=LISTED), stamp, f"the reviewers of {name}")
+    yield part(reviews_of(at), stamp, f"the reviews of {name}")
+    yield part(requested_of(at), stamp, f"the reviewers of {name}")
     yield part(change_requests.ListContributors(at=at), stamp, f"the contributors to {name}")
     yield _threads(at, stamp, f"the threads of {name}")
     if about.comments:
-        op = comments.List(at=at, status="open", format="markdown", limit=LISTED)
-        yield part(op, stamp, f"the open threads of {name}")
+        yield part(open_threads_of(at), stamp, f"the open threads of {name}")
     for side in sides(at.space, about):
         yield part(content.Get(at=side), about.revision or stamp, f"a revision of {name}")
 

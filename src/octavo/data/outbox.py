@@ -32,6 +32,8 @@ from octavo.data.state import NotSaved, State
 from octavo.data.taking_back import UndoResult, take_back
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from octavo.api.places import Discussion
     from octavo.api.users import User
     from octavo.data.comment_write import CommentWrite
@@ -75,6 +77,7 @@ class Outbox:
         self._now = state.now
         self._pending = Pending(state, self._now)
         self._driver = Driver(send, self._pending, me=me, timeout=timeout, settle=settle, jitter=jitter)
+        self._kept_me: User | None = None
         self._task: asyncio.Task[None] | None = None
         self._history = _begun(self._pending.entries)
         """What was begun here, or before and still waits: the ids of what belongs together in one."""
@@ -96,11 +99,41 @@ class Outbox:
     @property
     def me(self) -> User | None:
         """Whose writes they are, once it is known."""
-        return self._driver.delivery.me
+        return self._driver.delivery.me or self._kept_me
 
-    @me.setter
-    def me(self, me: User | None) -> None:
-        self._driver.delivery.me = me
+    def know_me(self, me: User, *, asked: bool) -> None:
+        """It is `me` who writes. Not `asked` of the server in this session: it was so, and the key may be of another by now."""
+        if asked:
+            self._driver.delivery.me = me
+            self._driver.wake()
+        else:
+            self._kept_me = me
+
+    @property
+    def waits_for_other(self) -> tuple[Entry, ...]:
+        """What another account wrote here, and is not sent in the name of this one."""
+        return tuple(filter(self._driver.delivery.is_of_another, self.entries))
+
+    @property
+    def waits_until(self) -> datetime | None:
+        """Until when the server asked to be left alone, if it did."""
+        return self._driver.connection.quiet_until if self._driver.connection.is_limited else None
+
+    @property
+    def why_quiet(self) -> str:
+        """Why nothing is sent just now, as a sentence. Empty when all is well."""
+        return self._driver.connection.why
+
+    @property
+    def waits_for_key(self) -> bool:
+        """Whether the server does not take the key."""
+        return self._driver.connection.is_key_refused
+
+    def why_not_mine(self, entry: Entry) -> str:
+        """Why it is not sent with the key that is used now, if another account wrote it. Empty: it is."""
+        if not self._driver.delivery.is_of_another(entry):
+            return ""
+        return f"{entry.writer_name or 'Another account'} wrote this. It goes out when {entry.writer_name or 'that account'} is signed in here again."
 
     @property
     def paused(self) -> str:
@@ -154,7 +187,10 @@ class Outbox:
 
     def gathered(self, at: Discussion) -> tuple[Entry, ...]:
         """What is gathered for a review of `at`, in the order written."""
-        return tuple(entry for entry in self.entries if entry.state == "gathered" and entry.at == at)
+        return tuple(entry for entry in self.entries if self._is_gathered(entry, at))
+
+    def _is_gathered(self, entry: Entry, at: Discussion) -> bool:
+        return entry.state == "gathered" and entry.at == at and not self._driver.delivery.is_of_another(entry)
 
     async def reword(self, entry_id: str, op: CommentWrite, place: str) -> bool:
         """Let what is gathered be `op`; the draft of `place` is gone in the same moment. False: it is gathered no more,
@@ -174,9 +210,7 @@ class Outbox:
 
         async def insert(then: Sequence[Entry], also: Also) -> tuple[Entry, ...]:
             with_it = [replace(each, review=review) for each in then]
-            return await self._pending.let_go(
-                lambda each: each.state == "gathered" and each.at == at, change, with_it, also
-            )
+            return await self._pending.let_go(lambda each: self._is_gathered(each, at), change, with_it, also)
 
         entries = await self._add(() if verdict is None else (verdict,), self.undo_seconds, insert=insert)
         # To take back that they were written is to take back that they were sent.
@@ -187,6 +221,8 @@ class Outbox:
 
     async def undo(self) -> UndoResult | None:
         """Take back the newest write of this instance, with those it belongs to. None when there is none. Raises NotSaved."""
+        others = {entry.id for entry in self.waits_for_other}
+        self._history = [group for group in self._history if not others.intersection(group)]
         while self._history:
             undone, late = await take_back(
                 self._history[-1], self._pending, self._put_back, lambda opposites: self._add(opposites, 0.0)
@@ -248,13 +284,17 @@ class Outbox:
         if self._read_only:
             return
         ours = {each for group in self._history for each in group}
-        held = [entry.id for entry in self.entries if entry.id in ours and entry.held_until is not None]
+        held = [
+            entry.id
+            for entry in self.entries
+            if entry.id in ours and entry.held_until is not None and not self._driver.delivery.is_of_another(entry)
+        ]
         if held:
             with suppress(NotSaved):
                 await self._pending.release(held, partial(released, now=self._now()))
 
     def _is_moving(self, entry: Entry) -> bool:
-        if self._read_only:
+        if self._read_only or self._driver.delivery.is_of_another(entry):
             return False
         due = entry.due_at is None or entry.due_at <= self._now()
         if entry.state != "queued":
@@ -296,6 +336,8 @@ class Outbox:
                 place=write.place,
                 about=write.about,
                 group=group,
+                writer=self.me.id if self.me is not None else "",
+                writer_name=self.me.name if self.me is not None else "",
                 created_at=now,
                 asked_at=now,
                 state="held" if hold > 0 else "queued",
@@ -304,6 +346,7 @@ class Outbox:
                 basis=write.basis or self.known(write.op),
             )
             entries.append(entry)
+            self._driver.delivery.written_here.add(entry.id)
             came_from[entry.id] = (write.place,) if write.drafts is None else write.drafts
             failed[entry.id] = [
                 each.id

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+End = Literal["leads", "loop", "dead end"]
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -14,7 +16,7 @@ class Chain:
 
     steps: tuple[str, ...]
     """The address one began with, and each it leads to."""
-    end: Literal["leads", "loop", "dead end"]
+    end: End
     """`dead end`: the last step is of a redirect to what is not on the site any more."""
 
     @property
@@ -29,20 +31,40 @@ class Chain:
 def follow(source: str, targets: Mapping[str, str | None], site: str) -> Chain:
     """Where an address of a site leads. `targets`: what each redirect leads to, by its source; None where that is gone.
     `site` is the address of the site, without which an address is not one of it."""
-    steps = [source]
-    while steps[-1] in targets or _path(steps[-1], site) in targets:
-        at = steps[-1] if steps[-1] in targets else _path(steps[-1], site)
+    steps, seen = [source], {path_on(source, site)}
+    while steps[-1] in targets or path_on(steps[-1], site) in targets:
+        at = steps[-1] if steps[-1] in targets else path_on(steps[-1], site)
         target = targets[at]
         if target is None:
             return Chain(tuple(steps), "dead end")
-        seen = {_path(each, site) for each in steps}
         steps.append(target)
-        if _path(target, site) in seen:
+        if (path := path_on(target, site)) in seen:
             return Chain(tuple(steps), "loop")
+        seen.add(path)
     return Chain(tuple(steps), "leads")
 
 
-def _path(address: str, site: str) -> str:
+def ends(targets: Mapping[str, str | None], site: str) -> dict[str, End]:
+    """How each redirect ends, by its source. Each is looked at once: of thousands there may be one chain."""
+    known: dict[str, End] = {}
+    for source in targets:
+        way: dict[str, None] = {}
+        here, end = source, known.get(source)
+        while end is None:
+            way[here] = None
+            target = targets[here]
+            if target is None:
+                end = "dead end"
+                break
+            here = target if target in targets else path_on(target, site)
+            end = known.get(here, None if here in targets else "leads")
+            if end is None and here in way:
+                end = "loop"
+        known |= dict.fromkeys(way, end)
+    return known
+
+
+def path_on(address: str, site: str) -> str:
     """The path on the site an address is of; the address itself where it is of another."""
     if address.startswith("/"):
         return address.rstrip("/") or "/"

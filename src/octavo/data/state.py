@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -146,13 +147,32 @@ class State:
 
         self.write_now(empty)
 
+    def take_in(self, name: str) -> None:
+        """Let drafts, writes and marks filed under `name` be this profile's, unless somebody sends some of them just now."""
+        tables = ("drafts", "outbox", "sent", "once", "inbox_marks")
+        there = [each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", name)]
+        if not there:
+            return
+
+        def file(db: sqlite3.Connection) -> None:
+            for each in there:
+                db.execute(f"UPDATE OR REPLACE {each} SET namespace = ? WHERE namespace = ?", (self.namespace, name))
+
+        with suppress(NotSaved):  # then it is tried at the next start
+            if let_others := self.take("outbox", name):
+                try:
+                    self.write_now(file)
+                finally:
+                    let_others()
+
     def changed(self) -> bool:
         """Whether anybody committed since this was last asked."""
         before, self._version = self._version, self._data_version()
         return self._version != before
 
-    def take(self, role: str) -> Callable[[], None] | None:
-        """Be the only one on this machine to do what `role` names for this profile, or None while another is. Raises NotSaved.
+    def take(self, role: str, name: str = "") -> Callable[[], None] | None:
+        """Be the only one on this machine to do what `role` names for this profile, or that called `name`, or None while
+        another is. Raises NotSaved.
 
         What it returns lets others. The kernel does so when the process ends, however it ends.
         """
@@ -163,7 +183,7 @@ class State:
             return lambda: self._locks.discard(role)
         import fcntl  # there is nothing to guard where there is no file
 
-        of_profile = hashlib.sha256(self.namespace.encode()).hexdigest()[:16]
+        of_profile = hashlib.sha256((name or self.namespace).encode()).hexdigest()[:16]
         path = self._path.with_name(f"{role}-{of_profile}.lock")
         try:
             handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)

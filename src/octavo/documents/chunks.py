@@ -32,9 +32,9 @@ _LINES = 200
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
-_DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\]:")
+_DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
 """What is behind a backslash comes first: it begins nothing. To look from each of a thousand such brackets for the end of a
-label that has none takes for ever."""
+label that has none takes for ever. Labels that define nothing are met too: one pauses at each."""
 _BEFORE_DEFINITION = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKED_BACK = 100
 """Characters before a definition that are looked at: what goes on further may stand before one."""
@@ -171,7 +171,7 @@ class _Definitions(dict[str, Any]):
 class _Notes(dict[int, Any]):
     """The footnotes of a page, which are gone through with pauses."""
 
-    def items(self) -> Iterator[tuple[int, Any]]:  # type: ignore[override]
+    def items(self) -> Iterator[tuple[int, Any]]:  # type: ignore[override]  # pairs one after the other, no view of them
         for item in super().items():
             breathe()
             yield item
@@ -197,7 +197,9 @@ class Chunks:
         self.rest = len(source)
         """Where the page goes on that is too much to be laid out. Known at the end."""
         self._tags, self._finder = TagScanner(source), Finder(source)
-        self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
+        breathe()
+        self._formula_ends = list(_starts(_FORMULA_END, source)) if "$$" in source else []
+        breathe()
         self._footnotes: dict[str, Any] = {"refs": _Definitions(), "list": _Notes()}
         self._env: dict[str, Any] = {
             "references": {},
@@ -356,10 +358,18 @@ class Chunks:
         return kept
 
 
+def _starts(pattern: re.Pattern[str], source: str) -> Iterator[int]:
+    for match in pattern.finditer(source):
+        breathe()
+        yield match.start()
+
+
 def _definitions(source: str) -> Iterator[tuple[str, int]]:
+    if "]:" not in source:
+        return
     for match in _DEFINITION.finditer(source):
         breathe()
-        if match[1] and _BEFORE_DEFINITION.search(source[max(0, match.start() - _LOOKED_BACK) : match.start()]):
+        if match[2] and _BEFORE_DEFINITION.search(source[max(0, match.start() - _LOOKED_BACK) : match.start()]):
             yield _name(match[1]), match.end()
 
 

@@ -23,7 +23,10 @@ class Ends:
     """The tags of one source that are closed, found in order."""
 
     def __init__(self, source: str) -> None:
-        self._last = {match[1]: match.start() for match in _END.finditer(source)} if "{%" in source else {}
+        self._last: dict[str, int] = {}
+        for match in _END.finditer(source) if "{%" in source else ():
+            breathe()
+            self._last[match[1]] = match.start()
         self._closed: dict[int, Tag] = {}
         self._open: dict[str, list[tuple[int, Tag]]] = {}
         self._count = 0

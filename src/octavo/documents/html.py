@@ -151,8 +151,14 @@ class Placeholders:
         if match is None or name in _NAMES_OF_HTML:
             return None
         if self._closed is None:
-            self._closed = frozenset(each.lower() for each in _CLOSING.findall(self._source))
+            self._closed = frozenset(_closed(self._source))
         return match.end() if name not in self._closed else None
+
+
+def _closed(source: str) -> Iterator[str]:
+    for match in _CLOSING.finditer(source):
+        breathe()
+        yield match[1].lower()
 
 
 class Finder:

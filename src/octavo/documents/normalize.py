@@ -304,6 +304,7 @@ def _digest(draft: Draft, first_child: str) -> str:
     alone = own and not first_child and not own.isspace()
     digest = blake2b(digest_size=6)
     for piece in _spaced(own) if alone else (f"{draft.kind}\0", *_spaced(own), f"\0{first_child}"):
+        breathe()
         digest.update(piece.encode("utf-8", "replace"))
     return digest.hexdigest()
 

@@ -90,13 +90,16 @@ class Reading:
     def _read(self) -> None:
         self.source = source = cleaned(self._given)
         self._given = ""
+        breathe()
         if len(source) > LARGEST or source.count("\n") > MOST_LINES:
             self._document = _as_source(source)
             self.blocks += self._document.blocks
             return
         self._yaml, start = front_matter.split(source)
         body = "\n" * source.count("\n", 0, start) + source[start:] if start else source
+        breathe()
         body = _with_conflict_tags(body)
+        breathe()
         chunks, ends, said = Chunks(body, self._stretch, in_page(len(source))), Ends(body), self._diagnostics
         chunks.diagnostics = said
         builder = Builder(said, ends)
@@ -153,7 +156,9 @@ def _as_source(source: str) -> Document:
 def _line(text: str, number: int) -> int:
     """Where a line of a text begins, without all others in a list: that takes more memory than the text."""
     start = 0
-    for _ in range(number):
+    for line in range(number):
+        if line % _AT_A_TIME == 0:
+            breathe()
         start = text.index("\n", start) + 1
     return start
 

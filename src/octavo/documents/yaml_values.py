@@ -18,11 +18,16 @@ _OTHER_ENDS = re.compile("[\r\x85\u2028\u2029]")
 
 
 class Fault(ValueError):
-    """What is wrong with a text, in a sentence, and on which line, counted from 1."""
+    """What is wrong with a text, in a sentence, and on which line, counted from 1; in which column, where that is known."""
 
-    def __init__(self, line: int, sentence: str) -> None:
+    def __init__(self, line: int, sentence: str, column: int = 0) -> None:
         super().__init__(sentence)
-        self.line, self.sentence = line, sentence
+        self.line, self.sentence, self.column = line, sentence, column
+
+    @property
+    def place(self) -> str:
+        """Where it is, in words."""
+        return f"Line {self.line}, column {self.column}" if self.column else f"Line {self.line}"
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class Read:
     """The first of its lines, counted from 1."""
     value: Any
     """Of JSON."""
+    column: int = 0
+    """In which column of that line it begins, counted from 1."""
     text: str | None = None
     """Of one that is neither a list nor an object: as it is written, so that `007` stays that."""
     parts: Mapping[str, Read] = field(default_factory=dict)
@@ -57,7 +64,8 @@ def read(text: str) -> Read | None:
         mark = (error.context_mark if begins else None) or error.problem_mark or error.context_mark
         said = " ".join(str(error.problem or error.context or "it cannot be read").split())
         line = min(mark.line + 1 if mark is not None else 1, max(1, len(text.splitlines())))
-        raise Fault(line, f"This is not YAML: {said[:200]}.") from None
+        column = mark.column + 1 if mark is not None and mark.line + 1 == line else 0
+        raise Fault(line, f"This is not YAML: {said[:200]}.", column) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1 if isinstance(error.position, int) else 1
         raise Fault(line, f"This is not YAML: {error.reason}.") from None
@@ -84,7 +92,7 @@ class _Reading:
     def of(self, node: Any, depth: int = 0) -> Read:
         import yaml
 
-        line = node.start_mark.line + 1
+        line, column = node.start_mark.line + 1, node.start_mark.column + 1
         self._count += 1
         if self._count > MOST_VALUES or depth > DEEPEST:
             raise Fault(line, f"There are more than {MOST_VALUES} values, or more than {DEEPEST} within each other.")
@@ -94,20 +102,20 @@ class _Reading:
                 if not isinstance(key, yaml.ScalarNode):
                     raise Fault(key.start_mark.line + 1, "A name must be text.")
                 if key.value in parts:
-                    raise Fault(key.start_mark.line + 1, f"{key.value} stands here twice.")
+                    raise Fault(key.start_mark.line + 1, f"{key.value} stands here twice.", key.start_mark.column + 1)
                 inner = self.of(value, depth + 1)
-                parts[key.value] = replace(inner, line=key.start_mark.line + 1)
-            return Read(line, {name: part.value for name, part in parts.items()}, None, parts)
+                parts[key.value] = replace(inner, line=key.start_mark.line + 1, column=key.start_mark.column + 1)
+            return Read(line, {name: part.value for name, part in parts.items()}, column, None, parts)
         if isinstance(node, yaml.SequenceNode):
             items = tuple(self.of(each, depth + 1) for each in node.value)
-            return Read(line, [each.value for each in items], items=items)
+            return Read(line, [each.value for each in items], column, items=items)
         try:
             value = self._loader.construct_object(node)
         except (ValueError, OverflowError):
-            raise Fault(line, "This is no number.") from None
+            raise Fault(line, "This is no number.", column) from None
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-            raise Fault(line, "This is no number that can be sent.")
-        return Read(line, value, node.value)
+            raise Fault(line, "This is no number that can be sent.", column)
+        return Read(line, value, column, node.value)
 
 
 def _is_shallow(text: str) -> bool:

@@ -24,7 +24,7 @@ def answer(op: Operation[Any], world: World) -> Any:
     """
     method = SPECS[type(op)].method
     try:
-        with world.store.lock if method == "GET" else world.store.transaction():
+        with world.store.reading() if method == "GET" else world.store.transaction():
             return handle(enter(op, world), world)
     except Missing:
         if method == "DELETE":

@@ -44,6 +44,9 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 """
 
+BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json_extract(body, '$.status'))"
+"""What lists of hundreds of spaces count in each without reading it. Also in libraries that were made before it."""
+
 _OF_THE_MACHINE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 """What SQLite fails with through no fault of what it was told."""
 
@@ -86,6 +89,8 @@ class Store:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.lock = RLock()
         """Held by whoever reads or writes: threads take turns."""
+        self._read: dict[tuple[str, ...], list[Any]] | None = None
+        """What was found in documents since `reading` began. None: outside of it."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self._db.close)
         """Close the database. It is closed too when nobody has the store any more."""
@@ -112,9 +117,20 @@ class Store:
                     self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         if self._version() > SCHEMA_VERSION:
             raise Unusable(errno.EINVAL, "it was written by a newer Octavo; update Octavo, or choose another place")
+        self._db.execute(BY_STATUS)
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What is read inside is looked up once: who may see each of hundreds of spaces is found out from the same few."""
+        with self.lock:
+            before, self._read = self._read, {} if self._read is None else self._read
+            try:
+                yield
+            finally:
+                self._read = before
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -139,8 +155,8 @@ class Store:
 
     def find(self, path: str) -> Json | None:
         """The document at `path`, or None."""
-        row = self._db.execute("SELECT body FROM documents WHERE path = ?", [path]).fetchone()
-        return json.loads(row[0]) if row else None
+        rows = self._rows("SELECT body FROM documents WHERE path = ?", path)
+        return json.loads(rows[0][0]) if rows else None
 
     def get(self, path: str) -> Json:
         """The document at `path`. Raises Missing."""
@@ -151,6 +167,7 @@ class Store:
 
     def put(self, path: str, document: Json) -> Json:
         """File `document` at `path`: after all others if it is new, in its old place if it is not."""
+        self._read = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
             " ON CONFLICT (path) DO UPDATE SET body = excluded.body",
@@ -164,19 +181,26 @@ class Store:
 
     def delete(self, path: str) -> bool:
         """Remove the document at `path` and all below it. False if there was none."""
+        self._read = None
         found = self._db.execute("DELETE FROM documents WHERE path = ?", [path]).rowcount > 0
         self._db.execute("DELETE FROM documents WHERE path >= ? AND path < ?", [f"{path}/", f"{path}0"])
         return found
 
-    def all(self, collection: str, *, newest_first: bool = False) -> Iterator[Json]:
-        """The documents of a collection, by default in the order they came."""
-        return (document for _, document in self.positioned(collection, newest_first=newest_first))
+    def all(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[Json]:
+        """The documents of a collection, or those of it that have a `status`, by default in the order they came."""
+        found = self.positioned(collection, newest_first=newest_first, status=status)
+        return (document for _, document in found)
 
-    def positioned(self, collection: str, *, newest_first: bool = False) -> Iterator[tuple[int, Json]]:
+    def positioned(
+        self, collection: str, *, newest_first: bool = False, status: str = ""
+    ) -> Iterator[tuple[int, Json]]:
         """Position and document of each in a collection: what a cursor needs to stay stable."""
+        values, which = [collection], "collection = ?"
+        if status:
+            values, which = [collection, status], f"{which} AND json_extract(body, '$.status') = ?"
         order = "DESC" if newest_first else "ASC"
-        query = f"SELECT position, body FROM documents WHERE collection = ? ORDER BY position {order}"
-        for position, body in self._db.execute(query, [collection]).fetchall():
+        query = f"SELECT position, body FROM documents WHERE {which} ORDER BY position {order}"
+        for position, body in self._rows(query, *values):
             yield position, json.loads(body)
 
     def first(self, collection: str, field: str, value: str | int) -> Json | None:
@@ -194,8 +218,17 @@ class Store:
 
     def tally(self, collection: str, field: str) -> Counter[str]:
         """How many documents of a collection hold each value of `field`."""
-        query = "SELECT json_extract(body, ?), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"
-        return Counter(dict(self._db.execute(query, [f"$.{field}", collection]).fetchall()))
+        query = f"SELECT json_extract(body, '$.{field}'), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"
+        return Counter(dict(self._rows(query, collection)))
+
+    def _rows(self, query: str, *values: str) -> list[Any]:
+        """What a query of documents finds."""
+        found = self._read.get((query, *values)) if self._read is not None else None
+        if found is None:
+            found = self._db.execute(query, values).fetchall()
+            if self._read is not None:
+                self._read[query, *values] = found
+        return found
 
     def put_blob(self, body: str | bytes) -> str:
         """Keep `body`, and return the hash that names it."""

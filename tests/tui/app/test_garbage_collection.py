@@ -7,6 +7,7 @@ import gc
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from weakref import WeakSet
 
@@ -26,6 +27,8 @@ from textual.widgets import Static, TextArea
 from octavo.tui.app import garbage_collection
 from octavo.tui.app.garbage_collection import Garbage, caches
 from octavo.tui.app.teardown import Teardown
+from octavo.tui.render.styled_lines import Line, Piece
+from octavo.tui.render.virtual_lines import VirtualLines
 
 
 class Sheet(ModalScreen[None]):
@@ -181,6 +184,27 @@ async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeyp
             gc.callbacks.remove(seen)
         assert 0 in looks
         assert 2 not in looks
+
+
+def test_python_looks_at_little_at_a_time_also_while_as_much_is_let_go_as_is_made() -> None:
+    page = VirtualLines(range(5000), lambda _: 4, lambda unit: [Line([Piece(f"{unit}")] * 2) for _ in range(4)])
+    rest: deque[list[list[int]]] = deque(maxlen=600)
+    seen: list[int] = []
+
+    def looks(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            seen.append(sum(len(gc.get_objects(each)) for each in range(info["generation"] + 1)))
+
+    Garbage().begin()
+    gc.callbacks.append(looks)
+    try:
+        for unit in range(5000):
+            rest.append([[number] for number in range(80)])  # as the segments of its lines
+            page.lines(unit)
+    finally:
+        gc.callbacks.remove(looks)
+    assert seen
+    assert max(seen) < 20_000, "for which 10 ms are taken"
 
 
 class Part(Static):

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import pytest
 from textual.binding import Binding, BindingType
-from textual.document._wrapped_document import WrappedDocument
 from textual.events import AppBlur, Paste
 from textual.widget import Widget
 from textual.widgets import Static
@@ -15,11 +14,12 @@ from textual.widgets import Static
 from octavo.api.users import User
 from octavo.data.state import NotSaved
 from octavo.tui.comments.composer import Composer
-from octavo.tui.comments.offers import Offers
+from octavo.tui.comments.offers import Offers, emoji_begun
 from octavo.tui.reader.markdown_preview import preview
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.quotes import lines_kept
 from octavo.tui.widgets.draft_clock import DraftClock
+from octavo.tui.widgets.long_text import WrappedRows
 from octavo.tui.widgets.safe_text import safe_lines
 from tests.calls import Calls
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
@@ -123,6 +123,16 @@ async def test_an_emoji_is_offered_by_the_letters_of_its_name() -> None:
         await pilot.press(*":+1:")
         assert composer.writing.text == "Done 🎉 ❤️ 👍 ", "a whole name is taken as it ends"
         assert app.screen is composer
+
+
+async def test_a_long_text_is_not_looked_through_for_emoji_with_each_key() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        composer = await app.write("a line of words\n" * 2000)
+        with Calls(emoji_begun) as looked:
+            await pilot.press(*": :ta")
+        assert looked.counts == {}
+        assert composer.text.endswith("\n: :ta")
 
 
 async def test_offers_of_emoji_that_are_closed_keep_the_words() -> None:
@@ -384,7 +394,7 @@ async def test_to_look_at_a_long_text_and_write_on_wraps_it_not_anew_and_reads_i
         app.preview = preview
         composer = await app.write("> quoted\n" * 2000)
         await pilot.pause()
-        with Calls(WrappedDocument.wrap, lines_kept) as looked:
+        with Calls(WrappedRows.wrap, lines_kept) as looked:
             await pilot.press("ctrl+r")
             await until(pilot, lambda: "quoted" in shown(app) and bool(app.screen.query(PageView)))
             await pilot.press("ctrl+r")

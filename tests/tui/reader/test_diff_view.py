@@ -405,3 +405,13 @@ async def test_what_is_on_show_stays_that_while_there_is_no_room() -> None:
 
         assert len(pane.contents.changed.units) == len(pane.galley)
         assert not pane.place.bring_thread("t1")
+        pane.display = True
+        await has_lines(pane)
+        assert pane.place.bring_thread("t1")
+        for _ in range(8):  # also when something asks where it is, after it is shown and before it hears of that
+            pane.display = False
+            await pilot.pause()
+            pane.contents.making.make()
+            await pilot.pause()
+            pane.display = True
+            await has_lines(pane)

@@ -6,9 +6,11 @@ Steps are counted, no time is measured: what a unit weighs, how many lines it is
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 
 from octavo.documents.blocks import Block
 from octavo.documents.changes import Changed, Lines
@@ -33,6 +35,7 @@ from octavo.tui.render.text_search import Finder
 from octavo.tui.render.virtual_lines import VirtualLines
 from tests.benchmarks.huge_blocks import HUGE
 from tests.benchmarks.texts import sentence
+from tests.calls import Calls
 from tests.tui.reader.panes import PaneApp, screen
 
 MOST_LINES, MOST_PIECES = 400, 4000
@@ -130,6 +133,32 @@ def test_words_are_searched_a_stretch_at_a_time_and_found_once() -> None:
     text = "".join((unit.part or unit.block).plain() for unit in cut)
     assert len([find for find in found if find is not None]) == text.count("harbour")
     assert list(finder.find("harbour")) == found
+
+
+def test_bars_and_signs_are_measured_once_however_deep_they_stand() -> None:
+    cut = list(units(parse(HUGE["hints in hints, much in each"](60)).blocks))
+    setting = LayoutContext(LOOK, Folds(), set_block, room=110)
+    with Calls(cell_len) as looked:
+        pieces = sum(len(line.pieces) for line in set_unit(setting, cut[len(cut) // 2], 76))
+    assert pieces > 500
+    assert looked.counts["cell_len"] < 20
+
+
+def test_the_search_stops_for_keys_also_where_there_are_no_words() -> None:
+    read: list[int] = []
+
+    def blocks() -> Iterator[tuple[int, Block]]:
+        for unit in range(300):
+            read.append(unit)
+            yield unit, Block("paragraph", text="" if unit % 100 else "words")
+
+    search = Finder(blocks(), letters=1).find("words")
+    assert [find.unit for find in search if find is not None] == [0, 100, 200]
+    read.clear()
+    for find in Finder(blocks(), letters=1).find("words"):
+        if find is None:
+            assert len(read) == 1
+            read.clear()
 
 
 async def test_going_to_a_block_in_a_deep_page_sets_a_few_units_only() -> None:

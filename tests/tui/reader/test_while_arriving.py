@@ -64,7 +64,7 @@ async def begun(
 async def read(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
     """Let the page be read to its end."""
     app.pane.held = False
-    while not app.pane.contents.is_whole:
+    while app.pane.stream.is_reading:
         await pilot.pause()
     await pilot.pause()
 
@@ -188,6 +188,12 @@ async def test_the_end_of_a_page_is_wanted_once() -> None:
         await pilot.press("G")
         await read(app, pilot)
         assert "Paragraph 79" in screen(app.pane)
+        app.pane.held = True
+        app.pane.show_markdown(OTHER + "\n\nSaid at last.", title="Long", key="p")
+        await pilot.press("g", "G")
+        assert "Said at last." not in screen(app.pane)
+        await read(app, pilot)
+        assert "Said at last." in screen(app.pane), "what was pressed while another text of it was read holds for that"
 
 
 async def test_the_same_page_anew_stays_as_far_as_it_is_on_show() -> None:

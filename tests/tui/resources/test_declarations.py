@@ -23,7 +23,7 @@ def all_of(kinds: tuple[Resource[Any], ...], above: str = "") -> Iterator[tuple[
     for kind in kinds:
         name = f"{above}{kind.many}"
         yield name, kind
-        yield from all_of(kind.children, f"{name} of ")
+        yield from all_of((*kind.parts.values(), *kind.children), f"{name} of ")
 
 
 DECLARED = dict((*all_of(site_resources.KINDS), *all_of(organization_resources.KINDS)))

@@ -5,12 +5,16 @@ from datetime import UTC, datetime
 
 from octavo.api.mcp_servers import McpServer
 from octavo.api.organizations import Member
+from octavo.api.sites import Site
 from octavo.api.users import User
 from octavo.data.state import State
 from octavo.tui.resources.exports import as_csv, as_json, as_markdown
 from octavo.tui.resources.organization_resources import MEMBERS
 from octavo.tui.resources.resource import Column
+from octavo.tui.resources.site_resources import SITES
 from octavo.tui.resources.table import Table
+from octavo.tui.widgets.row_list import Columns
+from octavo.tui.widgets.safe_text import safe
 
 
 def member(name: str, role: str | None = "read", seen: int | None = None) -> Member:
@@ -98,3 +102,12 @@ def test_what_a_filter_looks_in_is_made_once_for_each_thing() -> None:
     assert table.words(member("ben", "admin"), str) != before
     table.names_changed()
     assert table.words(PEOPLE[0], str) == before
+
+
+def test_what_a_thing_is_called_has_its_room_before_other_columns_are_shown_beside_it() -> None:
+    title = "Saltmarsh Instruments"
+    site = Site.model_validate({"id": "docs", "title": title, "urls": {"published": "https://docs.sea.example"}})
+    table = Table(SITES, State(None))
+    for width in (40, 50, 60, 76, 80, 116, 196):
+        shown = Columns(table.headings()).row(table.row(site, str).cells, width, safe).plain
+        assert title in shown, f"{width}: {shown}"

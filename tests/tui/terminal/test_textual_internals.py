@@ -6,12 +6,16 @@ import ast
 from collections import defaultdict
 from functools import cache
 from importlib.util import find_spec
+from inspect import CORO_CLOSED, getcoroutinestate
 from pathlib import Path
 from typing import NamedTuple
 
+from textual.app import App
+
+from octavo.tui.terminal import textual_internals
 from tests.test_layers import FILES, imports, tree
 
-INTERNALS = "octavo.tui.terminal.textual_internals"
+INTERNALS = textual_internals.__name__
 OURS = [each for each in FILES if each.startswith("octavo.tui.")]
 
 
@@ -134,3 +138,18 @@ def private(names: set[str]) -> set[str]:
 
 def is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+async def test_work_that_another_of_its_group_takes_the_place_of_before_it_began_is_closed() -> None:
+    app, done = App[None](), []
+
+    async def work(number: int) -> None:
+        done.append(number)
+
+    async with app.run_test():
+        first, second = work(1), work(2)
+        app.run_worker(first, exclusive=True, group="asked")
+        last = app.run_worker(second, exclusive=True, group="asked")
+        assert getcoroutinestate(first) == CORO_CLOSED
+        await last.wait()
+    assert done == [2]

@@ -275,3 +275,21 @@ async def test_what_is_hostile_is_text() -> None:
             await pilot.pause()
             assert harmless(lines(app))
         assert "[@click=app.quit]x[/]" in shown(app)
+
+
+async def test_what_is_read_while_a_picker_is_being_put_up_is_offered() -> None:
+    class ReadAtOnce(Picker[str]):
+        def begin(self) -> None:
+            if self.waits:
+                assert not self.is_mounted
+                self.arrived("Who · read", PEOPLE)
+
+    app = App()
+    async with app.run_test(size=(80, 24)):
+        picker = ReadAtOnce("Who", (), waits=True)
+        await app.push_screen(picker)
+        await at_rest(app)
+        text = shown(app)
+        assert "Ada Lovelace" in text
+        assert "Reading what there is" not in text
+        assert "Who · read" in text

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from textual.events import Paste
+from textual.widgets import Input
 
 from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+from octavo.tui.widgets.secret_input import SecretInput
+from octavo.tui.widgets.text_inputs import MOST, LineInput, TextEditor
 from tests.tui.widgets.scratch import Scratch, harmless
 
 PASTED = "one \u202e\x1b[31m\ntwo"
@@ -47,3 +49,15 @@ async def test_what_was_pasted_below_the_last_line_can_be_taken_back() -> None:
         assert field.text == text
         await pilot.press("ctrl+z", "x")
         assert field.text == "x"
+
+
+@pytest.mark.parametrize("kind", [LineInput, FilterInput, SecretInput])
+@pytest.mark.parametrize("pasted", ["w" * 300_000, "a line\n" * 40_000])
+async def test_of_a_megabyte_that_is_pasted_a_line_takes_what_it_can_hold(kind: type[Input], pasted: str) -> None:
+    field = kind()
+    app = Scratch(field)
+    async with app.run_test() as pilot:
+        field.focus()
+        field.post_message(Paste(pasted))
+        await pilot.pause()
+        assert field.value == (pasted[:MOST] if " " not in pasted else "a" if kind is SecretInput else "a line")

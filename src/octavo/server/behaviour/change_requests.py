@@ -28,9 +28,8 @@ def base_of(change_request: Json) -> str:
     return str(change_request.get("revisionMergedAncestor") or change_request["revisionInitial"])
 
 
-def is_outdated(world: World, change_request: Json) -> bool:
+def is_outdated(space: Json, change_request: Json) -> bool:
     """Whether the primary content moved on since a change request started or was updated. No merged one is."""
-    space = world.store.get(f"/spaces/{change_request['space']}")
     return change_request["status"] != "merged" and base_of(change_request) != str(space["revision"])
 
 
@@ -46,7 +45,7 @@ def present_change_request(world: World, document: Json) -> Json:
         **without(document, "editors"),
         **people,
         "comments": world.store.tally(f"{path}/comments", "status")["open"],
-        "outdated": is_outdated(world, document),
+        "outdated": is_outdated(space, document),
         "urls": {"location": world.url(f"/v1{path}"), "app": world.url(app)},
     }
 
@@ -108,9 +107,8 @@ def _wanted(op: change_requests.Filters, world: World, spaces: Iterable[str]) ->
     found = [
         ((each["updatedAt"], space, each["number"]), each)
         for space in spaces
-        for each in world.store.all(f"/spaces/{space}/change-requests")
-        if each["status"] == op.status
-        and op.creator in (None, each["createdBy"])
+        for each in world.store.all(f"/spaces/{space}/change-requests", status=op.status)
+        if op.creator in (None, each["createdBy"])
         and (op.contributor is None or op.contributor in {user for user, _ in _contributions(world, each)})
     ]
     return sorted(found, key=lambda pair: pair[0], reverse=True)
@@ -174,7 +172,7 @@ def _merge(op: change_requests.Merge, world: World) -> Json:
     document = world.store.get(path_of(op.at))
     need(world, space, "merge")
     refuse_closed(document, "be merged")
-    refuse_unless_met(world, space, document, outdated=is_outdated(world, document))
+    refuse_unless_met(world, space, document, outdated=is_outdated(space, document))
     return merge(world, document)
 
 
@@ -208,7 +206,7 @@ def _update_from_main(op: change_requests.UpdateFromMain, world: World) -> Json:
 
 def update_from_main(world: World, document: Json) -> Json:
     """Bring the primary content into a change request. Nothing happens to one that is up to date."""
-    if not is_outdated(world, document):
+    if not is_outdated(world.store.get(f"/spaces/{document['space']}"), document):
         return {"revision": document["revision"], "result": "update"}
     main = revisions.current(world, document["space"])
     outcome = _merged(world, document, main)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,9 +14,9 @@ from octavo.api import imports
 from octavo.api.places import ChangeRequestRef
 from octavo.documents.trees import Pages
 from octavo.server.background import Errand
-from octavo.server.behaviour import change_requests, revisions
+from octavo.server.behaviour import change_requests, revisions, storage
 from octavo.server.behaviour.permissions import need
-from octavo.server.fetching import Fetcher
+from octavo.server.fetching import Fetched, Fetcher
 from octavo.server.folder import ELSEWHERE
 from octavo.server.folders import relinked
 from octavo.server.gathering import Gathered, NotGathered, gather
@@ -32,7 +33,27 @@ def _create(op: imports.Create, world: World) -> Errand[Gathered | NotGathered]:
     if op.source not in _READ:
         sentence = f"source {op.source} is not imported by this platform. Export it as markdown, html, docx or zip"
         raise Refused(400, f"{sentence}, and import that.")
-    return Errand(partial(_gather, op, Fetcher(private=world.private_imports)), partial(_bring_in, op, world))
+    return Errand(partial(_gather, op, _fetcher(op, world)), partial(_bring_in, op, world))
+
+
+def _fetcher(op: imports.Create, world: World) -> Fetcher:
+    """What fetches the address. That of a file which was sent to storage is nobody's to fetch but ours."""
+    fetcher = Fetcher(private=world.private_imports)
+    if (upload := storage.at_address(world, op.url)) is None:
+        return fetcher
+    organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
+    sent = storage.uploaded(world, organization, upload, "import_file")
+    return _Sent(private=False, file=Fetched(sent["name"], sent["type"], None, world.store.blob(sent["blob"])))
+
+
+@dataclass(frozen=True)
+class _Sent(Fetcher):
+    """Gives a file that was sent to storage."""
+
+    file: Fetched = field(kw_only=True)
+
+    def fetch(self, url: str) -> Fetched:
+        return self.file
 
 
 def _refuse(op: imports.Create, world: World) -> None:

@@ -68,6 +68,12 @@ def receive(world: World, organization: str, key: str, secret: str, data: bytes)
         world.store.change(_path(organization, key), blob=world.store.put_blob(data))
 
 
+def at_address(world: World, url: str) -> str | None:
+    """The storage key of the file that is sent to `url`. None: it is no such address."""
+    parts = url.removeprefix(world.url("/~/uploads/")).split("/")
+    return parts[1] if url.startswith(world.url("/~/uploads/")) and len(parts) == 3 else None
+
+
 def uploaded(world: World, organization: str, key: str, kind: str) -> Json:
     """The upload that a storage key names: its `name`, `type`, `size` and `blob`. Raises Refused: 404 or 412."""
     document = world.store.find(_path(organization, key))

@@ -49,6 +49,8 @@ _MOST_NAMED = 5
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
+    if others := [said for each in view.chosen if (said := app.session.outbox.why_not_mine(each))]:
+        return f"{others[0]} X keeps its words as a draft."
     if view.kept is not None and not view.chosen:
         return "This is a space that is kept for offline: it is looked at by itself, and X lets go of it."
     if view.file is not None and not view.chosen:
@@ -199,11 +201,16 @@ class ActivityScreen(Dialog[None]):
         about = f"{first_words(entry.words)} on {entry.about}" if begins else entry.about
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
+    def _why(self, entry: Entry) -> str:
+        """Why it is not done yet, in a sentence. Empty when all goes well."""
+        return self.shell.session.outbox.why_not_mine(entry) or entry.reason or self._waits_for(entry)
+
     def _waits_for(self, entry: Entry) -> str:
-        """What it waits for, in a sentence. Empty when that is no other write."""
-        first = waits_for(entry, self.shell.session.outbox.entries) if entry.state == "queued" else None
+        """What it waits for, in a sentence: another write, or the server."""
+        outbox = self.shell.session.outbox
+        first = waits_for(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
-            return ""
+            return outbox.why_quiet if entry.state == "queued" else ""
         named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing
         return f"Waits until this is done: {named}."
 
@@ -245,7 +252,7 @@ class ActivityScreen(Dialog[None]):
                 said = " ".join(
                     filter(
                         None,
-                        (what.reason or self._waits_for(what), f"{about[:1].upper()}{about[1:]}." if about else ""),
+                        (self._why(what), f"{about[:1].upper()}{about[1:]}." if about else ""),
                     )
                 )
             case KeptFile():

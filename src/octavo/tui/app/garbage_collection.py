@@ -27,10 +27,11 @@ BETWEEN_KEYS = 0.05
 STAYED_BLOCKS = 35_000
 """Blocks of memory in use, more than after the last look at everything, for which no pause is waited for: some 3 MB, of
 15 000 objects. Blocks are counted, for Python tells how many objects stayed only by handing out all of them (`caches`)."""
-_NEW, _YOUNG, _ALL = 2_000, 10, 100
+_NEW, _YOUNG, _ALL = 500, 20, 200
 """What Python does by itself: objects more than at its last look at the new ones, such looks between two at all that is
-young, and those between two at everything. Often enough that little is looked at, seldom enough that a dialog was closed
-by then: what was open is looked at no more. The last is for days in which no key is pressed."""
+young, and those between two at everything. Often enough that little is looked at: Python counts what is made less what is
+let go, and where a page is read, which lets lines go as it sets others, there are five times as many. Seldom enough that a
+dialog was closed by then: what was open is looked at no more. The last is for days in which no key is pressed."""
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """Of mallopt(3). One arena: else each thread has its own, with its own holes. Large blocks apart from the small: what is
 between two of them is not given back."""
@@ -65,11 +66,16 @@ class Garbage:
         """What there is now is never looked at again."""
         self._c_library = _CLibrary()
         self._caches = list(caches("textual.", "rich."))
+        self.enable()
+        self._blocks = sys.getallocatedblocks()
+        self._begun = True
+
+    def enable(self) -> None:
+        """Let Python look by itself, at what comes from now on: its first look at all that a start made, and those it takes
+        while the other views are imported, hold the keys for a tenth of a second each."""
         gc.freeze()
         gc.set_threshold(_NEW, _YOUNG, _ALL)
         gc.enable()
-        self._blocks = sys.getallocatedblocks()
-        self._begun = True
 
     def key_pressed(self) -> None:
         """Somebody waits for what a key does."""

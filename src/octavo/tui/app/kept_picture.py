@@ -64,10 +64,10 @@ class KeptPicture:
     def _take(self) -> bool:
         """Take a picture of it, if nothing covers it. Whether that could be done."""
         screen = self._app.screen
-        if not isinstance(screen, Pictured) or not screen.is_as_at_start:
+        if not isinstance(screen, Pictured) or not screen.is_as_at_start or not (rows := rows_of(screen)):
             return False
         screen.keep_place()
-        self._picture.keep(rows_of(screen))
+        self._picture.keep(rows)
         self._shows = self._next()
         return True
 
@@ -90,9 +90,11 @@ class KeptPicture:
 
 
 def rows_of(screen: Screen[Any]) -> list[str]:
-    """What `screen` shows now, a row of the terminal each; but in a picture it is saved, not live."""
-    first, *rest = painted_rows(screen)
-    return [_plain(strip).render(screen.app.console) for strip in (_saved(first), *rest)]
+    """What `screen` shows now, a row of the terminal each; but in a picture it is saved, not live. Nothing before it was laid
+    out for the first time."""
+    rows = painted_rows(screen)
+    rows[:1] = map(_saved, rows[:1])
+    return [_plain(strip).render(screen.app.console) for strip in rows]
 
 
 def _saved(bar: Strip) -> Strip:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -330,7 +329,8 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
             self.set_timer(AFTER, lambda: warm_up(self.teardown.garbage))
 
     def _first_painted(self) -> None:
-        gc.enable()
+        if not self.is_headless:
+            self.teardown.garbage.enable()
         if self._session is not None:
             self._open(self._session)
 

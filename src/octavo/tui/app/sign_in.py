@@ -17,8 +17,8 @@ from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
+from octavo.tui.widgets.path_input import PathInput
 from octavo.tui.widgets.secret_input import SecretCount, SecretInput
-from octavo.tui.widgets.text_inputs import LineInput
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -78,7 +78,7 @@ class SignInScreen(HasCommands, Screen[None]):
                 yield Static("a made-up library, no account, offline", classes="why")
             with Horizontal(classes="way"):
                 yield TextButton("Open a folder", "ctrl+o", id="open")
-                yield LineInput(placeholder="path of a folder of markdown pages", id="folder")
+                yield PathInput(placeholder="path of a folder of markdown pages", id="folder")
         yield KeyBar()
 
     @staticmethod
@@ -144,7 +144,7 @@ class SignInScreen(HasCommands, Screen[None]):
 
     def open_folder(self) -> None:
         """Show the folder that is named; ask for its name when none is."""
-        field = self.query_one("#folder", LineInput)
+        field = self.query_one("#folder", PathInput)
         if field.value.strip():
             self.shell.background(self._enter(field.value.strip()))
         else:

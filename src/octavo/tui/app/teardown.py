@@ -12,7 +12,7 @@ from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
 from octavo.tui.app.garbage_collection import Garbage
-from octavo.tui.terminal.textual_internals import before_removal, end_worker, message_pumps, use_workers
+from octavo.tui.terminal.textual_internals import before_removal, message_pumps, use_workers
 
 
 class _Workers(WorkerManager):
@@ -25,7 +25,7 @@ class _Workers(WorkerManager):
 
     def add_worker(self, worker: Worker[Any], start: bool = True, exclusive: bool = True) -> None:
         if worker.node in self.gone:
-            end_worker(worker)
+            worker.cancel()
         else:
             super().add_worker(worker, start, exclusive)
 
@@ -49,7 +49,7 @@ class Teardown:
         self._working.gone.update(gone)
         for worker in tuple(self._app.workers):
             if worker.node in gone:
-                end_worker(worker)
+                worker.cancel()
         for signal in self.signals:
             for each in gone:
                 signal.unsubscribe(each)

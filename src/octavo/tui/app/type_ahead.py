@@ -15,6 +15,7 @@ from textual.screen import Screen
 
 from octavo.tui.terminal.textual_internals import is_ending
 
+_ANSWERS = frozenset({"enter", "escape"})
 ROUND = 0.05
 """Seconds after which what was asked to tell when it has done what it was told is asked anew: it may be gone."""
 
@@ -33,6 +34,8 @@ class TypeAhead(App[ReturnType]):
         """The screen that was on show when something was given to what had the focus."""
         self._last: Callable[[], Screen[Any] | None] = lambda: None
         """That of the last, if it is still there."""
+        self._leads_on = False
+        """Whether the last was a key that dialogs answer to, and may be doing so."""
 
     async def on_event(self, event: Event) -> None:
         if not isinstance(event, Key | Paste):
@@ -43,10 +46,13 @@ class TypeAhead(App[ReturnType]):
                 self._wait(event)
             else:
                 await super().on_event(event)
-        elif self._waits or self._on_show is None or self.focused is None or self._last() not in (None, self._on_show):
-            self._wait(event)
         else:
-            await self._give(event)
+            is_there = self._on_show is not None and self.focused is not None
+            leads_elsewhere = self._waits or self._leads_on or self._last() not in (None, self._on_show)
+            if is_there and not leads_elsewhere:
+                await self._give(event)
+            else:
+                self._wait(event)
 
     @property
     def _on_show(self) -> Screen[Any] | None:
@@ -55,6 +61,7 @@ class TypeAhead(App[ReturnType]):
 
     async def _give(self, event: Key | Paste) -> None:
         self._last = self._given[event] = ref(self.screen)
+        self._leads_on = isinstance(event, Key) and event.key in _ANSWERS
         await super().on_event(event)
 
     def _wait(self, *events: Key | Paste) -> None:
@@ -89,7 +96,9 @@ class TypeAhead(App[ReturnType]):
         self._ahead.sort(key=lambda each: each.time)
         if self._ahead and self._on_show is not None:
             event = self._ahead.pop(0)
-            await self._give(Key(event.key, event.character) if isinstance(event, Key) else Paste(event.text))
+            again = Key(event.key, event.character) if isinstance(event, Key) else Paste(event.text)
+            again.time = event.time  # it may come back, and belongs before what was typed after it
+            await self._give(again)
         if self._ahead:
             self._wait()
 

@@ -26,7 +26,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
 from octavo.tui.widgets.safe_text import safe
-from octavo.tui.widgets.text_inputs import TextEditor
+from octavo.tui.widgets.text_inputs import SEARCHED, TextEditor
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -280,6 +280,8 @@ class Composer(Dialog[str | None]):
         writing = self.writing
         if not writing.selection.is_empty or writing.read_only or self.app.screen is not self:
             return
+        if len(writing.text) > SEARCHED:
+            return  # whether one writes code there is in all that stands before
         row, column = writing.cursor_location
         if ":" not in writing.document.get_line(row)[:column]:
             return

@@ -22,7 +22,7 @@ from octavo.tui.content.spaces import Spaces
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_following import copy_address, follow
-from octavo.tui.reader.link_names import name_again
+from octavo.tui.reader.link_names import look_for_new_specifications, name_again
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.streaming_page import PageLoaded
@@ -143,6 +143,7 @@ class ContentScreen(View, CopiesLater):
 
     def on_screen_resume(self) -> None:
         self.reading.show_unsent()
+        look_for_new_specifications(self.reading)
 
     def _show_unsent(self) -> None:
         if self.is_current:  # else as soon as it is again

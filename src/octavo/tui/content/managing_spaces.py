@@ -84,7 +84,7 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
             Choice(
                 partial(_import, app, thing),
                 "Import pages",
-                "of a website, a document or an archive, by its address",
+                "of a website, a document or an archive: an address, or a file",
                 off=no_writes or _why_no_import(thing),
             ),
             Choice(
@@ -237,7 +237,8 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         draft=f"form import {space.id}",
         sent=sent,
         verb="Import",
-        intro=f"They come after the last page. {live_now} The server fetches the address, and answers when all is read: that may take a minute.",
+        intro=f"They come after the last page. {live_now}",
+        doing="The server is reading it, and answers when all of it is there.",
     )
 
 

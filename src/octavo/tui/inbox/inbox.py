@@ -213,12 +213,14 @@ class InboxScreen(ListView[Row]):
         self.feed.changed.subscribe(self, lambda _: self._show())
         self.set_interval(_AGE_EVERY, self._time_passed)
         self.feed.begin()
+        self.subscriptions.rest_on(*self.feed.lists)
         self._show()
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
         self.narrowing.by = ()
         self.standings.forget()
+        self.subscriptions.rest_on(*self.feed.lists)
         self._show()
 
     def _time_passed(self) -> None:

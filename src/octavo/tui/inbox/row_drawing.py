@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from octavo.data.inbox import Row
@@ -33,7 +34,7 @@ class RowDrawing:
     def draw(self, row: Row, width: int) -> Drawn:
         """A row in a list of so many cells."""
         why = row.words.partition(" · ")[0]
-        if len(why) > max(16, width * 2 // 5):
+        if cell_len(why) > max(16, width * 2 // 5):
             why = SHORT[row.reason]
         age = self.until.get(row.key) or short_age(row.moment)
         also = f"also {', '.join(SHORT[each] for each in row.also)}" if row.also else ""

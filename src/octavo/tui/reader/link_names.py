@@ -50,10 +50,11 @@ def name_targets(screen: ShowsPage) -> None:
     if space is None or tree is None or page is None:
         return
     sources, octavo = view.contents.sources, screen.shell
-    if sources.specifications is None or sources.specifications_of != space.organization:
+    read = (space.organization or "", octavo.session.live.specifications_read)
+    if sources.specifications is None or sources.specifications_of != read:
         at = OrganizationRef(organization_id=space.organization)
         sources.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), keep=_SPECIFICATIONS)
-        sources.specifications_of = space.organization
+        sources.specifications_of = read
     if sources.titles is None:
         is_folder = octavo.session.kind == "folder"
         sources.titles = AsyncCache(
@@ -77,6 +78,14 @@ def name_targets(screen: ShowsPage) -> None:
     sources.targets = Targets(ground, page.id, sources.titles, space_of)
     if before is not None and before.page_id == page.id and before.ground.tree != tree:
         view.reset()  # what is on show was set with the names there were
+
+
+def look_for_new_specifications(screen: ShowsPage) -> None:
+    """Show what is described anew, where a specification was read since the page was made."""
+    sources, read = screen.view.contents.sources, screen.shell.session.live.specifications_read
+    if sources.specifications is not None and sources.specifications_of and sources.specifications_of[1] != read:
+        name_targets(screen)
+        screen.view.reset()
 
 
 def name_again(screen: ShowsPage) -> None:

@@ -161,7 +161,7 @@ class PageView(Reader):
         """Who turns words round, of a page in a script that is written from right to left."""
         if self.document is None or not FROM_RIGHT.search(self.document.source):
             return ""
-        turns = "Octavo turns" if self.app.settings.turns_words else "The terminal turns"  # type: ignore[attr-defined]
+        turns = "Octavo turns" if self.app.settings.turns_words else "The terminal turns"  # type: ignore[attr-defined]  # every app it is in has settings
         return f"{turns} right-to-left words round: right_to_left in the settings says who does."
 
     class RowWanted(Message):

@@ -140,7 +140,7 @@ class PageStream:
     def go_to_end(self) -> None:
         """Go to the end, and again once all is read, if nobody has moved meanwhile."""
         self.pane.cursor.go_to_edge(1)
-        self.to_end = self.place.here() if self.is_growing else None
+        self.to_end = self.place.here() if self.is_reading else None
 
     def _read_to_place(self, reading: Reading, key: str) -> None:
         """Read on to the place one comes back to: who was there need not see the beginning first."""
@@ -243,6 +243,7 @@ class PageStream:
 
     def _end_reading(self, reading: Reading) -> None:
         self._reading, self._markdown, self.contents.arriving = None, "", None
+        wants_end = self.to_end is not None and not self.place.here().has_moved(self.to_end)
         if self._replaces:
             self._show(reading.document, *self._arriving, self._cutting, whole=True)
         else:
@@ -256,7 +257,7 @@ class PageStream:
                 self.pane.reset()
             self.pane.viewport.sync()
             self.pane.finder.content_changed()
-        if self.to_end is not None and not self.place.here().has_moved(self.to_end):
+        if wants_end:
             self.pane.cursor.go_to_edge(1)
         self._all_read(reading.document)
 

@@ -120,7 +120,7 @@ def _sided(
     lines = setting.flow(whole, wide)
     setting.list_depth = 0
     if wide < NARROWEST:
-        lines = [line if line.width <= wide else squeezed(line, wide) for line in lines]
+        lines = [squeezed(line, wide) for line in lines]
     for line in lines:
         line.block = whole_of(block)
         if sign != " ":

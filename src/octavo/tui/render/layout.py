@@ -127,7 +127,7 @@ def _set(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     width = max(width, NARROWEST)
     lines = setter(setting, block, width)
     if width < _TIGHT:
-        lines = [line if line.width <= width else squeezed(line, width) for line in lines]
+        lines = [squeezed(line, width) for line in lines]
     own: Block | None = block
     if (cut := cut_of(block)) is not None:
         # One stands on a long block where it begins, and on what is in it.

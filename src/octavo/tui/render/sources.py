@@ -38,8 +38,8 @@ class Sources:
     """What blocks show of those descriptions."""
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """The same set into lines, where it is opened."""
-    specifications_of: str | None = None
-    """The organization they are filed in."""
+    specifications_of: tuple[str, int] | None = None
+    """The organization they are filed in, and how often one was read anew by then."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """What links lead to that leave the space, and files."""
     targets: Targets | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -56,6 +57,10 @@ class Piece(NamedTuple):
     """Drawn around the text of the page: borders, bars, bullets. It is neither found nor copied."""
 
 
+_KEPT_LETTERS = 60
+"""Letters of a text whose width is kept."""
+
+
 @dataclass(slots=True)
 class Line:
     """A line of a page: its pieces, and the block a comment on this line would be about."""
@@ -91,12 +96,16 @@ class HotSpot(NamedTuple):
 
 def cells(text: str) -> int:
     """How many cells `text` takes."""
-    return len(text) if text.isascii() else cell_len(text)
+    return len(text) if text.isascii() else cell_len(text) if len(text) > _KEPT_LETTERS else _cells(text)
+
+
+_cells = lru_cache(4096)(cell_len)
+"""How many cells a short text takes: bars and signs are measured at each depth anew."""
 
 
 def width_of(pieces: Iterable[Piece]) -> int:
     """How many cells `pieces` take."""
-    return sum([cells(piece.text) for piece in pieces])
+    return sum([len(text) if (text := piece[0]).isascii() else cells(text) for piece in pieces])
 
 
 def cut(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
@@ -189,9 +198,11 @@ def indented(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> li
 
 
 def squeezed(line: Line, width: int) -> Line:
-    """A line brought to `width` cells by leaving out blanks and borders at its left, then at its right."""
+    """A line brought to `width` cells, if it is wider, by leaving out blanks and borders at its left, then at its right."""
+    over = width_of(line.pieces) - width
+    if over <= 0:
+        return line
     pieces = list(line.pieces)
-    over = width_of(pieces) - width
     for at in (0, -1):
         while over > 0 and pieces and pieces[at].furniture:
             wide = cells(pieces[at].text)

@@ -99,11 +99,12 @@ class Finder:
         texts: list[str] = []
         starts: list[int] = []
         entries: list[_Entry] = []
-        length = 0
-        while length < self._letters and len(entries) < _ENTRIES:
+        length = read = 0
+        while max(length, read) < self._letters and len(entries) < _ENTRIES:
             unit, block = next(self._blocks, (-1, None))
             if block is None:
                 break
+            read += 1  # to see that one has no words may take as long
             for entry, text in self._words(unit, block, ()):
                 entries.append(entry)
                 starts.append(length)

@@ -10,13 +10,43 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.api.roles import Role
 from octavo.data.access import MERGES, deeds
+from octavo.data.live import Live
 from octavo.tui.resources import access_reading
-from octavo.tui.resources.resource import Column, Known, Resource, Rights, by, made
+from octavo.tui.resources.resource import Column, Known, Resource, Rights, Unmaking, by, made
 
 
 def _given(operation: type[Operation[Any]], known: Known, role: str, **ids: str) -> Operation[Any] | None:
     """What gives somebody the role again that was taken. None: it is one that cannot be written."""
     return made(operation, {**known, **ids, "role": role}) if role in get_args(Role) else None
+
+
+def _unmaking(live: Live, known: Known) -> Unmaking:
+    """What takes roles back that are given now: who had one before has that again."""
+    sides: list[tuple[str, str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
+    for kind, ids, change, take in (
+        (PEOPLE, "user", permissions.UpdateUser, permissions.DeleteUser),
+        (TEAMS, "team", permissions.UpdateTeam, permissions.DeleteTeam),
+    ):
+        found = live.peek(kind.list_op(known)).value or live.peek(made(kind.list, known)).value
+        held = {kind.key(each): each.permission for each in found.items} if found is not None else {}
+        is_whole = found is not None and found.next is None
+        sides.append((ids, f"{ids}_id", change, take, held if is_whole else None))
+
+    def ops(op: permissions.Grant) -> list[Operation[Any]] | None:
+        backs: list[Operation[Any] | None] = []
+        for ids, name, change, take, before in sides:
+            for each in getattr(op, f"{ids}s") or ():
+                if before is None:
+                    return None
+                role = before.get(each)
+                backs.append(
+                    _given(change, known, role, **{name: each})
+                    if role is not None
+                    else made(take, {**known, name: each})
+                )
+        return None if None in backs else [each for each in backs if each is not None]
+
+    return ops
 
 
 PEOPLE: Resource[permissions.UserPermission] = Resource(
@@ -29,6 +59,8 @@ PEOPLE: Resource[permissions.UserPermission] = Resource(
     columns=(Column("NAME", "user.name"), Column("ROLE", "permission", 10), Column("E-MAIL", "user.email", drop=1)),
     written=lambda each: teams.Membership(role=each.permission),
     again=lambda known, each: _given(permissions.UpdateUser, known, each.permission, user_id=each.user.id),
+    lookups=(permissions.ListTeams,),
+    unmaking=_unmaking,
     new="Give a role",
     verbs=("take the role from", "without their role"),
 )  # fmt: skip
@@ -42,6 +74,8 @@ TEAMS: Resource[permissions.TeamPermission] = Resource(
     columns=(Column("TEAM", "team.title"), Column("ROLE", "permission", 10), Column("MEMBERS", "team.members", 8, right=True)),
     written=lambda each: teams.Membership(role=each.permission),
     again=lambda known, each: _given(permissions.UpdateTeam, known, each.permission, team_id=each.team.id),
+    lookups=(permissions.ListUsers,),
+    unmaking=_unmaking,
     new="Give a role",
     verbs=("take the role from", "without its role"),
 )  # fmt: skip
@@ -106,6 +140,7 @@ MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
         Column("VISIBILITY", "space.visibility", 12, drop=1),
     ),
     told=access_reading.of_space,
+    holder=lambda each: each.space,
     children=ACCESS,
     rights=Rights("", "", ""),
 )  # fmt: skip

@@ -45,14 +45,25 @@ class AtHand:
         return self.things[0]
 
     @property
+    def known_of_first(self) -> Known:
+        """What names it to operations."""
+        return self.resource.known_of(self.known, self.thing)
+
+    @property
     def called(self) -> str:
         """What they are called: by name when it is one."""
         return writing.many_of(self.resource, self.things)
 
     def why_may_not(self, right: str, deed: str) -> str | None:
         """Why what takes a right cannot be done, in a sentence."""
-        owners = self.things if self.resource.rights.of_thing else (self.inside,)
+        of_thing = self.resource.rights.of_thing
+        owners = [self.resource.holder(each) for each in self.things] if of_thing else (self.inside,)
         return lacks_right(owners, right, f"{deed} {self.resource.many}", self.resource.one)
+
+    def is_leaving(self, user: str) -> bool:
+        """Whether a person who deletes this leaves: it is about nobody else."""
+        about = [self.resource.known_of(self.known, each).get("user_id") for each in self.things]
+        return self.resource.rights.one_leaves and about == [user]
 
 
 def _why_not_there(app: Shell, operation: type[Operation[Any]], inside: Model) -> str | None:
@@ -68,7 +79,10 @@ def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
     verb = at.resource.verbs[0]
     if at.resource.delete is None:
         return f"{at.resource.heading} cannot be {at.resource.verbs[1]} here: the interface has no way to."
-    return _why_not_there(app, at.resource.delete, at.inside) or at.why_may_not(at.resource.rights.delete, verb)
+    if why := _why_not_there(app, at.resource.delete, at.inside):
+        return why
+    me = app.workspace.me
+    return None if me is not None and at.is_leaving(me.id) else at.why_may_not(at.resource.rights.delete, verb)
 
 
 def _delete(app: Shell, at: AtHand) -> None:
@@ -134,7 +148,8 @@ def _change(app: Shell, at: AtHand) -> None:
 def _why_not_changed(app: Shell, at: AtHand) -> str | None:
     if at.resource.update is None:
         return f"{at.resource.heading} cannot be changed here: the interface has no way to."
-    return at.why_may_not(at.resource.rights.change, "change")
+    why = _why_not_there(app, at.resource.update, at.inside)
+    return why or at.why_may_not(at.resource.rights.change, "change")
 
 
 @dataclass(frozen=True)
@@ -146,9 +161,14 @@ class Place:
     inside: Model
     then: Callable[[str], None]
     """Told the key of what was made."""
+    row: Any = None
+    """What the cursor is on."""
 
 
 def _create(app: Shell, place: Place) -> None:
+    if place.resource.add is not None:
+        place.resource.add(app, place)
+        return
     from octavo.tui.resources import filling  # as above
 
     filling.create(app, place.resource, place.known, place.then)
@@ -156,10 +176,21 @@ def _create(app: Shell, place: Place) -> None:
 
 def _why_not_created(app: Shell, place: Place) -> str | None:
     resource = place.resource
-    if resource.create is None:
+    if resource.single and place.row is not None:
+        return f"There is one {resource.one}: e changes it."
+    if resource.create is None and resource.add is None:
         return f"{resource.heading} cannot be made here: the interface has no way to."
-    why = _why_not_there(app, resource.create, place.inside)
+    why = None if resource.create is None else _why_not_there(app, resource.create, place.inside)
     return why or lacks_right((place.inside,), resource.rights.create, f"make {resource.many}", resource.one)
+
+
+def _why_not_asked(app: Shell, place: Place) -> str | None:
+    return None if (ask := place.resource.ask) is None else _why_not_there(app, ask.operation, place.inside)
+
+
+def _ask(app: Shell, place: Place) -> None:
+    if place.resource.ask is not None:
+        place.resource.ask.ask(app, place)
 
 
 # What else can be done
@@ -171,6 +202,12 @@ def _why_no_action(app: Shell, at: AtHand) -> str | None:
     return at.why_may_not(at.resource.rights.change, "change")
 
 
+def why_not_acted(app: Shell, at: AtHand, action: Action[Any]) -> str | None:
+    """Why something else cannot be done with a thing, in a sentence."""
+    why = action.why_not(at.thing) or _why_not_there(app, action.operation, at.inside)
+    return why or at.why_may_not(action.right(at.thing) or at.resource.rights.change, "change")
+
+
 def _act(app: Shell, at: AtHand) -> None:
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
@@ -180,13 +217,15 @@ def _act(app: Shell, at: AtHand) -> None:
             each,
             each.name,
             detail=each.help,
-            off=each.why_not(at.thing) or app.session.live.unavailable(each.operation) or "",
+            off=why_not_acted(app, at, each) or "",
         )
         for each in at.resource.actions
     ]
 
     def chosen(action: Action[Any] | None) -> None:
-        if action is not None:
+        if action is not None and action.ask is not None:
+            action.ask(app, at)
+        elif action is not None:
             _confirm_action(app, at, action)
 
     app.push_screen(Picker(at.resource.title(at.thing), choices), chosen)
@@ -253,6 +292,8 @@ PLACE: Commands[Place] = Commands(
     (
         Command("create", "ctrl+n", "New", "Make one more: what it is to be is asked", run=_create, why_not=_why_not_created, writes=True,
                 called=lambda _, place: place.resource.called_new),
+        Command("ask", "t", "Try", "Try where an address of the site leads; or search the site", run=_ask, why_not=_why_not_asked,
+                there=lambda _, place: place.resource.ask is not None, called=lambda _, place: None if place.resource.ask is None else place.resource.ask.name),
     ),
 )  # fmt: skip
 """What can be done where things are."""

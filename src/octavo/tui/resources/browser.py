@@ -13,17 +13,19 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
+from octavo.api.errors import NotFound
 from octavo.api.operation import Listing, ListPage, Model, Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
 from octavo.data.live import Snapshot
-from octavo.tui.resources import acting
+from octavo.tui.resources import acting, arranging
 from octavo.tui.resources.details import Details
 from octavo.tui.resources.resource import UNNAMED, Known, Resource, made, names_in
 from octavo.tui.resources.table import Table
 from octavo.tui.resources.telling import Telling
 from octavo.tui.shell.info import show_info
 from octavo.tui.shell.list_view import PANES, ListView, Preview
+from octavo.tui.shell.routes import Route, ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
@@ -56,9 +58,27 @@ class Level:
     def __post_init__(self) -> None:
         self.kind = self.kinds[0]
 
+    def at_hand(self, *rows: Any, untick: Callable[[], None] = lambda: None) -> acting.AtHand | None:
+        """What the keys are about where these rows are ticked, or one has the cursor. None: nothing can be asked of one of
+        them."""
+        kind, things = self.kind.itself(rows[0])[0], tuple(self.kind.itself(each)[1] for each in rows)
+        if not all(kind.is_named(self.known, each) for each in things):
+            return None
+        return acting.AtHand(kind, self.known, self.inside, things, untick)
+
+    def place(self, then: Callable[[str], None] = lambda key: None, row: Any = None) -> acting.Place:
+        """Where one more of the kind can be made. `then` is told its key."""
+        return acting.Place(self.kind, self.known, self.inside, then, row)
+
+    def into(self, thing: Any) -> Level:
+        """Where one is in a thing of the kind."""
+        kind = self.kind
+        known, inside = kind.known_of(self.known, thing), kind.holder(thing)
+        return Level(kind.title(thing), kind.children, known, inside, kind.state(thing))
+
 
 def _go_through_kinds(step: int) -> Callable[[Shell, BrowserScreen], None]:
-    return lambda _, view: view.kinds.move(step)
+    return lambda _, view: view.kinds.move(step) if view.levels else view.seeking.step(step)
 
 
 def _read_on(view: BrowserScreen, step: int) -> None:
@@ -74,12 +94,46 @@ def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
     return None if view.levels else "It is not known yet in which organization you are."
 
 
+def _why_no_order(app: Shell, view: BrowserScreen) -> str | None:
+    if view.levels and view.level.kind.of_kinds is not None:
+        return "They stand in the order visitors find them in, each below what it is in: alt+↑ and alt+↓ change that."
+    return _why_no_table(app, view)
+
+
 def _why_nothing_to_export(app: Shell, view: BrowserScreen) -> str | None:
     return None if view.rows.items else "There is nothing here to export."
 
 
 def _why_one_kind(app: Shell, view: BrowserScreen) -> str | None:
-    return None if view.levels and len(view.level.kinds) > 1 else "There is only one kind of thing here."
+    return "There is only one kind of thing here." if view.levels and len(view.level.kinds) < 2 else None
+
+
+def at_hand(view: BrowserScreen) -> acting.AtHand | None:
+    """What is ticked, else what the cursor is on."""
+    if not view.levels or view.rows.item is None:
+        return None
+    return view.level.at_hand(*(view.ticked or (view.rows.item,)), untick=view.rows.ticks.untick)
+
+
+def place(view: BrowserScreen) -> acting.Place | None:
+    """Where one more can be made."""
+    return view.level.place(view.go_to_new, view.rows.item) if view.levels else None
+
+
+def arranged(view: BrowserScreen) -> arranging.Arranged | None:
+    """The structure on show, and the part of it under the cursor."""
+    if not view.levels:
+        return None
+    level = view.level
+    return arranging.arranged(level.kind, level.known, level.inside, view.answer.value, view.rows.item)
+
+
+def _open(view: BrowserScreen, route: Route) -> None:
+    """Go to what a row leads to, out of the tables, as far as one may see it."""
+    if isinstance(route, ToPage) and view.shell.workspace.space(route.space) is None:
+        view.shell.explain("It is in a space that is not among those you may see.")
+    else:
+        view.shell.go(route)
 
 
 def _why_nothing_at_hand(view: BrowserScreen) -> str:
@@ -94,7 +148,7 @@ BROWSER: Commands[BrowserScreen] = Commands(
         Command("next_kind", "right_square_bracket", "Next kind", "Show the next kind of things", key_display="]",
                 run=_go_through_kinds(1), why_not=_why_one_kind),
         Command("sort", "S", "Sort", "Sort by a column; by the same once more: the other way round",
-                run=lambda _, view: acting.choose_order(view.shell, view.table, view.draw_list), why_not=_why_no_table),
+                run=lambda _, view: acting.choose_order(view.shell, view.table, view.draw_list), why_not=_why_no_order),
         Command("columns", "F", "Columns", "Choose which columns are shown",
                 run=lambda _, view: acting.choose_columns(view.shell, view.table, view.draw_list), why_not=_why_no_table),
         Command("export", "ctrl+e", "Export", "Save what is shown, or what is ticked, as CSV, JSON or a table of Markdown", shown=False,
@@ -126,6 +180,8 @@ class BrowserScreen(ListView[Any]):
         "list.open",
         "resource.change",
         "resource.create",
+        "structure.move",
+        "resource.ask",
         "resource.delete",
         "resource.act",
         "list.tick",
@@ -134,8 +190,9 @@ class BrowserScreen(ListView[Any]):
         "list.filter",
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        acting.THING.about(lambda view: view.at_hand, nothing=_why_nothing_at_hand),
-        acting.PLACE.about(lambda view: view.place),
+        acting.THING.about(at_hand, nothing=_why_nothing_at_hand),
+        acting.PLACE.about(place),
+        arranging.STRUCTURE_KEYS.about(arranged),
         PANES,
         BROWSER,
     )
@@ -169,7 +226,7 @@ class BrowserScreen(ListView[Any]):
             lambda thing: self.table.row(thing, self.name_of),
             key=lambda thing: self.level.kind.key(thing),
             search=lambda thing: self.table.words(thing, self.name_of),
-            ticks=True,
+            ticks=lambda _: self.level.kind.of_kinds is None,
             id="things",
         )
         details = Details(id="details")
@@ -266,7 +323,7 @@ class BrowserScreen(ListView[Any]):
         self.rows.columns = self.table.headings()
         if self._asking is not None:
             self._asking.stop()
-        if self._why_nothing(kind) and not anyway:
+        if self._why_nothing(kind) and not (anyway and self._absent(kind) is None):
             self.draw_list()
             return
         self.rows.state.wait_for(kind.many)
@@ -309,6 +366,8 @@ class BrowserScreen(ListView[Any]):
             self._called |= names_in(snapshot.value)
         if self.levels:
             self.table.names_changed()
+            if self.level.kind.beside is not None:
+                self.draw_list()
             self.rows.redraw()
             self._draw_about()
 
@@ -324,16 +383,16 @@ class BrowserScreen(ListView[Any]):
         self.rows.columns = self.table.headings()
         why = self._why_nothing(kind)
         self.rows.state.empty = why or kind.none or f"There are no {kind.many}."
-        self.rows.state.hint = "r asks again" if why else kind.about
+        self.rows.state.hint = "r asks again" if why and self._absent(kind) is None else kind.about
         if snapshot.value is not None:
-            things = self.table.sorted(kind.items(snapshot.value), self.name_of)
+            things = self.table.sorted(_things(self, kind, snapshot.value), self.name_of)
             if isinstance(snapshot.value, ListPage):
                 self.rows.show_page(snapshot.value, things)
             else:
                 self.rows.show(things)
             if self._wanted and self.rows.go_to(self._wanted):
                 self._wanted = ""
-        if why:
+        if why or (kind.single and isinstance(snapshot.error, NotFound)):
             self.rows.show(())
         elif snapshot.error is not None:
             self.rows.state.fail(f"{kind.heading} did not load", str(snapshot.error))
@@ -342,7 +401,11 @@ class BrowserScreen(ListView[Any]):
 
     def _why_nothing(self, kind: Resource[Any]) -> str | None:
         """Why there are none of a kind to be had here, as far as the server said so."""
-        return self.live.unavailable(kind.list_op(self.level.known))
+        return self._absent(kind) or self.live.unavailable(kind.list_op(self.level.known))
+
+    def _absent(self, kind: Resource[Any]) -> str | None:
+        """Why there are none of a kind where one is, whatever the server has."""
+        return kind.absent(self.level.inside)
 
     @on(Rows.Ticked, "#things")
     @on(Lines.Filtered, "#things")
@@ -371,6 +434,8 @@ class BrowserScreen(ListView[Any]):
     def _draw_about(self) -> None:
         if self.levels:
             kind, thing = self.level.kind, self.rows.item
+            if thing is not None:
+                kind, thing = kind.itself(thing)
             told = self._telling.of(kind, self.level.known, thing)
             self.query_one(Details).show(kind, thing, self.name_of, told)
             self.refresh_bindings()
@@ -382,25 +447,7 @@ class BrowserScreen(ListView[Any]):
         count = "–" if why else self.counts.get((kind.many, op), "" if counted is None else str(counted))
         return Row(text=kind.heading, right=Content.styled(count, "$octavo-muted"), dim=bool(why))
 
-    @property
-    def at_hand(self) -> acting.AtHand | None:
-        """What is ticked, else what the cursor is on."""
-        if not self.levels or self.rows.item is None:
-            return None
-        level, things = self.level, tuple(self.ticked) or (self.rows.item,)
-        if not all(level.kind.is_named(level.known, each) for each in things):
-            return None
-        return acting.AtHand(level.kind, level.known, level.inside, things, self.rows.ticks.untick)
-
-    @property
-    def place(self) -> acting.Place | None:
-        """Where one more can be made."""
-        if not self.levels:
-            return None
-        level = self.level
-        return acting.Place(level.kind, level.known, level.inside, self._go_to_new)
-
-    def _go_to_new(self, key: str) -> None:
+    def go_to_new(self, key: str) -> None:
         """Put the cursor on what was made, as soon as it is in the list."""
         self._wanted = key
         self.draw_list()
@@ -409,7 +456,7 @@ class BrowserScreen(ListView[Any]):
     def things_at_hand(self) -> Sequence[Model]:
         if not self.levels:
             return ()
-        item = self.rows.item
+        item = None if self.rows.item is None else self.level.kind.itself(self.rows.item)[1]
         return [each for each in (item, *(level.inside for level in reversed(self.levels))) if each is not None]
 
     # Going on from here
@@ -420,10 +467,17 @@ class BrowserScreen(ListView[Any]):
 
     @on(Lines.Chosen, "#things")
     def _chosen(self) -> None:
-        if self.rows.item is not None and not self.level.kind.children:
-            show_info(self)
-        else:
+        kind = self.level.kind
+        if (thing := self.rows.item) is None:
+            return
+        if (route := kind.opens(thing)) is not None:
+            _open(self, route)
+        elif kind.shows is not None:
+            kind.shows(self.shell, self.level.known, thing)
+        elif kind.children:
             go_into_row(self)
+        else:
+            show_info(self)
 
     @on(Lines.MoreWanted, "#things")
     def _more(self) -> None:
@@ -450,6 +504,15 @@ class BrowserScreen(ListView[Any]):
         super().ask_again()
 
 
+def _things(view: BrowserScreen, kind: Resource[Any], answer: Any) -> Sequence[Any]:
+    """Those of a kind in an answer, with what follows of what is known beside it."""
+    things = kind.items(answer)
+    if kind.beside is None:
+        return things
+    known = {each: view.live.peek(made(each, view.level.known)).value for each in kind.lookups}
+    return kind.beside(things, view.level.inside, known)
+
+
 def go_into_row(view: BrowserScreen, kind_in_it: str = "") -> None:
     """Go into what the cursor is on, to its first kind or another."""
     if (thing := view.rows.item) is None:
@@ -459,17 +522,23 @@ def go_into_row(view: BrowserScreen, kind_in_it: str = "") -> None:
         view.shell.explain(UNNAMED)
         return
     view.leave_kind()
-    inside = Level(kind.title(thing), kind.children, kind.known_of(level.known, thing), thing, kind.state(thing))
+    inside = level.into(thing)
     inside.kind = next((each for each in inside.kinds if each.many == kind_in_it), inside.kind)
     view.go_into(inside)
 
 
 class Seeking:
-    """A thing at the top that is to be gone into, and the kind wanted in it, until it is listed."""
+    """A thing at the top that is to be gone into, and the kind wanted in it, until it is listed; and how many kinds on one
+    is to be, until they are there."""
 
     def __init__(self, view: BrowserScreen) -> None:
         self._view = view
         self._sought: tuple[str, str, str] | None = None
+        self._steps = 0
+
+    def step(self, step: int) -> None:
+        """Go so many kinds on as soon as they are there."""
+        self._steps = max(0, self._steps + step)
 
     def begin(self, kind: str, key: str, below: str) -> None:
         """Go into a thing of a kind as soon as it is listed, and to the kind `below` in it."""
@@ -485,6 +554,9 @@ class Seeking:
         if self._sought is not None:
             level.kind = next((each for each in level.kinds if each.many == self._sought[0]), level.kind)
             level.left_at.pop(level.kind.many, None)
+        last = len(level.kinds) - 1
+        level.kind = level.kinds[max(0, min(level.kinds.index(level.kind) + self._steps, last))]
+        self._steps = 0
         self._view.show_level()
 
     def arrived(self) -> None:

@@ -16,7 +16,7 @@ from octavo.tui.resources import writing
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.form_references import References
 from octavo.tui.resources.references import references
-from octavo.tui.resources.resource import Known, Resource, made
+from octavo.tui.resources.resource import Action, Known, Resource, Unmaking, made
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.write_queue import UndoAction
 from octavo.tui.widgets.wording import plural
@@ -26,17 +26,23 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
     """Ask what one more thing is to be, and make it. `then` is told its key."""
     assert resource.create is not None, "only what can be made is"
     live = app.session.live
+    unmaking = resource.unmaking(live, known) if resource.unmaking is not None else None
 
     def sent(op: Operation[Any], answer: Any) -> None:
         name = _title(resource, answer)
-        app.say(f"{name} is there." if name else f"The {resource.one} is there.")
-        back = _unmaking(live, resource, known, op, answer)
+        back = _unmaking(live, resource, known, op, answer) if unmaking is None else _taking_back(live, op, unmaking)
+        app.say(f"{name} is there." if name else f"The {resource.one} is there.", undo=back is not None)
         if back is not None:
             app.writes.take_back_by(back)
         else:
-            app.writes.is_final(f"That cannot be taken back with u: X on the {resource.one} does.")
-        if isinstance(answer, Model):
-            then(resource.key(answer))
+            app.writes.is_final(
+                "That cannot be taken back with u"
+                + (f": X on the {resource.one} does." if resource.delete is not None else ".")
+            )
+        if key := _key(resource, answer):
+            then(key)
+        if resource.afterwards is not None:
+            app.background(resource.afterwards(app, known, op, answer))
 
     fill_in(
         app,
@@ -47,6 +53,29 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
         references=_references(app, resource, known),
         verb="Make it",
         intro=resource.about,
+        sent=sent,
+    )
+
+
+def act(app: Shell, resource: Resource[Any], known: Known, thing: Any, action: Action[Any]) -> None:
+    """Let be filled in what is done with a thing, and do it."""
+    here, name = resource.known_of(known, thing), resource.title(thing)
+
+    def sent(op: Operation[Any], answer: Any) -> None:
+        app.say(f"{name} {action.done}.")
+        app.writes.is_final(f"{action.name} cannot be taken back with u.")
+        if resource.afterwards is not None:
+            app.background(resource.afterwards(app, here, op, answer))
+
+    fill_in(
+        app,
+        action.operation,
+        title=f"{action.name}: {name}",
+        known={**here, **action.values},
+        draft=f"form {resource.name} {resource.key(thing)} {action.name} {_place(resource, known)}",
+        references=_references(app, resource, here),
+        verb=action.name,
+        intro=action.help,
         sent=sent,
     )
 
@@ -63,8 +92,8 @@ def change(app: Shell, resource: Resource[Any], known: Known, thing: Any) -> Non
         return None if found is None else resource.written(found)
 
     def sent(op: Operation[Any], answer: Any) -> None:
-        app.say(f"{name} is changed.")
         back = _as_before(op, resource.written(thing), here)
+        app.say(f"{name} is changed.", undo=back is not None)
         if back is None:
             app.writes.is_final(f"{name} cannot be put back with u: e changes it again.")
             return
@@ -188,12 +217,27 @@ def _unmaking(live: Live, resource: Resource[Any], known: Known, op: Operation[A
     return _undoing(live, f"take {name} away", [(name, unmade)], f"{name[:1].upper()}{name[1:]} is gone again.")
 
 
+def _taking_back(live: Live, op: Operation[Any], unmaking: Unmaking) -> UndoAction | None:
+    ops = unmaking(op)
+    if ops is None:
+        return None
+    return _undoing(live, "take that back", [("It", each) for each in ops], "It is as it was.")
+
+
 def _title(resource: Resource[Any], answer: Any) -> str:
     """What was made is called, where the server tells."""
     try:
         return resource.title(answer) if isinstance(answer, Model) else ""
     except AttributeError:
         return ""  # it answers something else: how many were invited
+
+
+def _key(resource: Resource[Any], answer: Any) -> str:
+    """What tells what was made from the others, where the server tells."""
+    try:
+        return resource.key(answer) if isinstance(answer, Model) else ""
+    except AttributeError:
+        return ""  # as above
 
 
 def _references(app: Shell, resource: Resource[Any], known: Known) -> dict[str, References]:

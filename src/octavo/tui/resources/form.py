@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from time import monotonic
@@ -39,6 +40,11 @@ T = TypeVar("T")
 
 NO_REFERENCES: Mapping[str, References] = MappingProxyType({})
 _PICKED = {False: "enter and space open the list", True: "enter and space turn it"}
+_FROM_FILE = {
+    "import_file": "an http or https address, or a file of yours: ~/notes.zip, where tab goes on with it",
+    "text": "or a file of yours: ~/tides.yaml. ctrl+f chooses one",
+    "customization_font": "ctrl+f adds a file of yours, its weight read off its name",
+}
 _LONG = 4000
 """Characters in all fields from which on they are not judged with each key."""
 
@@ -56,15 +62,16 @@ def fill_in(
     read: Reads | None = None,
     verb: str = "",
     intro: str = "",
+    doing: str = "Sending…",
 ) -> None:
     """Let a request be filled in, and send it. What is left unsent is kept as a draft.
 
     `known`: what is not asked, such as `at`. `draft`: under which name what is written is kept. `sent` is called with what
     was sent and its answer: None where that was lost, and what was asked for is there. `now`: what the thing is like; only
     what is changed of it is sent. `references`: what can be picked, by field. `read` says how the thing is just before it
-    is sent: its operation, or what finds it.
+    is sent: its operation, or what finds it. `doing`: what is said while the answer is waited for.
     """
-    form = FormRequest(shell, operation, title, known, now, draft, sent, references, read, verb, intro)
+    form = FormRequest(shell, operation, title, known, now, draft, sent, references, read, verb, intro, doing)
     shell.push_screen(FormDialog(FormState(form)))
 
 
@@ -78,11 +85,14 @@ FORM_KEYS: Commands[FormDialog] = Commands(
         Command("send", "ctrl+s", "Save", "Send what was changed", run=_send, writes=True, why_not=lambda _, form: form.why_not_send(),
                 called=lambda _, form: form.state.verb, priority=True),
         Command("edit", "ctrl+e", "Editor", "Write all of it in your own editor, as YAML", run=lambda _, form: form.edit_outside(), priority=True),
+        Command("file", "ctrl+f", "File", "Choose a file for the field with the cursor", run=lambda _, form: form.choose_file(),
+                there=lambda _, form: form.takes_files, why_not=lambda _, form: form.why_no_file(), priority=True),
         Command("reveal", "ctrl+r", "Show", "Show what is hidden, or hide it again", run=lambda _, form: form.reveal(),
                 there=lambda _, form: form.has_hidden, priority=True),
         Command("restore", "ctrl+b", "As it was", "Put the field with the cursor back to what it was", run=lambda _, form: form.restore(),
                 why_not=lambda _, form: form.why_not_restore(), priority=True, shown=False),
-        Command("close", "escape", "Keep draft", "Close; what is written is there the next time", run=lambda _, form: form.leave(), priority=True),
+        Command("close", "escape", "Keep draft", "Close; what is written is there the next time. While files are sent: stop that",
+                run=lambda _, form: form.leave(), priority=True, called=lambda _, form: "Stop" if form.state.is_uploading else "Keep draft"),
         Command("next", "tab", "Next", "Go to the next field", run=lambda _, form: form.focus_next(), shown=False),
         Command("previous", "shift+tab", "Previous", "Go to the field before", run=lambda _, form: form.focus_previous(), shown=False),
     ),
@@ -114,7 +124,8 @@ class FormDialog(Dialog[None]):
             for number, each in enumerate(state.fields)
         }
         self._clear = self._is_done = False
-        self._said = ""
+        self._said = self._so_far = ""
+        self._sending: asyncio.Task[None] | None = None
         self._made = state.made()
         self._clock = DraftClock()
         self._timer: Timer | None = None
@@ -231,7 +242,10 @@ class FormDialog(Dialog[None]):
             return
         row = self._row
         limits = "" if row is None else _PICKED[row.field.kind == "yes or no"] if row.is_picked else row.field.limits
-        about = " · ".join(filter(None, [row.field.hint, limits])) if row is not None else ""
+        said = (row.field.hint, limits) if row is not None else ()
+        if row is not None and row.field.file:
+            said = (row.field.hint.partition(". ")[0], _FROM_FILE[row.field.file])
+        about = " · ".join(filter(None, said))
         self.query_one(".form--about", ChangingText).update(safe_lines(about))
 
     @property
@@ -263,6 +277,33 @@ class FormDialog(Dialog[None]):
     async def _learn_names(self) -> None:
         await self._picking.learn_names()
         self._judge()
+
+    # Files
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether something here is filled from a file."""
+        return any(each.file for each in self.state.fields)
+
+    def why_no_file(self) -> str | None:
+        """Why no file can be chosen for the field with the cursor."""
+        return None if self._row is not None and self._row.field.file else "This field is not filled from a file."
+
+    def choose_file(self) -> None:
+        """Ask for a file for the field with the cursor."""
+        from octavo.tui.resources.form_files import with_file
+        from octavo.tui.shell.choosing_files import ask_for_file
+
+        if (row := self._row) is None:
+            return
+        field = row.field
+
+        def chosen(path: str) -> None:
+            text = with_file(field, self.state.written[field.name], path)
+            self._write(field, text)
+            row.put(text)
+
+        ask_for_file(self._shell, field.label, field.file, chosen)
 
     # What is hidden, and what was there
 
@@ -356,11 +397,20 @@ class FormDialog(Dialog[None]):
             self._say(NOTHING_CHANGED)
         else:
             self._keep()
-            self._say("Sending…")
-            self._shell.background(self._sent())
+            self._say(self.state.form.doing)
+            self._sending = self._shell.background(self._sent())
 
     async def _sent(self) -> None:
-        sent = await self.state.send()
+        began = monotonic()
+        waiting = self.set_interval(1.0, lambda: self._say_waiting(monotonic() - began))
+        try:
+            sent = await self.state.send(self._say_so_far)
+        except asyncio.CancelledError:
+            if self in self.app.screen_stack:
+                self._say("Stopped: nothing was made of it. What you wrote is here.")
+            raise
+        finally:
+            waiting.stop()
         form = self.state.form
         if isinstance(sent, Sent):
             self._leave()
@@ -373,7 +423,21 @@ class FormDialog(Dialog[None]):
             self._say("" if self.state.refused else sent)
             self._go_to_wrong(self._made)
 
+    def _say_so_far(self, words: str) -> None:
+        """How far it is, without a look at all the fields."""
+        if self._so_far.partition(":")[0] != words.partition(":")[0]:
+            self.refresh_bindings()  # esc does something else while files are sent
+        self._so_far = words
+        for why in self.query(".form--why").results(ChangingText):
+            why.update(safe_lines(words))
+            why.display = True
+
+    def _say_waiting(self, seconds: float) -> None:
+        if not self.state.is_uploading and self._so_far:
+            self._say_so_far(f"{self._so_far.partition(' · ')[0]} · {seconds:.0f} s")
+
     def _say(self, words: str) -> None:
+        self._so_far = ""
         self._said = words
         self._judge()
 
@@ -384,6 +448,9 @@ class FormDialog(Dialog[None]):
 
     def leave(self) -> None:
         """Close; what is written is a draft."""
+        if self.state.is_uploading and self._sending is not None:
+            self._sending.cancel()
+            return
         if not self.state.is_sending:
             self._keep()
         self._leave()

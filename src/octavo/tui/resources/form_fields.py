@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
-import textwrap
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -22,6 +22,7 @@ from pydantic import BaseModel, StringConstraints
 from pydantic.fields import FieldInfo
 
 from octavo.api.operation import SPECS, Operation, camel
+from octavo.api.storage import OfFile
 from octavo.api.text import COLOUR, FORMS, Hidden, Id, Known
 
 Kind = Literal[
@@ -84,6 +85,8 @@ class FormField:
     """What is in a list."""
     masked: bool = False
     """Whether it is hidden until one asks to see it."""
+    file: str = ""
+    """As what a file is sent that it, or what is in it, is filled from. Empty: it is filled from none."""
     whens: tuple[When, ...] = ()
     default: Any = None
     """What holds where it is left out."""
@@ -151,7 +154,7 @@ def _fields(
     )
     if (laid_out := _laid_out(made, shape, within)) is not None:
         return laid_out
-    return [_plain(made, shape)]
+    return [replace(_plain(made, shape), file=file_of((shape.kind, *shape.others, *shape.limits)))]
 
 
 def _plain(made: FormField, shape: _Shape) -> FormField:
@@ -398,6 +401,19 @@ def _is_hidden(kinds: Sequence[Any]) -> bool:
     return False
 
 
+def file_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
+    """As what a file is sent that something in an annotation is filled from: with `deep` also in models. Empty: none."""
+    waiting = list(kinds)
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, OfFile):
+            return each.kind
+        waiting += get_args(each)
+        if deep and isinstance(each, type) and issubclass(each, BaseModel):
+            waiting += [part for info in each.model_fields.values() for part in (info.annotation, *info.metadata)]
+    return ""
+
+
 def _wire(model: type[BaseModel], name: str) -> str:
     return model.model_fields[name].alias or camel(name)
 
@@ -415,14 +431,30 @@ def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
     """What stands below the fields of a model, by name. Read from its source: it is no part of a running program."""
     found: dict[str, str] = {}
     for each in reversed(model.__mro__):
-        if each.__module__.startswith(("pydantic", "builtins", "typing", "abc")):
-            continue
-        try:
-            source = textwrap.dedent(inspect.getsource(each))
-        except (OSError, TypeError):
-            continue  # it was made without one
-        body = ast.parse(source).body[0]
-        found |= _below(body.body) if isinstance(body, ast.ClassDef) else {}
+        if not each.__module__.startswith(("pydantic", "builtins", "typing", "abc")):
+            found |= _hints_in(each.__module__).get(each.__qualname__, {})
+    return found
+
+
+@cache
+def _hints_in(module: str) -> Mapping[str, Mapping[str, str]]:
+    """What stands below the fields of the classes of a module, by the name of the class. It is read once for all of
+    them: Python's own way to the source of a class reads all of its module for each."""
+    try:
+        source = inspect.getsource(sys.modules[module])
+    except (OSError, TypeError):
+        return {}  # it was made without one
+    found: dict[str, Mapping[str, str]] = {}
+
+    def look(place: str, lines: Sequence[ast.stmt]) -> None:
+        for each in lines:
+            if isinstance(each, ast.ClassDef):
+                found[place + each.name] = _below(each.body)
+                look(f"{place}{each.name}.", each.body)
+            elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+                look(f"{place}{each.name}.<locals>.", each.body)
+
+    look("", ast.parse(source).body)
     return found
 
 

@@ -17,6 +17,7 @@ from octavo.api.safety import text as safe_text
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.path_input import PathInput
 from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.secret_input import SecretInput
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
@@ -81,6 +82,8 @@ class FieldRow(Vertical):
             secret = SecretInput(placeholder=said)
             secret.value = written
             return secret
+        if field.file and field.kind == "line":
+            return PathInput(written, placeholder="required · an address, or a file: ~/notes.zip")
         if field.kind in ("text", "list", "structure", "choices") or "\n" in written:
             return (MaskedEditor if field.masked else TextEditor)(written, placeholder=said)
         return LineInput(written, placeholder=said)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from octavo.api.errors import ApiError
+from octavo.api.operation import Operation
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_references import Listed, References
 from octavo.tui.resources.form_state import FormState
-from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker
 
@@ -22,6 +22,22 @@ _NULL = "\0null"
 """Stands for null among what can be picked: no value has a NUL."""
 
 Look = Callable[[str], Awaitable[Sequence[Choice[str]]]]
+
+
+@dataclass
+class _Offer:
+    """What can be picked in a field, as far as it was read, and where it is shown."""
+
+    listed: Listed
+    waits: bool = False
+    """Whether it is being read."""
+    look: Look | None = None
+    choices: Callable[[], Sequence[Choice[str]]] = tuple
+    picker: Picker[str] | None = None
+
+    def title(self, field: FormField) -> str:
+        """What stands above it."""
+        return f"{field.label}{' · esc when done' if field.kind in ('list', 'choices') else ''}{self.listed.said}"
 
 
 class Picking:
@@ -82,23 +98,21 @@ class Picking:
             turned = {"yes": "no", "no": "yes" if field.required or self._state.begin[field.name] else ""}
             self._picked(field, turned.get(written, "yes"))
         elif field.name in self._references:
-            self._shell.background(self._pick_reference(field, self._references[field.name]))
+            self._pick_reference(field, self._references[field.name])
         else:
-            self._choose(field, Listed([Choice(each, each) for each in field.choices]), None)
+            self._choose(field, _Offer(Listed([Choice(each, each) for each in field.choices])))
 
-    async def _pick_reference(self, field: FormField, references: References) -> None:
+    def _pick_reference(self, field: FormField, references: References) -> None:
+        """What is known is offered at once, and the rest when it is read: what is typed meanwhile is looked for in it."""
         op = references.op(self._state.written)
         if op is None:
             self._shell.explain(references.nothing)
             return
-        on_show = self._shell.screen
-        try:
-            with meanwhile(self._shell, "Reading what there is to pick…"):
-                listed = await references.all(self._shell, op)
-        except ApiError as error:
-            self._shell.say(f"What can be picked did not load: {error} ctrl+e lets you write an id.", tone="failed")
-            return
-        self._call(field, listed.choices)
+        offer = _Offer(Listed(references.known(self._shell, self._state.written)), waits=True)
+        self._choose(field, offer)
+        self._shell.background(self._read(field, references, op, offer))
+
+    async def _read(self, field: FormField, references: References, op: Operation[Any], offer: _Offer) -> None:
         search = references.search
 
         async def look(query: str) -> Sequence[Choice[str]]:
@@ -110,14 +124,23 @@ class Picking:
             self._call(field, found)
             return found
 
-        if self._shell.screen is on_show:
-            words = [Choice(each, each, group="INSTEAD") for each in field.choices] if field.kind == "list" else []
-            every = replace(listed, choices=[*listed.choices, *words])
-            self._choose(field, every, look if search is not None and not listed.is_whole else None)
+        try:
+            offer.listed = await references.all(self._shell, op)
+        except ApiError as error:
+            self._shell.say(f"What can be picked did not load: {error} ctrl+e lets you write an id.", tone="failed")
+            if not offer.listed.choices and offer.picker is not None and self._shell.screen is offer.picker:
+                offer.picker.dismiss(None)
+                return
+        offer.waits = False
+        self._call(field, offer.listed.choices)
+        if search is not None and not offer.listed.is_whole:
+            offer.look = look
+        if offer.picker is not None:
+            offer.picker.arrived(offer.title(field), offer.choices(), offer.look)
 
-    def _choose(self, field: FormField, listed: Listed, look: Look | None) -> None:
+    def _choose(self, field: FormField, offer: _Offer) -> None:
         if field.kind in ("list", "choices"):
-            self._choose_several(field, listed, look)
+            self._choose_several(field, offer)
             return
         written = self._state.written[field.name]
         first: list[Choice[str]] = []
@@ -130,41 +153,46 @@ class Picking:
             if answer is not None:
                 self._picked(field, None if answer == _NULL else answer)
 
-        now = _NULL if written is None else written
-        title = f"{field.label}{listed.said}"
-        self._shell.push_screen(Picker(title, [*first, *listed.choices], now=now, find_more=look), chosen)
+        offer.choices = lambda: [*first, *offer.listed.choices]
+        self._show(field, offer, chosen, _NULL if written is None else written)
 
-    def _choose_several(self, field: FormField, listed: Listed, look: Look | None, at: str | None = None) -> None:
+    def _show(self, field: FormField, offer: _Offer, chosen: Callable[[str | None], None], now: str | None) -> None:
+        offer.picker = Picker(offer.title(field), offer.choices(), now=now, find_more=offer.look, waits=offer.waits)
+        self._shell.push_screen(offer.picker, chosen)
+
+    def _choose_several(self, field: FormField, offer: _Offer, at: str | None = None) -> None:
         """Ask for one more, or one to be taken off, again and again until that is left."""
         now = [each.strip() for each in (self._state.written[field.name] or "").splitlines() if each.strip()]
-        names = self._names.get(field.name, {})
-        known = {each.value: each for each in listed.choices}
-        inside = [
-            Choice(
-                each,
-                names.get(each, each),
-                known[each].detail if each in known else "",
-                "takes it off",
-                "IN IT NOW",
-                "✓",
-            )
-            for each in now
-        ]
-        others = [
-            replace(each, group=each.group or "CAN BE ADDED", sign=" ")
-            for each in listed.choices
-            if each.value not in now
-        ]
+
+        def choices() -> list[Choice[str]]:
+            names = self._names.get(field.name, {})
+            known = {each.value: each for each in offer.listed.choices}
+            detail = {name: each.detail for name, each in known.items()}
+            return [
+                *(
+                    Choice(each, names.get(each, each), detail.get(each, ""), "takes it off", "IN IT NOW", "✓")
+                    for each in now
+                ),
+                *(
+                    replace(each, group=each.group or "CAN BE ADDED", sign=" ")
+                    for each in offer.listed.choices
+                    if each.value not in now
+                ),
+                *(Choice(each, each, group="INSTEAD", sign=" ") for each in words if each not in now),
+            ]
+
+        words = field.choices if field.kind == "list" else ()
 
         def chosen(one: str | None) -> None:
             if one is None:
                 return
-            alone = one in field.choices and field.kind == "list"
-            left = [each for each in now if each not in field.choices or field.kind == "choices"]
+            alone = one in words
+            left = [each for each in now if each not in words]
             after = [each for each in now if each != one] if one in now else [one] if alone else [*left, one]
             self._picked(field, "\n".join(after))
             # One more of them is what comes next: what is in it is seen above.
-            self._choose_several(field, listed, look, next((each.value for each in others if each.value != one), None))
+            others = (each.value for each in offer.listed.choices if each.value not in now)
+            self._choose_several(field, offer, next((each for each in others if each != one), None))
 
-        title = f"{field.label} · esc when done{listed.said}"
-        self._shell.push_screen(Picker(title, [*inside, *others], now=at, find_more=look), chosen)
+        offer.choices = choices
+        self._show(field, offer, chosen, at)

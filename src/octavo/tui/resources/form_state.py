@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api.errors import ApiError, NotFound, Outcome
 from octavo.api.operation import SPECS, Model, Operation
+from octavo.data.uploads import NotSendable
 from octavo.documents.yaml_values import Fault
 from octavo.tui.resources import form_yaml
 from octavo.tui.resources.form_fields import FormField, fields_of
+from octavo.tui.resources.form_files import SentFiles, stood_in
 from octavo.tui.resources.form_references import References
 from octavo.tui.resources.form_values import FORM, Made, beginnings, make, refused_field, same
 from octavo.tui.shell.dialog_draft import DialogDraft
@@ -47,6 +49,8 @@ class FormRequest:
     """What is asked just before it is changed."""
     verb: str
     intro: str
+    doing: str = "Sending…"
+    """What is said while the answer is waited for."""
 
     async def look(self) -> Model | None:
         """How the thing is now. None: it is not there. Raises ApiError."""
@@ -88,6 +92,9 @@ class FormState:
         self.attempted = False
         """Whether it was tried to send it: then all that is missing is said."""
         self.is_sending = False
+        self.is_uploading = False
+        """Whether its files are on their way: that can be stopped."""
+        self._files = SentFiles(form.shell)
         self.draft = DialogDraft(form.shell, form.draft)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft} as YAML")
         self.fault = ""
@@ -111,7 +118,8 @@ class FormState:
     def made(self) -> Made:
         """What it comes to."""
         form = self.form
-        return make(form.operation, self.fields, form.known, self.begin, self.written, anew=self._is_anew)
+        written = {each.name: stood_in(each, self.written[each.name]) for each in self.fields}
+        return make(form.operation, self.fields, form.known, self.begin, written, anew=self._is_anew)
 
     def write(self, name: str, text: str | None) -> None:
         """Another text is in a field."""
@@ -179,7 +187,7 @@ class FormState:
         try:
             written = form_yaml.written_of(text, self.fields, self.begin)
         except Fault as fault:
-            self.fault, self.fault_line = f"Line {fault.line}: {fault.sentence}", fault.line
+            self.fault, self.fault_line = f"{fault.place}: {fault.sentence}", fault.line
             self.editor_draft.keep(text)
             return False
         for name, each in written.items():
@@ -191,15 +199,15 @@ class FormState:
 
     # Sending
 
-    async def send(self) -> Sent | str:
-        """Send it. Else what is to be said, and where that is of a field it is in `refused`."""
+    async def send(self, say: Callable[[str], None]) -> Sent | str:
+        """Send it. Else what is to be said, and where that is of a field it is in `refused`. `say` is told how far it is."""
         self.is_sending = True
         try:
-            return await self._send()
+            return await self._send(say)
         finally:
-            self.is_sending = False
+            self.is_sending = self.is_uploading = False
 
-    async def _send(self) -> Sent | str:
+    async def _send(self, say: Callable[[str], None]) -> Sent | str:
         live = self.form.shell.session.live
         if self.form.read is not None and (said := await self._look_again()):
             return said
@@ -210,14 +218,23 @@ class FormState:
             return next(iter(self.wrong(made).values()), NOTHING_CHANGED)
         answer: Any = None
         try:
-            answer = await live.write(made.operation)
+            self.is_uploading = any(each.file for each in self.fields)
+            operation = await self._files.put_in(made.operation, say)
+            self.is_uploading = False
+            say(self.form.doing)
+        except (ApiError, NotSendable) as error:
+            return self._refuse(str(error))
+        try:
+            answer = await live.write(operation)
         except ApiError as error:
+            if isinstance(error, NotFound):
+                self._files.forget()  # what was sent waits for a while only
             if error.outcome is not Outcome.UNKNOWN:
                 return self._refuse(str(error))
             if not await self._is_so(made):
                 return self._refuse(f"{error} {_MAYBE}", whole=True)
         self.draft.drop()
-        return Sent(made.operation, answer)
+        return Sent(operation, answer)
 
     def _refuse(self, sentence: str, *, whole: bool = False) -> str:
         there = [each for each in self.fields if each.is_there(self.written)]

@@ -141,7 +141,7 @@ def make(
         try:
             made = operation.model_validate({**known, **values})
         except ValidationError as invalid:
-            wrong = _complaints(invalid, there)
+            wrong = _complaints(invalid, there, written)
         else:
             return Made(made, {}, frozenset(changed))
     return Made(None, wrong, frozenset(changed))
@@ -167,7 +167,7 @@ def _fill(
         try:
             value = _value(each, written[each.name], begin[each.name] or "")
         except Fault as fault:
-            wrong[each.name] = f"Line {fault.line}: {fault.sentence}"
+            wrong[each.name] = f"{fault.place}: {fault.sentence}"
         else:
             if value is not _MISSING:
                 found[each.wire] = value
@@ -239,17 +239,17 @@ def _item(made: FormField, number: int, line: str) -> Any:
 # What is wrong with it
 
 
-def _complaints(invalid: ValidationError, fields: Sequence[FormField]) -> dict[str, str]:
+def _complaints(invalid: ValidationError, fields: Sequence[FormField], written: Written) -> dict[str, str]:
     """What is wrong, by field: of each the first."""
     found: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
     for error in invalid.errors(include_url=False, include_input=False):
         name, inside = _field_of(error, fields)
         found.setdefault(name, []).append((error, inside))
     by_name = {each.name: each for each in fields}
-    return {name: _complaint(by_name.get(name), errors) for name, errors in found.items()}
+    return {name: _complaint(by_name.get(name), errors, written.get(name) or "") for name, errors in found.items()}
 
 
-def _complaint(made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]]) -> str:
+def _complaint(made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]], text: str) -> str:
     first, inside = errors[0]
     alike = [error for error, _ in errors if error["type"] == first["type"]]
     if first["type"] == "value_error" and not first["loc"]:
@@ -260,8 +260,28 @@ def _complaint(made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequ
         return _sentence(f"line {inside[0] + 1} {rule(first, alike)}")
     if first["type"].startswith("union_tag") and made.choices:
         return f"{made.label} must be one of {', '.join(made.choices)}."
-    where = _way(inside) if made.kind == "structure" else ""
-    return _sentence(f"{where or made.label} {rule(first, alike)}")
+    if made.kind != "structure":
+        return _sentence(f"{made.label} {rule(first, alike)}")
+    place, inside = _found(text, inside)
+    return f"{place}{_sentence(f'{_way(inside) or made.label} {rule(first, alike)}')}"
+
+
+def _found(text: str, inside: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
+    """Where in a text something stands, or what it would be in; and the way to it, without the names of shapes."""
+    read = yaml_values.read(text)
+    way: list[int | str] = []
+    for number, part in enumerate(inside):
+        below = None
+        if read is not None and isinstance(part, int) and part < len(read.items):
+            below = read.items[part]
+        elif read is not None and isinstance(part, str):
+            below = read.parts.get(part)
+        if below is not None:
+            read = below
+            way.append(part)
+        elif number == len(inside) - 1:
+            way.append(part)
+    return ("" if read is None else f"Line {read.line}, column {read.column}: "), way
 
 
 def _way(inside: Sequence[int | str]) -> str:

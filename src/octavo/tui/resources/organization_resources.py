@@ -16,6 +16,7 @@ from octavo.api import (
 )
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef
+from octavo.tui.resources import specification_reading
 from octavo.tui.resources.access_resources import ACCESS, MEMBER_SPACES, SPACES, in_space
 from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.resource import Action, Column, Known, Resource, Rights, by, made
@@ -31,6 +32,8 @@ MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
     named=by("team_id", "team.id"),
     columns=(Column("TEAM", "team.title"), Column("AS", "member.role", 10), Column("MEMBERS", "team.members", 8, right=True)),
     delete=teams.DeleteMember,
+    holder=lambda each: each.team,
+    rights=Rights(of_thing=True, one_leaves=True),
     again=lambda known, each: made(teams.AddMember, {**known, "team_id": each.team.id, "role": _team_role(each.member)}),
     verbs=("leave", "left"),
 )  # fmt: skip
@@ -59,6 +62,7 @@ MEMBERS: Resource[organizations.Member] = Resource(
         Column("SSO", lambda each: each.sso or None, 3, drop=5, shown=False),
     ),
     children=(MEMBER_SPACES, MEMBER_TEAMS),
+    rights=Rights(one_leaves=True),
     actions=(
         Action("Let sign on through the provider", "They sign in with the organization's provider from then on.", organizations.EnrollMember,
                "signs on through the provider now", why_not=lambda each: "They sign on through it already." if each.sso else None),
@@ -86,6 +90,7 @@ TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
     again=lambda known, each: made(
         teams.AddMember, {**known, "user_id": each.organization.user.id, "role": _team_role(each.team)}
     ),
+    rights=Rights(one_leaves=True),
     new="Add a member",
     verbs=("take out", "taken out"),
 )  # fmt: skip
@@ -175,6 +180,7 @@ VERSIONS: Resource[openapi.Version] = Resource(
     about="What the specification said when it was read, the oldest first.",
     title=lambda each: each.id,
     columns=(Column("VERSION", "id"), Column("READ", "created_at", 6, right=True), Column("ADDRESS", "url", drop=1)),
+    shows=specification_reading.open_version,
     address=lambda each: each.url,
     rights=Rights("", "", ""),
 )  # fmt: skip
@@ -192,6 +198,13 @@ SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
         Column("VISIBILITY", "visibility", 10, drop=2),
     ),
     children=(VERSIONS,),
+    actions=(
+        Action("File a new version", "From an address, or from a file or text. It is read anew, and pages that show its operations show these.",
+               openapi.Put, "is filed", ask=specification_reading.file_anew),
+    ),
+    told=specification_reading.of_specification,
+    details=lambda each: [("error", error.message) for error in each.last_processed_errors],
+    afterwards=specification_reading.follow,
     rights=Rights(create="create_open_api_spec", change="edit", delete="edit", of_thing=True),
     hangs_on=lambda each: ["Its versions go with it, and pages that show its operations show none."],
 )  # fmt: skip
@@ -207,7 +220,7 @@ TRANSLATIONS: Resource[translations.TranslationSettings] = Resource(
         Column("STATUS", "status", 10),
         Column("CHANGED", "updated_at", 7, right=True, drop=1),
     ),
-    rights=Rights(change="edit", delete="edit", of_thing=True),
+    rights=Rights("create_content", "edit", "edit", of_thing=True),
 )  # fmt: skip
 FONTS: Resource[fonts.Font] = Resource(
     "font", "fonts", fonts.List, page=0,
@@ -220,7 +233,8 @@ FONTS: Resource[fonts.Font] = Resource(
         Column("WEIGHTS", lambda each: ", ".join(f"{face.weight:g}" for face in each.font_faces)),
         Column("FILES", lambda each: sum(len(face.sources) for face in each.font_faces), 6, right=True),
     ),
-    rights=Rights(change="edit", delete="edit", of_thing=True),
+    written=lambda each: each.model_copy(update={"font_faces": ()}),
+    rights=Rights("create_content", "edit", "edit", of_thing=True),
     hangs_on=lambda each: ["Sites that use it show another."],
 )  # fmt: skip
 SETTINGS: Resource[Organization] = Resource(

@@ -11,7 +11,7 @@ The browser makes a table, details, a form and a confirmation of it. To add a ki
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -28,6 +28,8 @@ from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
+    from octavo.tui.shell.routes import Route
+    from octavo.tui.shell.shell import Shell
 
 M = TypeVar("M", bound=Model)
 
@@ -35,6 +37,8 @@ Known: TypeAlias = Mapping[str, Any]
 """What is known of where one is: the place, `at`, and the ids of what one went through, by the fields of operations."""
 Names: TypeAlias = Callable[[str], str]
 """What something is called that is known by its id. The id itself where that is not known."""
+Unmaking: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
+"""What takes back what an operation did. None: that cannot be said."""
 UNNAMED = "The server does not say what this is called in requests, or in a way no request can hold: nothing can be asked of it."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
 Facts: TypeAlias = Sequence[tuple[str, Words]]
@@ -120,7 +124,7 @@ class Action(Generic[M]):
     help: str
     """What that means for others, in a sentence."""
     operation: type[Operation[Any]]
-    done: str
+    done: str = ""
     """What is said of it then, behind its name: `is published`."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the operation beside the place and ids."""
@@ -129,6 +133,22 @@ class Action(Generic[M]):
     back_values: Mapping[str, Any] = field(default_factory=dict)
     why_not: Callable[[M], str | None] = lambda thing: None
     """Why it cannot be done with this one, in a sentence."""
+    right: Callable[[M], str] = lambda thing: ""
+    """What it takes, where that is not what it takes to change one: the name of a right."""
+    ask: Callable[[Shell, Any], None] | None = None
+    """Does it with what is at hand (`acting.AtHand`), where that takes more than to ask in a sentence and to send it."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What can be asked where things are, beside what the table of them says."""
+
+    name: str
+    """What that is called, as a command: `Try an address`."""
+    ask: Callable[[Shell, Any], None]
+    """Asks it at an `acting.Place`."""
+    operation: type[Operation[Any]]
+    """What answers it."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +160,8 @@ class Rights:
     delete: str = "admin"
     of_thing: bool = False
     """To change and delete take rights on the thing itself, and not on the place it is in."""
+    one_leaves: bool = False
+    """Whoever it is about may delete it without: they leave."""
 
 
 def by(id_field: str, key: str = "id") -> Callable[[Known, Any], Known]:
@@ -184,11 +206,26 @@ class Resource(Generic[M]):
     """The things in the answer of `list`."""
     sorted_by: str = ""
     """The title of the column they are sorted by at first. Empty: as the server lists them."""
+    of_kinds: Callable[[M], tuple[Resource[Any], Any]] | None = None
+    """What kind one of them is of, and that thing itself, where things of several kinds stand below one another. They stay in
+    the order of the server."""
+    parts: Mapping[str, Resource[Any]] = field(default_factory=dict)
+    """Those kinds, by what they are called among one another."""
+    add: Callable[[Shell, Any], None] | None = None
+    """Asks what is to be made at an `acting.Place`, where that may be things of several kinds."""
+    opens: Callable[[M], Route | None] = lambda thing: None
+    """Where enter leads from one of them, if that is out of the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
     """What tells the names of the ids in them."""
     children: tuple[Resource[Any], ...] = ()
     """What is in one of them."""
     actions: tuple[Action[M], ...] = ()
+    ask: Question | None = None
+    """What can be asked where they are."""
+    beside: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
+    """They with what follows of all of them, of what they are in, and of the answers of `lookups` there are by now."""
+    absent: Callable[[Any], str | None] = lambda inside: None
+    """Why there are none in something, in a sentence, before anybody is asked."""
     rights: Rights = Rights()
     details: Callable[[M], Facts] = lambda thing: ()
     """What is to be told of one beside its fields, first."""
@@ -198,6 +235,8 @@ class Resource(Generic[M]):
     """How one stands, in a few words, where what is in it is on show."""
     secrets: frozenset[str] = frozenset()
     """Fields whose values are not shown until somebody asks for them, and are never exported."""
+    holder: Callable[[M], Any] = lambda thing: thing
+    """What of one says what one may do with it, and with what is in it."""
     written: Callable[[M], Model] = lambda thing: thing
     """One of them under the names of `update`, where it has others."""
     references: Mapping[str, Any] = field(default_factory=dict)
@@ -208,6 +247,14 @@ class Resource(Generic[M]):
     """What goes with one of them that is deleted: sentences."""
     again: Callable[[Known, M], Operation[Any] | None] = _no_more
     """What makes one again that was deleted, just as it was. None: it cannot be taken back."""
+    unmaking: Callable[[Live, Known], Unmaking] | None = None
+    """Asked before something is made, where that is not taken back by deleting one: says what takes back what was sent."""
+    afterwards: Callable[[Shell, Known, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
+    """What is done when one was made, or asked for by an action, with what was sent and its answer."""
+    shows: Callable[[Shell, Known, M], None] | None = None
+    """What enter shows of one over the list, where there is nothing to go into."""
+    single: bool = False
+    """Whether there is one at most, and the server says 404 where there is none."""
     none: str = ""
     """What is said where there are none. Empty: that there are none of them."""
     new: str = ""
@@ -228,6 +275,10 @@ class Resource(Generic[M]):
     def called_new(self) -> str:
         """What making one is called."""
         return self.new or f"New {self.one}"
+
+    def itself(self, row: Any) -> tuple[Resource[Any], Any]:
+        """The kind of what stands in a row, and that."""
+        return (self, row) if self.of_kinds is None else self.of_kinds(row)
 
     @property
     def name(self) -> str:

@@ -14,6 +14,8 @@ from octavo.tui.widgets.row_list import Row
 
 LEAST = 10
 """Cells a column without a width is worth showing in."""
+NAME = 21
+"""Cells the first column, what a thing is called, is given before others are shown beside it."""
 
 
 class Table:
@@ -44,9 +46,9 @@ class Table:
                 each.width and max(each.width, len(each.title) + 2 * (each is self.by)),
                 right=each.right,
                 drop=each.drop,
-                least=LEAST,
+                least=LEAST if at else NAME,
             )
-            for each in self.columns
+            for at, each in enumerate(self.columns)
         ]
 
     def row(self, thing: Any, names: Names) -> Row:

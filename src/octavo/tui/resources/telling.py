@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -57,7 +58,10 @@ class Telling:
             self._asking.cancel()
 
     def _ask(self, resource: Resource[Any], known: Known, thing: Any, key: tuple[str, str]) -> None:
-        self._asking = self._view.run_worker(self._answer(resource, known, thing, key), exclusive=True, group="telling")
+        ask = partial(
+            self._answer, resource, known, thing, key
+        )  # made by the worker: one that is stopped first makes none
+        self._asking = self._view.run_worker(ask, exclusive=True, group="telling")
 
     async def _answer(self, resource: Resource[Any], known: Known, thing: Any, key: tuple[str, str]) -> None:
         assert resource.told is not None, "looked at above"

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from textual.worker import WorkType
 
-from octavo.api import content, reviews, spaces
+from octavo.api import content, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Changes, Page, PageTree, Revision
 from octavo.api.errors import ApiError
@@ -17,6 +17,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.api.reviews import Review
 from octavo.data.live import Live, Snapshot
+from octavo.data.request_lists import reviews_of
 from octavo.documents.revision_changes import between, names_texts
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
 from octavo.tui.review.diff_cache import Comparisons, Sides
@@ -95,8 +96,7 @@ class Comparison:
     def start(self) -> None:
         """Ask for all of it."""
         self._follow_changes()
-        given = reviews.List(at=self.at, format="markdown", limit=100)
-        self._view.subscriptions.follow_whole("reviews", given, self._show_reviews)
+        self._view.subscriptions.follow_whole("reviews", reviews_of(self.at), self._show_reviews)
         self._view.follow("tree", content.ListPages(at=self.at), self._show_tree)
 
     def stop(self) -> None:

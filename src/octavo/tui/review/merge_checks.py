@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from octavo.api import change_requests, comments, content, organizations, reviews, spaces, users
+from octavo.api import change_requests, content, organizations, spaces, users
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError, Forbidden, NotFound
@@ -19,6 +19,7 @@ from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.merge_rules import MergeCandidate, asks_currency, inherits, rules_for
+from octavo.data.request_lists import open_threads_of, reviews_of
 from octavo.tui.review import merge_effects, merge_rule_facts
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
@@ -68,8 +69,8 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
         live.fetch(content.ListChanges(at=at, limit=1000)),
-        live.fetch(reviews.List(at=at, format="markdown", limit=1000)),
-        live.fetch(comments.List(at=at, status="open", format="markdown", limit=100)),
+        live.fetch(reviews_of(at)),
+        live.fetch(open_threads_of(at)),
     )
     counted = tuple(review for review in given.items if not review.outdated)
     foreseen, rules, effects = await asyncio.gather(

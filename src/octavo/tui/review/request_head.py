@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from octavo.api import change_requests, reviews
+from octavo.api import change_requests
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
 from octavo.api.reviews import RequestedReviewer
 from octavo.api.users import Contributor
 from octavo.data.entry import Entry
 from octavo.data.live import Snapshot
+from octavo.data.request_lists import requested_of
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.review import status_summary
@@ -40,9 +41,7 @@ class RequestHead:
     def start(self) -> None:
         """Ask who is asked for a review, and who wrote."""
         at = self._comparison.at
-        self._view.subscriptions.follow_whole(
-            "requested", reviews.ListRequested(at=at, limit=100), self._show_requested
-        )
+        self._view.subscriptions.follow_whole("requested", requested_of(at), self._show_requested)
         self._view.subscriptions.follow_whole(
             "contributors", change_requests.ListContributors(at=at), self._show_contributors
         )

@@ -10,13 +10,14 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 
-from octavo.api import content, reviews
+from octavo.api import content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.comment_words import words_of
 from octavo.data.live import Snapshot
+from octavo.data.request_lists import requested_of, reviews_of
 from octavo.tui.review.merge_checks import name, sign
 from octavo.tui.review.status_summary import Fact, RequestStatus
 from octavo.tui.widgets.changing_text import ChangingText
@@ -83,8 +84,8 @@ class Summary(VerticalScroll, can_focus=False):
             return
         at = self._about.ref(self._space)
         self.view.follow("summary changes", content.ListChanges(at=at, limit=1000), self._show_changes)
-        self.view.follow("summary reviews", reviews.List(at=at, format="markdown", limit=100), self._show_reviews)
-        self.view.follow("summary requested", reviews.ListRequested(at=at, limit=100), self._show_requested)
+        self.view.follow("summary reviews", reviews_of(at), self._show_reviews)
+        self.view.follow("summary requested", requested_of(at), self._show_requested)
 
     def _show_changes(self, snapshot: Snapshot[content.Changes]) -> None:
         self._changes = snapshot

@@ -13,6 +13,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.live import Live
+from octavo.data.request_lists import requested_of
 from octavo.tui.review import readiness
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.widgets import wording
@@ -36,7 +37,7 @@ async def _choose_reviewers(app: Shell, request: RequestAtHand) -> None:
     try:
         people, requested, given = await asyncio.gather(
             _people(live, at, app.workspace.space(at.space_id)),
-            live.fetch(reviews.ListRequested(at=at, limit=1000)),
+            live.fetch(requested_of(at)),
             live.fetch(reviews.List(at=at, format="markdown", outdated=False, limit=1000)),
         )
     except ApiError as error:

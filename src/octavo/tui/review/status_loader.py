@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from octavo.api import comments, reviews
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
@@ -17,6 +16,7 @@ from octavo.api.operation import Listing, ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
+from octavo.data.request_lists import open_threads_of, requested_of, reviews_of
 from octavo.tui.review.status_summary import Fact, RequestStatus, standing
 from octavo.tui.shell.permissions import UNDECIDED
 
@@ -27,7 +27,7 @@ FOLLOWED = 60
 """As many are kept up to date, those on show among them. What was found of others is shown until they are seen again."""
 AT_ONCE = 4
 """Change requests that are looked at together where all of a list are wanted."""
-_LISTED, _ALL = 100, "all of a list"
+_ALL = "all of a list"
 
 
 @dataclass
@@ -111,8 +111,8 @@ class RequestStatuses:
         self._followed[about.id] = about
         self._followed.move_to_end(about.id)
         if about.status in UNDECIDED:
-            view.follow(f"reviews of {about.id}", _reviews(at), partial(self._show_reviews, about.id))
-            view.follow(f"asked of {about.id}", _requested(at), partial(self._show_requested, about.id))
+            view.follow(f"reviews of {about.id}", reviews_of(at), partial(self._show_reviews, about.id))
+            view.follow(f"asked of {about.id}", requested_of(at), partial(self._show_requested, about.id))
         self._follow_threads(about.id)
 
     def _follow_threads(self, name: str) -> None:
@@ -122,7 +122,7 @@ class RequestStatuses:
         has_verdict = about.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (found and found.reviews) or ()
         )
-        op = _open_threads(_at(about)) if has_verdict and about.comments else None
+        op = open_threads_of(_at(about)) if has_verdict and about.comments else None
         self._view.follow(f"threads of {name}", op, partial(self._show_threads, name) if op is not None else None)
 
     def _leave(self, name: str) -> None:
@@ -207,7 +207,7 @@ class RequestStatuses:
             await self._foresee(about)
             return
         found = self._found.setdefault(about.id, _Found())
-        op: Listing[Any] = _reviews(_at(about)) if fact == "reviews" else _requested(_at(about))
+        op: Listing[Any] = reviews_of(_at(about)) if fact == "reviews" else requested_of(_at(about))
         try:
             items = (await self._view.live.fetch(op)).items
         except ApiError as error:
@@ -229,15 +229,3 @@ def _may_conflict(about: ChangeRequest) -> bool:
 
 def _at(about: ChangeRequest) -> ChangeRequestRef:
     return about.ref(SpaceRef(space_id=about.space or ""))
-
-
-def _reviews(at: ChangeRequestRef) -> reviews.List:
-    return reviews.List(at=at, format="markdown", limit=_LISTED)
-
-
-def _requested(at: ChangeRequestRef) -> reviews.ListRequested:
-    return reviews.ListRequested(at=at, limit=_LISTED)
-
-
-def _open_threads(at: ChangeRequestRef) -> comments.List:
-    return comments.List(at=at, status="open", format="markdown", limit=_LISTED)

@@ -76,13 +76,13 @@ def withdraw(app: Shell, request: RequestAtHand) -> None:
 
 
 async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
-    from octavo.api import reviews
     from octavo.data.deciding import withdraw_review
+    from octavo.data.request_lists import reviews_of
     from octavo.tui.widgets.confirm import Confirm
 
     at, name, live = request.at, request.name, app.session.live
     try:
-        given = (await live.fetch(reviews.List(at=at, format="markdown", limit=100))).items
+        given = (await live.fetch(reviews_of(at))).items
     except ApiError as error:
         app.say(f"It is not known what you said of {name}: {error}", tone="failed")
         return

@@ -171,7 +171,7 @@ def ask_where(app: Shell, export: Export, *, written: str = "", trouble: str = "
     name = safe_name(export.name)
     where = written or short_path(_folder(app) / name)
     label = "Save to this new folder" if export.files else "Save to this file, or in this folder"
-    field = Field(label, where, required="Write where it is to be saved.")
+    field = Field(label, where, required="Write where it is to be saved.", is_path=True)
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from octavo.api.places import ChangeRequestRef
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment
+    from octavo.api.operation import Operation
     from octavo.api.organizations import Organization
     from octavo.data.inbox import Row
     from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot
@@ -90,6 +91,11 @@ class InboxFeed:
     def as_of(self) -> datetime | None:
         """When what says what needs the person was read. None: it never was."""
         return self.answers.as_of if self.answers is not None else None
+
+    @property
+    def lists(self) -> tuple[Operation[Any], ...]:
+        """What asks for the lists that say what there is, and what of it moved."""
+        return self.answers.lists if self.answers is not None else ()
 
     def leave_organization(self) -> None:
         """There is no organization any more that it could be of."""

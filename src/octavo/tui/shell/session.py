@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -43,6 +43,9 @@ class Session:
     """The last requests, the newest first: mostly only that is looked at, with each answer and each line of the frame."""
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """The bytes at an address that an answer named, as they come, and how many they may be. Raises ApiError."""
+    upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
+    """Puts bytes to an address that an answer named, once and without the key: how many they are, and their MIME type.
+    Raises ApiError."""
     close: Callable[[], Awaitable[None]]
     offline: Offline
     """The spaces that are kept for offline."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from octavo.api.errors import NotSent, Unreachable
 from octavo.api.operation import Listing, ListPage, Model, Operation
+from octavo.data.answer import Answer
 from octavo.data.live import Live, Snapshot
 from octavo.tui.shell.frame import StatusBar, TopBar
 from octavo.tui.terminal import textual_internals as internals
@@ -38,6 +39,19 @@ ITEMS_READ = 2000
 """Items of a list that is read whole. Beyond them, screens say that there is more."""
 
 
+def _nothing() -> None:
+    """There is nothing to leave yet."""
+
+
+@dataclass(eq=False)
+class _Slot:
+    """What is followed in a slot."""
+
+    op: Operation[Any]
+    answer: Answer
+    leave: Callable[[], None] = _nothing
+
+
 class Subscriptions:
     """Answers a screen or widget shows, each in a slot. A slot that follows something else leaves what it followed.
 
@@ -46,7 +60,8 @@ class Subscriptions:
 
     def __init__(self, shower: Widget) -> None:
         self._shower = shower
-        self._slots: dict[str, tuple[Operation[Any], Callable[[], None]]] = {}
+        self._slots: dict[str, _Slot] = {}
+        self._rests_on: tuple[Answer, ...] = ()
         self._patient: set[str] = set()
         """The slots of what is one of many."""
         self._reading: set[asyncio.Task[None]] = set()
@@ -62,20 +77,26 @@ class Subscriptions:
         """Show the answer to `op` now and whenever it changes. `patiently`: it is one of many that are asked, and what
         the person waits for goes before."""
         if slot in self._slots:
-            if self._slots[slot][0] == op:
+            if self._slots[slot].op == op:
                 return
-            self._slots.pop(slot)[1]()
+            self._slots.pop(slot).leave()
         if op is None or show is None:
             return
         (self._patient.add if patiently else self._patient.discard)(slot)
         self._octavo.workspace.following.add(self)
         # `watch` shows what is known before it returns, and showing may follow something else in this slot.
-        self._slots[slot] = (op, _nothing)
-        leave = self._octavo.session.live.watch(op, partial(self._shown, show), patiently=patiently)
-        if self._slots.get(slot) == (op, _nothing):
-            self._slots[slot] = (op, leave)
+        live = self._octavo.session.live
+        followed = self._slots[slot] = _Slot(op, live.followed(op))
+        leave = live.watch(op, partial(self._shown, show), patiently=patiently)
+        if self._slots.get(slot) is followed:
+            followed.leave = leave
         else:
             leave()
+
+    def rest_on(self, *ops: Operation[Any]) -> None:
+        """What is shown here is also made of the answers to these, which others follow: its age is theirs too."""
+        self._octavo.workspace.following.add(self)
+        self._rests_on = tuple(map(self._octavo.session.live.followed, ops))
 
     def _shown(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
         if internals.is_being_removed(self._shower):
@@ -114,15 +135,16 @@ class Subscriptions:
 
     def op(self, slot: str) -> Operation[Any] | None:
         """What `slot` follows now."""
-        return self._slots[slot][0] if slot in self._slots else None
+        return self._slots[slot].op if slot in self._slots else None
 
     def ops(self) -> tuple[Operation[Any], ...]:
         """All that is followed."""
-        return tuple(op for op, _ in self._slots.values())
+        return tuple(each.op for each in self._slots.values())
 
-    def awaited(self) -> tuple[Operation[Any], ...]:
-        """What of it is not one of many."""
-        return tuple(op for slot, (op, _) in self._slots.items() if slot not in self._patient)
+    def awaited(self) -> Iterator[Answer]:
+        """What of it is not one of many, and what it rests on."""
+        yield from (each.answer for slot, each in self._slots.items() if slot not in self._patient)
+        yield from self._rests_on
 
     @property
     def is_on_show(self) -> bool:
@@ -137,7 +159,8 @@ class Subscriptions:
     def stop(self) -> None:
         """Follow nothing any more."""
         while self._slots:
-            self._slots.popitem()[1][1]()
+            self._slots.popitem()[1].leave()
+        self._rests_on = ()
         for task in self._reading:
             task.cancel()
 
@@ -151,9 +174,6 @@ def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
     why = "" if isinstance(error, NotSent) else f" {error}"
     error.args = (f"This is as it was {long_age(snapshot.fetched_at)}.{why}",)
     return replace(snapshot, error=error)
-
-
-def _nothing() -> None: ...
 
 
 def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[Any]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
+    from octavo.data.answer import Answer
     from octavo.data.entry import Entry
 
 MOST_SPACES = 1000
@@ -52,8 +53,8 @@ class Following(Protocol):
     def ops(self) -> tuple[Operation[Any], ...]:
         """All that it follows."""
 
-    def awaited(self) -> tuple[Operation[Any], ...]:
-        """What of it is not one of many."""
+    def awaited(self) -> Iterable[Answer]:
+        """What of it is not one of many, and what it rests on."""
 
 
 class Workspace:
@@ -67,7 +68,7 @@ class Workspace:
         self.frame_changed: Signal[None] = app.signal("frame")
         """Something the frame shows is different."""
         self._link_state = ""
-        """What was last said of the connection."""
+        """The style of what was last said of the connection and of what is on show."""
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
         self.inbox = InboxFeed(app)
@@ -237,8 +238,9 @@ class Workspace:
         """When the oldest of what is on show was last known to be as it is. None: nothing is on show yet that may change."""
         if self._session is None:
             return None
-        awaited = {op for each in tuple(self.following) if each.is_on_show for op in each.awaited()} or set(self.ops)
-        known = (self._session.live.as_of(op) for op in awaited)
+        on_show = (each for each in tuple(self.following) if each.is_on_show)
+        awaited = [each.last_known for shown in on_show for each in shown.awaited()]
+        known = awaited or map(self._session.live.as_of, self.ops)
         return min((each for each in known if each is not None), default=None)
 
     @property
@@ -269,8 +271,9 @@ class Workspace:
         return (f"○ {wrong}", "$warning") if wrong else ("● live", "$success")
 
     def look_at_link(self) -> None:
-        """Something was asked, or time passed: say it when the connection is in another state since."""
-        if self._session is not None and (state := self._link[1]) != self._link_state:
+        """Something was asked, or came, or time passed: say it where the connection is in another state since, or what is
+        on show is live by now."""
+        if self._session is not None and (state := self.link[-1]) != self._link_state:
             self._link_state = state
             self._frame()
 
@@ -311,14 +314,19 @@ class Workspace:
         """The writes that are not done, in words."""
         if self._session is None:
             return ""
-        entries = self._session.outbox.entries
+        outbox = self._session.outbox
+        others = outbox.waits_for_other
+        entries = [entry for entry in outbox.entries if entry not in others]
         asking = sum(entry.asks for entry in entries)
         held = sum(entry.state == "gathered" for entry in entries)
         under_way = sum(entry.state not in ("gathered", "failed") and not entry.asks for entry in entries)
+        until = f" until {wording.time_of_day(outbox.waits_until)}" if outbox.waits_until is not None else ""
+        why = " for you to sign in" if outbox.waits_for_key else until
         said = [
             f"{held} held" if held else "",
-            f"{under_way} waiting" if under_way else "",
+            f"{under_way} waiting{why}" if under_way else "",
             f"{asking} need you: !" if asking else "",
+            f"{len(others)} of another account: !" if others else "",
             *(f"keeping {each.title} {progress_of(each)}" for each in self._session.offline.all if is_new(each)),
         ]
         return " · ".join(each for each in said if each)
@@ -374,9 +382,12 @@ class Workspace:
         self.frame_changed.publish(None)
 
     def _show_me(self, snapshot: Snapshot[User]) -> None:
-        if snapshot.value is not None and snapshot.value != self.me and self._session is not None:
+        if snapshot.value is None or self._session is None or self._began is None:
+            return
+        asked = snapshot.fetched_at is not None and snapshot.fetched_at >= self._began
+        self._session.outbox.know_me(snapshot.value, asked=asked)
+        if snapshot.value != self.me or asked:
             self.me = snapshot.value
-            self._session.outbox.me = snapshot.value
             self._frame()
 
     def _read_on(self, op: Listing[Any]) -> None:

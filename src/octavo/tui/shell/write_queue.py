@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
-from octavo.data.organization_lists import MOST
 from octavo.data.outbox import QueuedWrite as QueuedWrite
 from octavo.data.state import NotSaved
 from octavo.tui.shell.host import Host
@@ -290,13 +289,14 @@ class WriteQueue:
 def _place_of(app: Host, entry: Entry, view: str) -> ToThread:
     """Where a write was made in a `view`: the thread it is done to, as far as that is known."""
     from octavo.api import comments  # the first screen does without
+    from octavo.data.request_lists import open_threads_of
 
     at, wanted, live = entry.at, entry.facts.thread, app.session.live
     thread = live.peek(comments.Get(at=at, comment_id=wanted, format="markdown")).value if wanted else None
     # What the views of threads follow, and the inbox.
     for op in (
         comments.List(at=at, status="all", format="markdown", limit=200),
-        comments.List(at=at, status="open", format="markdown", limit=MOST),
+        open_threads_of(at),
     ):
         if wanted and thread is None and (known := live.peek(op).value) is not None:
             thread = next((each for each in known.items if each.id == wanted), None)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from functools import lru_cache, partial
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakSet
 
 from rich.color import Color as RichColor
@@ -64,7 +64,7 @@ SOURCES = 1000
 """Stylesheets that are kept parsed: more than the app and all its screens and widgets have."""
 
 # Textual keeps a thousand of its results, each with all lines of a widget: it calls it with them where it meant the class.
-StylesCache.get_inner_outer = classmethod(lru_cache(1024)(StylesCache.get_inner_outer.__wrapped__))  # type: ignore[arg-type, assignment, method-assign]
+StylesCache.get_inner_outer = classmethod(lru_cache(1024)(StylesCache.get_inner_outer.__wrapped__))  # type: ignore[arg-type, assignment, method-assign]  # of Textual's, whose cache is other
 
 
 _visible = cast(
@@ -166,13 +166,27 @@ Widget._size_updated = _sized  # type: ignore[method-assign, assignment]  # of a
 
 
 _reflow, _reflow_visible, _update_widgets = Compositor.reflow, Compositor.reflow_visible, Compositor.update_widgets
+_clear = Compositor.clear
+_TOLD = "_octavo_told"
+"""What a compositor has as the map of the last time all was laid out: one that is kept beside it would keep its widgets."""
 _grounds: WeakKeyDictionary[Compositor, tuple[Color, VisualStyle, Size, list[Strip]]] = WeakKeyDictionary()
 """What screens look like below a dialog, and what that goes by, as long as they stay as they are."""
 
 
 def _laid_out(compositor: Compositor, parent: Widget, size: Size) -> Any:
+    """Say what has room since all was laid out the last time. Who asked meanwhile where a widget is made a map that had it
+    already, and Textual tells none of those in it that they have room: a pane that was shown again stayed as it was hidden.
+    """
     _grounds.pop(compositor, None)
-    return _reflow(compositor, parent, size)
+    compositor._full_map = vars(compositor).setdefault(_TOLD, {})
+    found = _reflow(compositor, parent, size)
+    setattr(compositor, _TOLD, compositor._full_map)
+    return found
+
+
+def _cleared(compositor: Compositor) -> None:
+    vars(compositor).pop(_TOLD, None)
+    _clear(compositor)
 
 
 def _scrolled(compositor: Compositor, parent: Widget, size: Size) -> set[Widget]:
@@ -231,8 +245,9 @@ def _tinted(style: Style, tint: Color, below: Style) -> Style:
 
 
 Compositor.reflow = _laid_out  # type: ignore[method-assign, assignment]  # the three ways in which a screen comes to look different
-Compositor.reflow_visible = _scrolled  # type: ignore[method-assign, assignment]
-Compositor.update_widgets = _updated  # type: ignore[method-assign, assignment]
+Compositor.reflow_visible = _scrolled  # type: ignore[method-assign, assignment]  # in its place
+Compositor.update_widgets = _updated  # type: ignore[method-assign, assignment]  # in its place
+Compositor.clear = _cleared  # type: ignore[method-assign, assignment]  # of a screen that closes
 screen_module.BackgroundScreen = Ground  # type: ignore[attr-defined, assignment]  # what a screen that lets through is rendered as
 
 
@@ -337,11 +352,17 @@ def use_workers(app: App[Any], workers: WorkerManager) -> None:
     app._workers = workers
 
 
-def end_worker(worker: Worker[Any]) -> None:
+_cancel_worker = Worker.cancel
+
+
+def _ended(worker: Worker[Any]) -> None:
     """Cancel it, and end its work where that has not begun: it never will, and Python would tell of it."""
-    worker.cancel()
+    _cancel_worker(worker)
     if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
         work.close()
+
+
+Worker.cancel = _ended  # type: ignore[method-assign, assignment]  # also what Textual cancels, as one of a group does the one before
 
 
 def message_pumps(app: App[Any]) -> Iterable[MessagePump]:
@@ -402,9 +423,9 @@ def held_back(is_held_back: Callable[[V], bool]) -> Callable[[type[V]], type[V]]
             resume(screen, event)
             resuming.discard(screen)
 
-        kind._update_focus_styles = focus_styles  # type: ignore[method-assign, assignment]
-        kind._compositor_refresh = paint  # type: ignore[method-assign, assignment]
-        kind._on_screen_resume = resumed  # type: ignore[method-assign, assignment]
+        kind._update_focus_styles = focus_styles  # type: ignore[method-assign, assignment]  # in its place
+        kind._compositor_refresh = paint  # type: ignore[method-assign, assignment]  # in its place
+        kind._on_screen_resume = resumed  # type: ignore[method-assign, assignment]  # in its place
         return kind
 
     return hold
@@ -420,7 +441,7 @@ def in_turns(kind: type[V]) -> type[V]:
             await asyncio.sleep(0)
         await dispatch(screen, message)
 
-    kind._dispatch_message = dispatch_in_turn  # type: ignore[method-assign, assignment]
+    kind._dispatch_message = dispatch_in_turn  # type: ignore[method-assign, assignment]  # in its place
     return kind
 
 
@@ -440,7 +461,7 @@ def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], 
                 found.insert(len(found) - 1, (beside, bindings))
             return found
 
-        kind._binding_chain = property(chain)  # type: ignore[method-assign, assignment]
+        kind._binding_chain = property(chain)  # type: ignore[method-assign, assignment]  # in its place
         return kind
 
     return bind
@@ -517,18 +538,57 @@ def vertical_scroll_bar(widget: Widget, made: Callable[[], ScrollBar]) -> Scroll
 # Of what one writes in
 
 
-def wrapped_once(kind: type[A]) -> type[A]:
-    """Put before a class of text areas: its text is wrapped anew only in another width. Textual does it whenever the area
-    is shown again too, and of a megabyte that takes half a second."""
+class Wrapped(Protocol):
+    """A text as it is wrapped: all that a text area asks of it, and the rest is public."""
+
+    width: int
+
+    def place(self, y: int) -> tuple[int, int]: ...
+
+
+class _Places:
+    """What a text area looks up for each line it paints."""
+
+    def __init__(self, wrapped: Wrapped) -> None:
+        self._wrapped = wrapped
+
+    def __getitem__(self, y: int) -> tuple[int, int]:
+        return self._wrapped.place(y)
+
+
+def holding(text: Callable[[str], Any], wrapped: Callable[[Any], Wrapped]) -> Callable[[type[A]], type[A]]:
+    """Put before a class of text areas: what it holds its text in, and what wraps that. Textual's wraps a line whole with
+    each key, which takes half a second in one of a megabyte, and all of it whenever the area is shown again."""
+
+    def hold(area: A, written: str, language: str | None) -> None:
+        area.document = text(written)
+        rows: Any = wrapped(area.document)
+        rows._offset_to_line_info = _Places(rows)
+        area.wrapped_document = rows
+        from textual.widgets.text_area import DocumentNavigator  # nothing of the first screen is written in
+
+        area.navigator = DocumentNavigator(rows)
+        area._build_highlight_map()
+        area.move_cursor((0, 0))
+        area._rewrap_and_refresh_virtual_size()
 
     def resized(area: A, event: Resize) -> None:
-        if area.wrapped_document._width == area.wrap_width:
+        if cast("Wrapped", area.wrapped_document).width == area.wrap_width:
             event.prevent_default()
             area._line_cache.clear()
             area._refresh_size()
 
-    kind._on_resize = resized  # type: ignore[method-assign, assignment]  # before that of all text areas
-    return kind
+    def put(kind: type[A]) -> type[A]:
+        kind._set_document = hold  # type: ignore[method-assign, assignment]  # of this kind alone
+        kind._on_resize = resized  # type: ignore[method-assign, assignment]  # before that of all text areas
+        return kind
+
+    return put
+
+
+def begin(area: TextArea, text: str) -> None:
+    """Let an area that was just made begin with a text: Textual would wrap it before, and twice."""
+    area._set_document(text, None)
 
 
 # Of a driver

@@ -83,19 +83,27 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     take: Callable[[Choice[T]], None]
     """What is done when enter is pressed on a choice that is not off. Each chooser has its own."""
 
-    def __init__(self, title: str, choices: Sequence[Choice[T]] = (), *, empty: str = "Nothing to choose.") -> None:
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[Choice[T]] = (),
+        *,
+        empty: str = "Nothing to choose.",
+        waits: bool = False,
+    ) -> None:
         super().__init__()
+        self.waits = waits
+        """Whether what there is to choose, or the rest of it, is still being read."""
         self._title, self._choices, self._empty = title, choices, empty
         self._column = 0
         self._found_for = ""
         """What was typed for what is listed."""
+        self.is_shown = False
+        """Whether the choices are in the list: `is_mounted` holds only later."""
 
     def compose(self) -> ComposeResult:
         self._choices = self.choices()
-        titles = [safe(each.title).cell_length for each in self._choices if each.detail or each.off]
-        self._column = min(max(titles, default=0), _TITLE_MOST)
-        with Frame() as frame:
-            frame.name_it(self._title, self.FOOT)
+        with Frame():
             if prose := self.prose():
                 yield Static(prose, classes="chooser--prose")
             with Horizontal(classes="chooser--line"):
@@ -140,7 +148,9 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def on_mount(self) -> None:
         self.rows.always_lit = True
         self.rows.can_focus = False
+        self.query_one(Frame).name_it(self._title, self.FOOT)
         self._find("")
+        self.is_shown = True
         self.begin()
         self.query_one(FilterInput).focus()
 
@@ -177,12 +187,16 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     def _find(self, query: str) -> None:
         self._found_for = query
+        titles = [safe(each.title).cell_length for each in self._choices if each.detail or each.off]
+        self._column = min(max(titles, default=0), _TITLE_MOST)
         if query.strip():
             found = self.answers(query)
             self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”."
         else:
             found = [Found(number, choice) for number, choice in enumerate(self._choices)]
             self.rows.state.empty = self._empty
+        if self.waits:
+            self.rows.state.empty = "Reading what there is to choose…"
         self.rows.show(found)
         self.rows.go_to_first()
         of_all = f" of {len(self._choices)}" if query.strip() and len(found) <= len(self._choices) else ""

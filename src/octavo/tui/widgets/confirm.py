@@ -25,6 +25,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
 from octavo.tui.widgets.fact_list import Fact, Facts
+from octavo.tui.widgets.path_input import PathInput
 from octavo.tui.widgets.safe_text import Words, safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 
@@ -44,6 +45,8 @@ class Field:
     required: str = ""
     """The sentence that says it must not be empty, if it must not."""
     placeholder: str = ""
+    is_path: bool = False
+    """Whether it is the path of a file, which is completed."""
     keep: Callable[[str], None] | None = None
     """Called with what is written while one writes and when the dialog goes: nothing typed is lost."""
     keep_now: Callable[[str], None] | None = None
@@ -157,7 +160,8 @@ class Confirm(Dialog[Confirmed | None]):
                     writing.styles.height = field.lines
                     yield writing
                 else:
-                    yield LineInput(field.value, placeholder=field.placeholder, id=name)
+                    line = PathInput if field.is_path else LineInput
+                    yield line(field.value, placeholder=field.placeholder, id=name)
             yield ChangingText(classes="confirm--why")
             yield LineInput(id="typed")
             with Horizontal(classes="confirm--buttons"):

@@ -11,6 +11,8 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from octavo.tui.widgets.chooser import Choice, Chooser
+from octavo.tui.widgets.dialog import Frame
+from octavo.tui.widgets.filter_input import FilterInput
 
 T = TypeVar("T")
 
@@ -30,10 +32,12 @@ class Picker(Chooser[T | None, T]):
         look: Callable[[T], None] | None = None,
         now: T | None = None,
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
+        waits: bool = False,
     ) -> None:
         """`look` is called with each value the cursor comes to: a theme can be tried on. It begins on `now`. `find_more`
-        finds by what is typed what is not among the choices: there are too many."""
-        super().__init__(title, choices, empty=empty)
+        finds by what is typed what is not among the choices: there are too many. `waits`: the choices are being read,
+        and brought by `arrived`; letters are typed meanwhile."""
+        super().__init__(title, choices, empty=empty, waits=waits)
         self._look, self._now, self._find_more = look, now, find_more
         self._finding: Timer | None = None
 
@@ -41,6 +45,23 @@ class Picker(Chooser[T | None, T]):
         number = next((number for number, choice in enumerate(self._choices) if choice.value == self._now), None)
         if number is not None:
             self.rows.go_to(number)
+
+    def arrived(
+        self,
+        title: str,
+        choices: Sequence[Choice[T]],
+        find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
+    ) -> None:
+        """What there is to choose is read: what was typed holds."""
+        self._title, self._find_more, self.waits = title, find_more, False
+        if not self.is_shown:
+            self._choices = choices
+        elif self.is_attached:
+            was_touched = bool(self.rows.cursor)
+            self.show_choices(choices)
+            self.query_one(Frame).name_it(title, self.FOOT)
+            if not was_touched and not self.query_one(FilterInput).value:
+                self.begin()
 
     def looked_at(self, choice: Choice[T]) -> None:
         if self._look is not None:

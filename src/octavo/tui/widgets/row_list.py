@@ -87,18 +87,21 @@ class Columns:
         while len(kept) > 1 and sum((each.width or each.least) + 2 for each in kept) > width:
             last = max(kept, key=lambda each: (each.drop, kept.index(each)))
             kept.remove(last)
+        sharing = [each for each in kept if not each.width]
         free = width - sum(each.width + 2 for each in kept)
-        shares = sum(not each.width for each in kept)
+        while crowded := [each for each in sharing if each.least > free // len(sharing)][: len(sharing) - 1]:
+            free -= sum(each.least for each in crowded)
+            sharing = [each for each in sharing if each not in crowded]
         widths: list[tuple[Column, int]] = []
         for column in self.all:
             if column not in kept:
                 widths.append((column, 0))
-            elif column.width:
-                widths.append((column, column.width))
-            else:
-                share = max(0, free // shares)
-                free, shares = free - share, shares - 1
+            elif column in sharing:
+                share = max(0, free // len(sharing))
+                free, sharing = free - share, sharing[1:]
                 widths.append((column, share))
+            else:
+                widths.append((column, column.width or column.least))
         return widths
 
 

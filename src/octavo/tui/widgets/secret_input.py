@@ -15,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
+from octavo.tui.widgets.text_inputs import MOST
 
 _REFUSED = "Keys typed now would be written to a log. Start without {name} to sign in."
 
@@ -83,7 +84,7 @@ class SecretInput(HasCommands, Input):
         event.prevent_default()
         event.stop()
         if self.refusal is None:
-            self.insert_text_at_cursor(trimmed_key(event.text))
+            self.insert_text_at_cursor(trimmed_key(event.text.strip()[:MOST]))
 
     def action_copy(self) -> None:
         # Not even the selection: Textual would copy the clear text.
@@ -94,7 +95,7 @@ class SecretInput(HasCommands, Input):
 
     def action_paste(self) -> None:
         if self.refusal is None:
-            self.insert_text_at_cursor(trimmed_key(self.app.clipboard))
+            self.insert_text_at_cursor(trimmed_key(self.app.clipboard.strip()[:MOST]))
 
 
 class SecretCount(Widget):

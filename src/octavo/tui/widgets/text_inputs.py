@@ -5,15 +5,19 @@ from __future__ import annotations
 from textual.events import Paste
 from textual.geometry import Offset
 from textual.widgets import Input, TextArea
+from textual.widgets.text_area import EditResult, Location
 
 from octavo.api.safety import address as safe_whole
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.tui.terminal.textual_internals import wrapped_once
+from octavo.tui.terminal.textual_internals import begin, holding
+from octavo.tui.widgets.long_text import LongText, WrappedRows
 from octavo.tui.widgets.scrolling import Scrolling
 
 MOST = 20_000
 """Characters of a line: more than any that is sent has, and few enough to be drawn with each key."""
+SEARCHED = 20_000
+"""Characters of a text that is looked through with each key."""
 
 
 class LineInput(Input, Scrolling):
@@ -47,9 +51,9 @@ class LineInput(Input, Scrolling):
         self.replace(_first_line(text), *self.selection)
 
 
-@wrapped_once
+@holding(LongText, WrappedRows)
 class TextEditor(TextArea):
-    """Several lines to write in, wrapped at words."""
+    """Several lines to write in, wrapped at words: also a megabyte of them, or one of a megabyte."""
 
     DEFAULT_CSS = """
     TextEditor, TextEditor:focus {
@@ -65,7 +69,6 @@ class TextEditor(TextArea):
 
     def __init__(self, text: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(
-            safe_text(text),
             placeholder=safe_line(placeholder),
             soft_wrap=True,
             tab_behavior="focus",
@@ -73,6 +76,7 @@ class TextEditor(TextArea):
             id=id,
         )
         self.cursor_blink = False
+        begin(self, safe_text(text))
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
@@ -81,6 +85,27 @@ class TextEditor(TextArea):
 
     def action_paste(self) -> None:
         self._put(self.app.clipboard)
+
+    def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
+        """Where there is nothing between them but a cut in a long line, what lies beyond it: that is not seen."""
+        on = self.navigator
+        while start != end and not self.get_text_range(start, end):
+            first, last = sorted((start, end))
+            if last[0] >= self.document.line_count:
+                break  # the last line, which has no end
+            wider = (
+                (first, on.get_location_right(last))
+                if self.cursor_location == first
+                else (on.get_location_left(first), last)
+            )
+            if wider == (first, last):
+                break  # nothing lies beyond
+            start, end = wider
+        return super().delete(start, end, maintain_selection_offset=maintain_selection_offset)
+
+    def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
+        """Only in what is not too long to be looked through with each key."""
+        return super().find_matching_bracket(bracket, search_from) if len(self.text) <= SEARCHED else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
         """Not while the cursor is below the last line: Textual takes lines away, and with them the scroll bar, before it
@@ -97,5 +122,5 @@ class TextEditor(TextArea):
 
 def _first_line(text: str) -> str:
     """The first line of pasted text, fit for a line of input."""
-    lines = text.strip().splitlines()
-    return safe_whole(lines[0][:MOST]) if lines else ""
+    lines = text.strip()[:MOST].splitlines()  # of a megabyte all would take long
+    return safe_whole(lines[0]) if lines else ""

@@ -36,6 +36,12 @@ def offline_since(as_of: datetime | None) -> str:
     return f"offline: as it was {long_age(as_of)}" if as_of is not None else "offline"
 
 
+def time_of_day(moment: datetime) -> str:
+    """`14:05`, where one is; with the day when that is another: `Tue 14:05`."""
+    here, today = _aware(moment).astimezone(), clock().astimezone().date()
+    return f"{here:%H:%M}" if here.date() == today else f"{here:%a %H:%M}"
+
+
 def plural(number: int, one: str, many: str = "") -> str:
     """`1 reply`, `2 replies`."""
     return f"{number} {one if number == 1 else many or one + 's'}"

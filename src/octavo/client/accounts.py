@@ -1,0 +1,114 @@
+"""Whose is what is kept here: a name for each account, under which its answers, drafts and waiting writes are filed.
+
+The key of a profile is that of the account that signed in with it. Whose any other is, only the server can say: until it
+did, the key has a name of its own, which becomes that of the account if that has none yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from octavo.client.private_files import private_folder, read_private, write_private
+
+if TYPE_CHECKING:
+    from octavo.client.profiles import Access
+
+FILE = "accounts.json"
+
+
+class Accounts:
+    """The names, in a private file. Of a key it holds a salted digest. What cannot be written holds for this run only."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        self._salt = secrets.token_hex(32)
+        self._keys: dict[str, str] = {}
+        """The name of what is kept for each key."""
+        self._users: dict[str, str] = {}
+        """The same for each user at an origin."""
+        self._left: dict[str, list[str]] = {}
+        """Other names under which something of the same account was filed."""
+        self._is_there = self._read()
+
+    def name_of(self, access: Access) -> str:
+        """What is kept for `access` is filed under this."""
+        if access.key is not None:
+            if not self._is_there:
+                self._change(lambda: None)  # by this salt it is found again
+            stamp = self._stamp(access)
+            return self._keys.get(stamp, f"{access.origin} key {stamp}")
+        if access.profile is None or not access.profile.user_id:
+            return f"{access.origin} {access.name}"
+        user = _named(access, access.profile.user_id)
+        if user not in self._users:
+            self._change(lambda: self._users.setdefault(user, user))
+        return self._users[user]
+
+    def left_by(self, name: str) -> tuple[str, ...]:
+        """The names of keys whose things are those of the account called so, as the server said later."""
+        return tuple(self._left.get(name, ()))
+
+    def learn(self, access: Access, user_id: str) -> None:
+        """The server says whose key it is."""
+        if access.key is None or not user_id:
+            return
+        user, stamp, here = _named(access, user_id), self._stamp(access), self.name_of(access)
+        if self._keys.get(stamp) == self._users.get(user, ""):
+            return
+
+        def note() -> None:
+            is_of_another = here in (name for each, name in self._users.items() if each != user)
+            name = self._users.setdefault(user, user if is_of_another else here)
+            self._keys[stamp] = name
+            if name != here and not is_of_another:
+                self._left[name] = [*self._left.get(name, ()), here]
+
+        self._change(note)
+
+    def _stamp(self, access: Access) -> str:
+        assert access.key is not None
+        said = f"{access.origin} {access.key.get_secret_value()}".encode()
+        return hashlib.blake2b(said, key=bytes.fromhex(self._salt), digest_size=16).hexdigest()
+
+    def _read(self) -> bool:
+        try:
+            kept: dict[str, Any] = json.loads(read_private(self._path))
+            salt, keys, users, left = (kept[each] for each in ("salt", "keys", "users", "left"))
+            if not (len(bytes.fromhex(salt)) == 32 and all(isinstance(each, dict) for each in (keys, users, left))):
+                return False
+        except (OSError, ValueError, TypeError, KeyError):
+            return False
+        self._salt, self._keys, self._users, self._left = salt, keys, users, left
+        return True
+
+    def _change(self, change: Callable[[], object]) -> None:
+        import fcntl  # once for each account
+
+        try:
+            private_folder(self._path.parent)
+            alone = os.open(self._path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError:
+            change()
+            return
+        try:
+            fcntl.flock(alone, fcntl.LOCK_EX)
+            if not self._read() and self._path.exists():  # another terminal may have learned something
+                os.replace(self._path, self._path.with_suffix(".unreadable"))
+            change()
+            known = {"salt": self._salt, "keys": self._keys, "users": self._users, "left": self._left}
+            write_private(self._path, json.dumps(known))
+            self._is_there = True
+        except OSError:
+            return  # it holds for this run
+        finally:
+            os.close(alone)
+
+
+def _named(access: Access, user_id: str) -> str:
+    return f"{access.origin} user {user_id}"

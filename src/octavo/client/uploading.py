@@ -1,0 +1,52 @@
+"""Files on their way to an address that an answer named, which works once. No key goes with them, wherever it is.
+
+Addresses elsewhere are held to what those of downloads are (`downloading.py`). A redirect is not followed: what was sent
+is not sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable
+from pathlib import Path
+
+from octavo.api.addresses import target
+from octavo.api.errors import BadResponse, Trace, rejected
+from octavo.client import body, sentences
+from octavo.client.carrier import Carrier, Outgoing
+from octavo.client.downloading import carrier_to, is_at, parts_of
+from octavo.client.exchange import REDIRECTS
+
+
+async def upload(
+    url: str,
+    content: AsyncIterable[bytes],
+    size: int,
+    kind: str,
+    *,
+    origin: str,
+    keyless: Carrier,
+    agent: str,
+    ca_file: Path | None,
+) -> None:
+    """Put the `size` bytes of `content`, a file of the MIME type `kind`, to `url`, once. Raises ApiError.
+
+    `keyless` asks `origin`, without a key.
+    """
+    parts = parts_of(url, url)
+    home = is_at(parts, origin)
+    asked = keyless if home else await carrier_to(parts, ca_file)
+    headers = {"content-type": kind, "content-length": str(size), "user-agent": agent, "accept": "*/*"}
+    try:
+        async with asked.send(Outgoing("PUT", target(parts), headers, content)) as answer:
+            status, host = answer.status, parts.netloc
+            message = await body.error_message(answer, host) if home and status >= 400 else ""
+            if status < 400:
+                await body.discard(answer)
+    finally:
+        if not home:
+            await asked.aclose()
+    if status in REDIRECTS or status < 200:
+        raise BadResponse(f"{host} did not take the file: it sends us on to another address, which is not followed.")
+    if status >= 400:
+        sentence = sentences.refusal(host, status, message) if home else f"{host} did not take the file ({status})."
+        raise rejected(sentence, Trace("PUT", "", status))

@@ -1,0 +1,115 @@
+"""Files of this machine on their way to the server: looked at before anything is sent, sent once, and read as they go."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import os
+import stat
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from octavo.api import storage
+from octavo.api.places import OrganizationRef
+from octavo.data.live import Live
+
+LARGEST = 256 << 20
+"""Bytes of a file that is sent. What the server takes it says itself, before the file is."""
+LONGEST_TEXT = 8 << 20
+_AT_ONCE = 1 << 16
+_FONTS = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
+"""The types of fonts, by the bytes their files begin with."""
+
+Put = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
+Told = Callable[[int, int], None]
+"""Told how many bytes were sent, of how many."""
+
+
+class NotSendable(OSError):
+    """It cannot be sent as it is. The text is a sentence."""
+
+
+@dataclass(frozen=True)
+class FileAtHand:
+    """A file as it was looked at."""
+
+    path: Path
+    kind: storage.UploadKind
+    size: int
+    type: str
+    changed_at: int
+
+
+def look(written: str, kind: storage.UploadKind) -> FileAtHand:
+    """The file that `written` names, with ~ for home. It may take a while. Raises NotSendable."""
+    path, opened = _opened(written)
+    with opened:
+        there = os.fstat(opened.fileno())
+        begins = opened.read(4)
+    _refuse_size(path, there.st_size, LARGEST)
+    if kind == "customization_font" and begins not in _FONTS:
+        raise NotSendable(f"{path.name} is no WOFF2 or WOFF font: it begins otherwise. Choose another file.")
+    named = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return FileAtHand(path, kind, there.st_size, _FONTS.get(begins, named), there.st_mtime_ns)
+
+
+def text_of(written: str) -> str:
+    """The text of the file that `written` names. It may take a while. Raises NotSendable."""
+    path, opened = _opened(written)
+    with opened:
+        _refuse_size(path, os.fstat(opened.fileno()).st_size, LONGEST_TEXT)
+        data = opened.read(LONGEST_TEXT + 1)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise NotSendable(f"{path.name} is no text in UTF-8. Choose another file.") from None
+
+
+def _opened(written: str) -> tuple[Path, IO[bytes]]:
+    try:
+        path = Path(written.strip()).expanduser().absolute()
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise NotSendable(f"{path} is no file. Write the path of one.")  # to open a pipe may take for ever
+        return path, path.open("rb")
+    except (RuntimeError, ValueError, OSError) as error:
+        if isinstance(error, NotSendable):
+            raise
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "that is no path"
+        raise NotSendable(f"{written.strip()} cannot be read: {why}. Write the path of a file.") from None
+
+
+def _refuse_size(path: Path, size: int, most: int) -> None:
+    if not size:
+        raise NotSendable(f"{path.name} is empty. Choose another file.")
+    if size > most:
+        raise NotSendable(f"{path.name} is larger than {most >> 20} MiB, which is the most that is sent.")
+
+
+async def send(live: Live, put: Put, at: OrganizationRef, file: FileAtHand, told: Told) -> storage.SignedUrl:
+    """Announce a file and send it: where it was sent to, and what names it from then on. Raises ApiError, NotSendable."""
+    about = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
+    there = await live.send(storage.Upload(at=at, file=about, kind=file.kind))
+    told(0, file.size)
+    await put(there.url, _read(file, told), file.size, file.type)
+    return there
+
+
+async def _read(file: FileAtHand, told: Told) -> AsyncIterator[bytes]:
+    """Its bytes, just as many as were announced."""
+    done = 0
+    try:
+        opened = await asyncio.to_thread(file.path.open, "rb")
+        with opened:
+            while done < file.size:
+                part = await asyncio.to_thread(opened.read, min(_AT_ONCE, file.size - done))
+                if not part:
+                    raise NotSendable(f"{file.path.name} got shorter while it was sent. Send it again.")
+                yield part
+                done += len(part)
+                told(done, file.size)
+    except OSError as error:
+        if isinstance(error, NotSendable):
+            raise
+        raise NotSendable(f"{file.path.name} cannot be read: {error.strerror or error}.") from None

@@ -1,0 +1,260 @@
+"""The structure of a site, changed where it is shown: parts added, moved by keys and by choosing a place, made the default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from octavo.api import site_structure, sites
+from octavo.api.operation import Model, Operation
+from octavo.api.places import SiteRef
+from octavo.api.site_structure import OtherPart, Part, Position, SectionGroup, SiteSection, SiteSpace, SiteStructure
+from octavo.tui.resources import site_tree, writing
+from octavo.tui.resources.resource import Known, Resource
+from octavo.tui.resources.site_tree import Holder, Movable, Standing, title_of
+from octavo.tui.shell.permissions import lacks_right
+from octavo.tui.shell.shell import Shell
+from octavo.tui.widgets.commands import Command, Commands
+
+if TYPE_CHECKING:
+    from octavo.tui.resources.acting import AtHand, Place
+
+FIRST_AND_LAST = {-1: "first", 1: "last"}
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """The structure of a site on show, and the part under the cursor."""
+
+    site: Model
+    at: SiteRef
+    structure: SiteStructure | None
+    """None: no structure is on show."""
+    part: Movable | None
+
+    def why_not_moved(self) -> str | None:
+        """Why the part cannot be moved anywhere, in a sentence."""
+        if self.part is None:
+            return "The cursor is on nothing that can be moved."
+        return lacks_right((self.site,), "edit", "move what is on it", "site")
+
+    def why_no_step(self, step: Literal[-1, 1]) -> str | None:
+        """Why the part cannot change places with its neighbour, in a sentence."""
+        if (why := self.why_not_moved()) is not None or self.part is None or self.structure is None:
+            return why
+        if site_tree.a_step(self.structure, self.part, step) is None:
+            return f"{title_of(self.part)} is the {FIRST_AND_LAST[step]} where it stands. M moves it elsewhere."
+        return None
+
+
+def arranged(kind: Resource[Any], known: Known, inside: Model, answer: Any, row: Any) -> Arranged:
+    """What the keys of a structure are about, where one is on show."""
+    structure = answer if isinstance(answer, SiteStructure) and kind.list is site_structure.Get else None
+    part = row.part if isinstance(row, Standing) and not isinstance(row.part, OtherPart) else None
+    return Arranged(inside, known["at"], structure, part)
+
+
+def _step(step: Literal[-1, 1]) -> Callable[[Shell, Arranged], None]:
+    def move(app: Shell, here: Arranged) -> None:
+        if (
+            here.structure is None
+            or here.part is None
+            or (position := site_tree.a_step(here.structure, here.part, step)) is None
+        ):
+            return
+        _move(
+            app,
+            here,
+            here.structure,
+            here.part,
+            position,
+            f"{title_of(here.part)} is moved {'up' if step < 0 else 'down'}.",
+        )
+
+    return move
+
+
+def _choose_holder(app: Shell, here: Arranged) -> None:
+    """Ask what the part is to stand in, and where there."""
+    from octavo.tui.widgets.chooser import Choice
+    from octavo.tui.widgets.picker import Picker
+
+    if (part := here.part) is None or (structure := here.structure) is None:
+        return
+    now = site_tree.holder_of(part)
+    choices = []
+    for each in site_tree.holders_for(structure, part):
+        off = (
+            ""
+            if each.row
+            else f"Nothing else stands there, and the interface puts a {_kind(part)} only beside another."
+        )
+        right = "now" if each.id == now else ""
+        choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, off=off))
+
+    def chosen(holder: Holder | None) -> None:
+        if holder is not None:
+            _choose_neighbour(app, here, structure, part, holder)
+
+    app.push_screen(
+        Picker(
+            f"Move {title_of(part)} into",
+            choices,
+            empty="There is nothing it could be moved into.",
+            now=next((each.value for each in choices if each.value.id == now), None),
+        ),
+        chosen,
+    )
+
+
+def _choose_neighbour(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, holder: Holder) -> None:
+    from octavo.tui.widgets.chooser import Choice
+    from octavo.tui.widgets.picker import Picker
+
+    row = [(title_of(each), site_tree.pointer(each)) for each in holder.row]
+    choices = [
+        Choice(Position(after=row[-1][1]), "Last"),
+        Choice(Position(before=row[0][1]), "First"),
+        *(Choice(Position(after=each), f"After {title}") for title, each in row[:-1]),
+    ]
+    where = f"in {holder.title}" if holder.id is not None else "at the top of the site"
+
+    def chosen(position: Position | None) -> None:
+        if position is not None:
+            _move(app, here, structure, part, position, f"{title_of(part)} stands {where} now.")
+
+    app.push_screen(Picker(f"Where does {title_of(part)} stand {where}?", choices), chosen)
+
+
+def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, position: Position, said: str) -> None:
+    before, name = site_tree.place_of(structure, part), title_of(part)
+    item = site_tree.pointer(part)
+    sort = site_structure.Sort(at=here.at, item=item, position=position)
+    shown = (site_structure.Get(at=here.at), lambda now: site_tree.moved(now, sort))
+    if site_tree.moved(structure, sort) == structure:
+        app.say(f"{name} stands there already.")
+        return
+    if before is None:
+        final = f"{name} stood alone where it was, and the interface puts parts only beside others: it cannot be moved back with u."
+        app.writes.write(f"move {name}", sort, shown, said=said, final=final)
+        return
+    back = site_structure.Sort(at=here.at, item=item, position=before)
+    _write(app, f"move {name}", sort, shown, said=said, back=back, said_back=f"{name} is where it was.")
+
+
+def _write(
+    app: Shell, doing: str, op: Operation[Any], *edits: Any, said: str, back: Operation[Any], said_back: str
+) -> None:
+    from octavo.tui.shell.write_queue import UndoAction
+
+    undone = partial(writing.send, app.session.live, back, "It was not taken back")
+    undo = UndoAction(f"take back: {doing}", undone, said_back)
+    app.writes.write(doing, op, *edits, said=said, then=lambda _: app.writes.take_back_by(undo))
+
+
+# Where visitors begin
+
+
+def make_default(app: Shell, at: AtHand) -> None:
+    """Let visitors begin at a section or space, among those it stands with."""
+    part, where = at.thing, at.known["at"]
+    shown = site_structure.Get(at=where)
+    structure = app.session.live.peek(shown).value
+    if structure is None or not isinstance(part, SiteSection | SiteSpace):
+        return
+    name, before = title_of(part), site_tree.default_beside(structure, part)
+    edit = (shown, lambda now: site_tree.beginning_at(now, part))
+    said = f"Visitors of {_whose(structure, at.inside, part)} begin at {name} now."
+    op = beginning(where, part)
+    if before is None:
+        app.writes.write(f"begin at {name}", op, edit, said=said)
+    else:
+        back = beginning(where, before)
+        said_back = f"They begin at {title_of(before)} again."
+        _write(app, f"begin at {name}", op, edit, said=said, back=back, said_back=said_back)
+
+
+def beginning(at: SiteRef, part: Movable) -> Operation[Any]:
+    """What makes a part the default one."""
+    if isinstance(part, SiteSection):
+        return sites.Update(at=at, default_site_section=part.id)
+    if (section := site_tree.holder_of(part)) is not None:
+        return site_structure.UpdateSection(at=at, site_section_id=section, default_site_space=part.id)
+    return sites.Update(at=at, default_site_space=part.id)
+
+
+def _whose(structure: SiteStructure, site: Model, part: Movable) -> str:
+    holder = site_tree.holder_of(part) if isinstance(part, SiteSpace) else None
+    found = next((title_of(each) for each, _ in site_tree.walk(structure) if each.id == holder), None)
+    return found or getattr(site, "title", "") or "the site"
+
+
+# Adding
+
+
+def add(app: Shell, place: Place) -> None:
+    """Ask what is to be added where the cursor is, and fill it in: a section, a group or a space."""
+    from octavo.tui.resources import filling  # tables are looked at without forms
+    from octavo.tui.widgets.chooser import Choice
+    from octavo.tui.widgets.picker import Picker
+
+    structure = app.session.live.peek(site_structure.Get(at=place.known["at"])).value or SiteStructure()
+    section, group = _around(structure, place.row.part if isinstance(place.row, Standing) else None)
+    choices: list[Choice[Callable[[], object]]] = []
+
+    def offer(kind: str, title: str, detail: str, **more: str) -> None:
+        resource = replace(place.resource.parts[kind], new=title)
+        make = partial(filling.create, app, resource, {**place.known, **more}, place.then)
+        assert resource.create is not None, "all parts can be made"
+        choices.append(Choice(make, title, detail, off=app.session.live.unavailable(resource.create) or ""))
+
+    if section is not None:
+        offer("space", f"A space in {title_of(section)}", "visitors change between those of it", section_id=section.id)
+    else:
+        offer("space", "A space", "of the organization")
+    offer("section", "A section", "with a space to begin with, after the last")
+    if group is not None:
+        offer("group", f"A group in {title_of(group)}", "sections under one title", parent=group.id)
+    else:
+        offer("group", "A group", "sections under one title, after the last")
+
+    def chosen(make: Callable[[], object] | None) -> None:
+        if make is not None:
+            make()
+
+    app.push_screen(Picker("Add to the site", choices), chosen)
+
+
+def _around(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
+    """The section a part is or stands in, and the group that, or it, is or stands in."""
+    parts = {each.id: each for each, _ in site_tree.walk(structure)}
+    holder = parts.get(site_tree.holder_of(part) or "") if isinstance(part, SiteSpace) else None
+    section = part if isinstance(part, SiteSection) else holder if isinstance(holder, SiteSection) else None
+    inner = part if section is None else section
+    group = inner if isinstance(inner, SectionGroup) else parts.get(site_tree.holder_of(inner) or "") if inner else None
+    return section, group if isinstance(group, SectionGroup) else None
+
+
+def _kind(part: Movable) -> str:
+    return site_tree.kind_of(part)
+
+
+def _is_there(app: Shell, here: Arranged) -> bool:
+    return here.structure is not None
+
+
+STRUCTURE_KEYS: Commands[Arranged] = Commands(
+    "structure",
+    (
+        Command("move", "M", "Move", "Choose the section or group it is to stand in, and its place there", writes=True, there=_is_there,
+                run=_choose_holder, why_not=lambda _, here: here.why_not_moved()),
+        Command("move_up", "alt+up", "Move up", "Let it change places with the one before", writes=True, shown=False, there=_is_there,
+                run=_step(-1), why_not=lambda _, here: here.why_no_step(-1)),
+        Command("move_down", "alt+down", "Move down", "Let it change places with the one after", writes=True, shown=False, there=_is_there,
+                run=_step(1), why_not=lambda _, here: here.why_no_step(1)),
+    ),
+    context="structure of a site",
+)  # fmt: skip
+"""What moves the part of a site under the cursor."""

@@ -1,0 +1,221 @@
+"""A site published, or not any more: who sees what of it from then on, said before it is done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import redirects, share_links, site_structure, sites
+from octavo.api.errors import ApiError
+from octavo.api.operation import Listing
+from octavo.api.places import SiteRef
+from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, SiteStructure
+from octavo.api.sites import Checkout, Site
+from octavo.data.live import Live
+from octavo.data.send_once import Sent
+from octavo.tui.resources import site_tree, writing
+from octavo.tui.resources.access_reading import whole
+from octavo.tui.resources.resource import AT_ONCE
+from octavo.tui.shell.shell import Shell
+from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.resources.acting import AtHand
+    from octavo.tui.review.checked_dialog import Shown
+
+MOST_NAMED = 6
+"""Parts of a site that are named one by one."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A site as it is now, and what leads to it."""
+
+    site: Site
+    structure: SiteStructure
+    links: int | None
+    """Share links that work. None: the server does not say."""
+    redirects: int | None
+
+    @property
+    def spaces(self) -> list[SiteSpace]:
+        """The spaces on it."""
+        return [each for each, _ in site_tree.walk(self.structure) if isinstance(each, SiteSpace)]
+
+    @property
+    def sections(self) -> list[SiteSection]:
+        """Its sections."""
+        return [each for each, _ in site_tree.walk(self.structure) if isinstance(each, SiteSection)]
+
+
+async def look(live: Live, at: SiteRef) -> Found:
+    """How a site is now. Raises ApiError."""
+    site, structure, links, leading = await asyncio.gather(
+        live.send(sites.Get(at=at)),
+        live.send(site_structure.Get(at=at)),
+        _all(live, share_links.List(at=at, limit=AT_ONCE)),
+        _all(live, redirects.List(at=at, limit=AT_ONCE)),
+    )
+    working = None if links is None else sum(1 for each in links if each.active)
+    return Found(site, structure, working, None if leading is None else len(leading))
+
+
+async def _all(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
+    """The whole of a list. None: it is not to be had, and what is asked is asked without it."""
+    try:
+        return await whole(live, op)
+    except ApiError:
+        return None
+
+
+def publish(app: Shell, at: AtHand) -> None:
+    """Ask before a site is seen by its audience."""
+    _ask(app, at.known_of_first["at"], at.thing, publishes=True)
+
+
+def unpublish(app: Shell, at: AtHand) -> None:
+    """Ask before a site is seen by nobody but members."""
+    _ask(app, at.known_of_first["at"], at.thing, publishes=False)
+
+
+def _ask(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
+    from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite  # tables are looked at without it
+
+    verb = "Publish" if publishes else "Unpublish"
+    write: CheckedWrite[Found] = CheckedWrite(
+        title=f"{verb} {site.title or site.id}?",
+        verb=verb,
+        intro="",
+        label="site",
+        not_yet="It is not known yet what visitors would see." if publishes else "It is not known yet what stops.",
+        unknown="That cannot be done without knowing how the site is. r asks again.",
+        ask=lambda: look(app.session.live, at),
+        shown=before_publishing if publishes else before_unpublishing,
+        same=lambda found: (found.site.published, found.site.visibility),
+        send=lambda found: _send(app, at, found.site, publishes=publishes),
+        changed="Something changed since you looked. Read it again.",
+        goes_live=True,
+    )
+    app.push_screen(CheckedDialog(app, write))
+
+
+async def _send(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
+    from octavo.tui.shell.write_queue import UndoAction
+
+    name, live = site.title or site.id, app.session.live
+    undo = UndoAction(
+        f"{'unpublish' if publishes else 'publish'} {name}",
+        partial(_sent, live, at, name, publishes=not publishes),
+        f"{name} is as it was.",
+    )
+    app.writes.send_once(
+        f"{'publish' if publishes else 'unpublish'} {name}",
+        _sent(live, at, name, publishes=publishes),
+        said=f"{name} is {'published' if publishes else 'not published any more'}.",
+        back=lambda _: undo,
+    )
+
+
+async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> Sent[Any]:
+    op = sites.Publish(at=at) if publishes else sites.Unpublish(at=at)
+    sent = await writing.send(live, op, f"{name} is as it was")
+    if isinstance(sent.answer, Checkout):
+        return Sent("refused", f"{name} is not published: it has to be paid for first. o opens it in the browser.")
+    return sent
+
+
+# What is said
+
+
+def before_publishing(found: Found) -> Shown:
+    """What becomes public, to whom and where, and what of the site does not."""
+    from octavo.tui.review.checked_dialog import Shown
+
+    site, spaces = found.site, found.spaces
+    facts = [_audience(found), Fact("note", "address", _address(site)), Fact("note", "shows", _holds(found))]
+    if begins := _begins(found):
+        facts.append(Fact("note", "begins at", begins))
+    if conditions := [each for each, _ in site_tree.walk(found.structure) if getattr(each, "condition", None)]:
+        facts.append(Fact("note", "to some", f"{_named(conditions)}: only who meets the condition sees that."))
+    if site.adaptive_content is not None and site.adaptive_content.enabled:
+        facts.append(Fact("note", "adaptive", "What a visitor is shown depends on who they are."))
+    if empty := [each for each in found.sections if not each.site_spaces]:
+        facts.append(Fact("care", "not shown", f"{_named(empty)}: there is no space in it."))
+    drafts = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
+    if drafts:
+        facts.append(
+            Fact("note", "not shown", f"{plural(drafts, 'undecided change request')}: what is merged is seen.")
+        )
+    if found.redirects:
+        facts.append(Fact("note", "redirects", f"{found.redirects} begin to lead."))
+    blocked = "It is published already." if site.published else ""
+    if not spaces:
+        blocked = "There is no space on it to show. Go into it: ctrl+n adds one."
+    return Shown(tuple(facts), intro="", after="u takes it back.", blocked=blocked)
+
+
+def before_unpublishing(found: Found) -> Shown:
+    """What leads nowhere any more, and what stays."""
+    from octavo.tui.review.checked_dialog import Shown
+
+    site = found.site
+    facts = [Fact("care", "address", f"{_address(site)} and all below it lead nowhere, wherever they are linked.")]
+    facts.append(Fact("care", "vanishes", _holds(found)))
+    if found.links:
+        verb = "leads" if found.links == 1 else "lead"
+        facts.append(Fact("care", "share links", f"{plural(found.links, 'share link')} {verb} nowhere."))
+    if found.redirects:
+        verb = "leads" if found.redirects == 1 else "lead"
+        facts.append(Fact("care", "redirects", f"{plural(found.redirects, 'redirect')} {verb} nowhere."))
+    if site.visibility == "public":
+        facts.append(Fact("care", "search engines", "They drop it in time, and take as long to list it again."))
+    facts.append(
+        Fact("note", "stays", "Its spaces, its structure and its settings. Members read its spaces as before.")
+    )
+    blocked = "" if site.published else "It is not published."
+    return Shown(tuple(facts), intro="", after="u publishes it again, at the same address.", blocked=blocked)
+
+
+def _audience(found: Found) -> Fact:
+    match found.site.visibility:
+        case "public":
+            return Fact("care", "seen by", "everybody: it is public, and search engines list it")
+        case "unlisted":
+            return Fact("care", "seen by", "whoever has its address: it is unlisted, and search engines leave it out")
+        case "share-link" if found.links == 0:
+            return Fact("care", "seen by", "nobody yet: it takes a share link, and none works. Make one in the site.")
+        case "share-link":
+            working = "a share link" if found.links is None else f"one of {plural(found.links, 'share link')} that work"
+            return Fact("care", "seen by", f"whoever has {'the share link' if found.links == 1 else working}")
+        case "visitor-auth":
+            return Fact("care", "seen by", "whoever signs in where its visitors do")
+    return Fact("care", "seen by", found.site.visibility or "whom the server lets: it does not say who that is")
+
+
+def _address(site: Site) -> str:
+    proxy = site.proxy.origin if site.proxy is not None else ""
+    return site.urls.published or proxy or site.hostname or "The server says it once the site is published."
+
+
+def _holds(found: Found) -> str:
+    groups = sum(isinstance(each, SectionGroup) for each, _ in site_tree.walk(found.structure))
+    counts = ((len(found.spaces), "space"), (len(found.sections), "section"), (groups, "group"))
+    said = ", ".join(plural(number, what) for number, what in counts if number)
+    return f"{said}: {_named(found.sections or found.spaces)}" if said else "nothing"
+
+
+def _named(parts: Sequence[Any]) -> str:
+    more = f" and {len(parts) - MOST_NAMED} more" if len(parts) > MOST_NAMED else ""
+    return f"{', '.join(site_tree.title_of(each) for each in parts[:MOST_NAMED])}{more}"
+
+
+def _begins(found: Found) -> str:
+    section = next((each for each in found.sections if each.default), None)
+    spaces = section.site_spaces if section is not None else found.spaces
+    space = next((each for each in spaces if each.default), None)
+    titles = [site_tree.title_of(each) for each in (section, space) if each is not None]
+    return " › ".join(dict.fromkeys(titles))

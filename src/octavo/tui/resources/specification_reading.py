@@ -1,0 +1,128 @@
+"""Specifications of interfaces after they were filed: followed until they are read, and the text of the last one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import openapi
+from octavo.api.errors import ApiError
+from octavo.api.operation import Operation
+from octavo.data.live import Live
+from octavo.tui.resources.resource import Facts, Known
+from octavo.tui.shell.progress import meanwhile
+from octavo.tui.widgets.wording import long_age, plural
+
+if TYPE_CHECKING:
+    from octavo.tui.resources.acting import AtHand
+    from octavo.tui.shell.shell import Shell
+
+BETWEEN, LOOKS = 1.0, 60
+"""Seconds between looks whether a specification is read, and how many there are."""
+MOST_SHOWN = 400_000
+"""Characters of a specification that are shown."""
+_READS = ("pending", "progress")
+_METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
+
+
+async def of_specification(live: Live, known: Known, thing: openapi.OpenApiSpec) -> Facts:
+    """What the last version that could be read is."""
+    if thing.last_version is None:
+        return (("last version", "none could be read yet"),)
+    found = await live.send(openapi.GetLatestVersion(at=known["at"], spec_slug=thing.slug))
+    age = f", read {long_age(found.created_at)}" if found.created_at is not None else ""
+    return (("last version", f"{found.id}{age}"), ("its text", "enter, then enter on the version"))
+
+
+async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) -> None:
+    """Tell what became of a specification once the server has read it; pages that show its operations show those."""
+    live, slug = (
+        shell.session.live,
+        getattr(answer, "slug", "") or getattr(sent, "slug", "") or known.get("spec_slug", ""),
+    )
+    asked = openapi.Get(at=known["at"], spec_slug=slug)
+    try:
+        with meanwhile(shell, f"The server reads {slug}…"):
+            now = await live.fetch(asked)
+            for _ in range(LOOKS):
+                if now.processing_state not in _READS:
+                    break
+                await asyncio.sleep(BETWEEN)
+                now = await live.fetch(asked)
+        live.touched(sent)
+        if now.last_process_error_code:
+            why = next(
+                (each.message for each in now.last_processed_errors if each.message), now.last_process_error_code
+            )
+            shell.say(f"{slug} could not be read: {why} The version before it stays.", tone="failed")
+        elif now.processing_state in _READS:
+            shell.say(f"{slug} is still being read. r looks again.", tone="care")
+        else:
+            text = await live.fetch(openapi.GetLatestContent(at=known["at"], spec_slug=slug))
+            if live.peek(listed := openapi.List(at=known["at"], limit=100)).value is not None:
+                await live.fetch(listed)
+            live.specifications_read += 1
+            shell.say(f"{slug} was read: {_in_short(text)}. Pages that show its operations show these.")
+    except ApiError as error:
+        shell.say(f"It is not known whether {slug} was read: {error}", tone="failed")
+
+
+def _in_short(text: openapi.VersionContent) -> str:
+    """How many operations there are."""
+    files = text.filesystem if isinstance(text.filesystem, dict) else {}
+    count = 0
+    for file in (files, *files.values()):
+        paths = file.get("paths") if isinstance(file, dict) else None
+        for each in paths.values() if isinstance(paths, dict) else ():
+            count += len(_METHODS & set(each)) if isinstance(each, dict) else 0
+    return plural(count, "operation")
+
+
+def file_anew(shell: Shell, at: AtHand) -> None:
+    """Ask where a new version comes from, and file it."""
+    from octavo.tui.resources import filling  # tables are looked at without it
+
+    filling.act(shell, at.resource, at.known, at.thing, at.resource.actions[0])
+
+
+def open_version(shell: Shell, known: Known, version: openapi.Version) -> None:
+    """Show the text of a version over the list, where it is the last: of others the server gives an address only."""
+    shell.background(_open(shell, known, version))
+
+
+async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
+    from octavo.documents.blocks import Block
+    from octavo.documents.parse import parse  # few read a specification
+    from octavo.tui.reader.note import NoteSheet
+    from octavo.tui.render.source_finders import sources
+
+    asked = {"at": known["at"], "spec_slug": known["spec_slug"]}
+    on_show = shell.screen
+    try:
+        with meanwhile(shell, f"Reading {known['spec_slug']}…"):
+            last = await shell.session.live.send(openapi.GetLatestVersion(**asked))
+            if last.id != version.id:
+                shell.say(
+                    "The server gives the text of the last version only. Y copies the address of this one.", tone="care"
+                )
+                return
+            found = await shell.session.live.fetch(openapi.GetLatestContent(**asked))
+    except ApiError as error:
+        shell.say(f"The text did not load: {error}", tone="failed")
+        return
+    text = await asyncio.to_thread(_as_text, found.filesystem)
+    left = f"\n\nThe first {MOST_SHOWN} of its {len(text)} characters.\n" if len(text) > MOST_SHOWN else "\n"
+    document = await asyncio.to_thread(parse, f"```json\n{text[:MOST_SHOWN]}\n```{left}")
+    if shell.screen is on_show:
+        shell.push_screen(
+            NoteSheet(
+                Block("note", children=document.blocks, key=version.id), sources(diagrams=False), known["spec_slug"]
+            )
+        )
+
+
+def _as_text(filesystem: Any) -> str:
+    files = filesystem if isinstance(filesystem, dict) else {}
+    only = next(iter(files.values())) if len(files) == 1 else files
+    return json.dumps(only, ensure_ascii=False, indent=2).replace("```", "'''")

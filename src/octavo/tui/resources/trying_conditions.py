@@ -1,0 +1,137 @@
+"""A condition tried on claims: what it comes to is said while one writes, or what is wrong and where."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from time import monotonic
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.timer import Timer
+from textual.widgets import Input, Static, TextArea
+
+from octavo.documents import conditions, yaml_values
+from octavo.documents.yaml_values import Fault
+from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.draft_clock import DraftClock
+from octavo.tui.widgets.safe_text import safe_lines
+from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+
+if TYPE_CHECKING:
+    from octavo.tui.resources.resource import Known
+    from octavo.tui.shell.shell import Shell
+
+TRY_KEYS: Commands[TryCondition] = Commands(
+    "condition",
+    (
+        Command("close", "escape", "Close", "Close; what is written is there the next time", run=lambda _, view: view.leave(), priority=True),
+        Command("next", "tab", "Next", "Go to the claims, or back", run=lambda _, view: view.focus_next(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+def open_condition(shell: Shell, known: Known, condition: Any) -> None:
+    """Let a condition be tried."""
+    shell.push_screen(TryCondition(shell, known["at"].site_id, condition.condition))
+
+
+class TryCondition(Dialog[None]):
+    """A condition and the claims of a visitor. The claims are kept for the next condition of the site."""
+
+    CONTEXT: ClassVar[str] = "condition tried"
+    HELP: ClassVar[str] = (
+        "Write a condition, and below it the claims of a visitor as JSON or YAML: what it comes to is said at once. "
+        "tab goes between the two, esc closes. Nothing is sent."
+    )
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        PurePath(__file__).with_name("form.tcss"),
+    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TRY_KEYS,)
+
+    def __init__(self, shell: Shell, site: str, condition: str) -> None:
+        super().__init__()
+        self._shell, self._condition = shell, condition
+        self._draft = DialogDraft(shell, f"claims tried {site}")
+        self._clock = DraftClock()
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        with Frame() as frame:
+            frame.name_it("Try a condition", "nothing is sent")
+            yield Static("")
+            with Horizontal(classes="form--row"):
+                yield Static("  Condition", classes="form--label")
+                yield LineInput(self._condition, placeholder='visitor.claims.plan == "pro"', id="condition")
+            with Horizontal(classes="form--row"):
+                yield Static("  Claims", classes="form--label")
+                yield TextEditor(self._draft.text, placeholder='{"plan": "pro"}', id="claims")
+            yield ChangingText(classes="form--about", id="outcome")
+            with Horizontal(classes="form--buttons"):
+                yield TextButton("Close", "esc", id="no")
+
+    def on_mount(self) -> None:
+        self._shell.before_end.add(self._keep_now)
+        self.query_one("#claims", TextEditor).focus()
+        self._judge()
+
+    def on_unmount(self) -> None:
+        self._shell.before_end.discard(self._keep_now)
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _typed(self) -> None:
+        self._judge()
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
+
+    def _judge(self) -> None:
+        self.query_one("#outcome", ChangingText).update(safe_lines(self.outcome))
+
+    @property
+    def outcome(self) -> str:
+        """What the condition comes to, or what is wrong and where."""
+        try:
+            read = yaml_values.read(self._claims)
+        except Fault as fault:
+            return f"The claims cannot be read. {fault.place}: {fault.sentence}"
+        claims = read.value if read is not None else {}
+        if not isinstance(claims, dict):
+            return 'The claims cannot be read. There must be a name before each value, as in {"plan": "pro"}.'
+        try:
+            is_so = conditions.holds(self.query_one("#condition", LineInput).value, claims)
+        except conditions.Fault as fault:
+            return f"The condition cannot be worked out. {fault}"
+        return (
+            "true: whoever has these claims sees it."
+            if is_so
+            else "false: it is not shown to whoever has these claims."
+        )
+
+    @property
+    def _claims(self) -> str:
+        return self.query_one("#claims", TextEditor).text
+
+    def _keep(self) -> None:
+        self._clock.kept()
+        self._draft.keep(self._claims)
+
+    def _keep_now(self) -> None:
+        self._draft.keep_now(self._claims)
+
+    @on(TextButton.Pressed)
+    def _pressed(self) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Close; the claims are there the next time."""
+        self._keep()
+        self.dismiss(None)

@@ -1,0 +1,64 @@
+"""What is kept for an account is filed under a name that is its own, whatever key it comes with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from octavo.client.accounts import FILE, Accounts
+from octavo.client.profiles import Access, Profile
+
+HERE, ELSEWHERE = "https://here.example", "https://elsewhere.example"
+
+
+def of_key(text: str, origin: str = HERE) -> Access:
+    return Access(origin, None, "env", SecretStr(text))
+
+
+def of_profile(user: str, name: str = "default") -> Access:
+    return Access(HERE, Profile(name, HERE, "keyring", user), "keyring")
+
+
+def test_each_key_has_a_name_of_its_own_until_the_server_says_whose_it_is(tmp_path: Path) -> None:
+    first, second, there = of_key("first-key"), of_key("second-key"), of_key("first-key", ELSEWHERE)
+    names = [Accounts(tmp_path).name_of(each) for each in (first, second, there)]
+    assert len(set(names)) == 3
+    for access, user in ((first, "mia"), (second, "jun"), (there, "mia")):
+        Accounts(tmp_path).learn(access, user)
+    assert [Accounts(tmp_path).name_of(each) for each in (first, second, there)] == names, "what they have stays theirs"
+    assert Accounts(tmp_path).name_of(of_profile("mia")) == names[0]
+    assert Accounts(tmp_path).name_of(of_profile("jun", "work")) == names[1]
+    assert Accounts(tmp_path).left_by(names[0]) == ()
+
+
+def test_another_key_of_an_account_brings_what_it_has(tmp_path: Path) -> None:
+    name = Accounts(tmp_path).name_of(of_profile("mia"))
+    before = Accounts(tmp_path).name_of(of_key("her-new-key"))
+    assert before != name
+    for _ in range(2):
+        Accounts(tmp_path).learn(of_key("her-new-key"), "mia")
+    assert Accounts(tmp_path).name_of(of_key("her-new-key")) == name
+    assert Accounts(tmp_path).left_by(name) == (before,)
+
+
+def test_a_key_that_is_of_somebody_else_now_brings_nothing(tmp_path: Path) -> None:
+    accounts = Accounts(tmp_path)
+    accounts.learn(of_key("a-shared-key"), "mia")
+    of_mia = accounts.name_of(of_profile("mia"))
+    accounts.learn(of_key("a-shared-key"), "jun")
+    assert accounts.name_of(of_key("a-shared-key")) == accounts.name_of(of_profile("jun")) != of_mia
+    assert accounts.left_by(accounts.name_of(of_profile("jun"))) == ()
+
+
+def test_what_cannot_be_read_is_set_aside_and_what_cannot_be_written_holds_for_the_run(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text('{"salt": "00"}')
+    (tmp_path / FILE).chmod(0o600)
+    name = Accounts(tmp_path).name_of(of_key("first-key"))
+    assert Accounts(tmp_path).name_of(of_key("first-key")) == name
+    assert (tmp_path / "accounts.unreadable").read_text() == '{"salt": "00"}'
+    assert "first-key" not in (tmp_path / FILE).read_text()
+    (tmp_path / "file").touch()
+    accounts = Accounts(tmp_path / "file")
+    accounts.learn(of_key("first-key"), "mia")
+    assert accounts.name_of(of_key("first-key")) == accounts.name_of(of_profile("mia"))

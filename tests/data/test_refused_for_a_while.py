@@ -1,0 +1,113 @@
+"""What waits in the outbox while the server wants nothing of it, or not from whoever is signed in."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from pydantic import SecretStr
+
+from octavo.api import comments
+from octavo.api.errors import RateLimited, Trace, Unauthorized
+from octavo.api.places import SpaceRef
+from octavo.client.client import Client
+from octavo.data.drafts import Drafts
+from octavo.data.entry import QueuedWrite
+from octavo.data.state import State
+from octavo.server.app import Platform
+from tests.data.conftest import MIA, ByHand
+from tests.data.sends import Gate
+from tests.data.test_outbox import comment, deliver, texts
+from tests.server.asking import Ask, Clock
+
+
+async def test_what_waits_for_the_key_goes_out_when_the_server_takes_it_again(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    for words in ("One", "Two"):
+        await outbox.add(comment(here, words), doing="comment")
+    gate.errors.append(Unauthorized("The key was revoked."))
+    await deliver(outbox, clock)
+    assert outbox.waits_for_key
+    outbox.online()
+    await outbox.run_dry()
+    assert len(gate.asked) == 1, "a server that takes the key for reads alone is not asked with each of them"
+    clock.forward(seconds=30)
+    outbox.online()
+    await outbox.run_dry()
+    assert (outbox.paused, outbox.entries) == ("", ())
+    assert await texts(ask, here) == ["One", "Two"]
+
+
+async def test_who_is_left_alone_says_until_when_and_a_person_may_ask_sooner(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    for words in ("One", "Two"):
+        await outbox.add(comment(here, words), doing="comment")
+    until = clock() + timedelta(hours=20)
+    gate.errors.append(RateLimited("Too many requests.", Trace(retry_at=until)))
+    await deliver(outbox, clock)
+    assert outbox.waits_until == until
+    assert outbox.why_quiet == "Not sent yet. Too many requests."
+    clock.forward(hours=1)
+    await outbox.run_dry()
+    assert len(gate.asked) == 1
+    await outbox.retry(outbox.entries[0].id)
+    await outbox.run_dry()
+    assert outbox.waits_until is None
+    assert await texts(ask, here) == ["One", "Two"]
+
+
+async def _of(person: str, platform: Platform, state: State) -> tuple[Client, ByHand]:
+    """The outbox on the same disk with the key of `person`: nobody told it whose that is."""
+    client = Client("http://octavo.test", SecretStr(f"key-{person}"), transport=platform)
+    return client, ByHand(client, state, Drafts(state), jitter=lambda: 0.0)
+
+
+@pytest.mark.parametrize("told", [False, True])
+async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform, state: State, told: bool
+) -> None:
+    for words in ("One", "Two"):
+        await outbox.add(comment(here, words), doing="comment")
+    gate.errors.append(Unauthorized("The key was revoked."))
+    await deliver(outbox, clock)
+    await outbox.gather(QueuedWrite(comment(here, "For a review"), "comment"))
+    await outbox.close()
+
+    client, other = await _of("jun", platform, state)
+    if told:
+        other.know_me(MIA, asked=False)  # as it was kept from before
+    await other.add(comment(here, "By Jun"), doing="comment")
+    await deliver(other, clock)
+    clock.forward(hours=2)
+    await other.run_dry()
+    assert await texts(ask, here) == ["By Jun"]
+    waiting = [each.words for each in other.waits_for_other]
+    assert waiting == ["One", "Two", "For a review"]
+    assert other.gathered(here) == ()
+    assert other.why_not_mine(other.waits_for_other[0]) == (
+        "Mia Lund wrote this. It goes out when Mia Lund is signed in here again."
+    )
+    undone = await other.undo()
+    assert undone is not None
+    assert [each.words for each in undone.back] == []
+    assert await other.undo() is None, "what another wrote is not taken back"
+    await other.retry(other.waits_for_other[0].id)
+    await other.deliver(within=0.1)
+    await other.run_dry()
+    assert [each.words for each in other.waits_for_other] == waiting
+    await other.close()
+    await client.aclose()
+
+    client, again = await _of("mia", platform, state)
+    await again.run_dry()
+    there = (await ask(comments.List(at=here, order="asc", format="markdown"))).items
+    assert [(each.body.text, each.posted_by.id) for each in there] == [
+        ("By Jun", "jun"),
+        ("One", "mia"),
+        ("Two", "mia"),
+    ]
+    assert [each.words for each in again.gathered(here)] == ["For a review"]
+    await again.close()
+    await client.aclose()

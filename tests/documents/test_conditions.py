@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.documents.conditions import Fault, holds
+
+CLAIMS: dict[str, Any] = {
+    "isBeta": True,
+    "plan": "pro",
+    "seats": 7,
+    "products": ["api", "cli"],
+    "none": None,
+    "unsigned": {"likes-dark": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_so"),
+    [
+        ("visitor.claims.isBeta", True),
+        ("!visitor.claims.isBeta", False),
+        ("visitor.claims.missing", False),
+        ('visitor.claims.plan == "pro" && visitor.claims.seats > 5', True),
+        ("visitor.claims.plan === 'free' || visitor.claims.seats <= 6", False),
+        ("visitor.claims.plan != 'free'", True),
+        ("visitor.claims.seats == true", False),
+        ("visitor.claims.seats > 'a'", False),
+        ("visitor.claims.products.includes('api')", True),
+        ("visitor.claims.products.includes('ap')", False),
+        ("visitor.claims.products.length > 1", True),
+        ('visitor.claims.unsigned["likes-dark"]', True),
+        ("visitor.claims.products[5]", False),
+        ("visitor.claims.missing == undefined", True),
+        ("(visitor.claims.isBeta || false) && !(1 > 2)", True),
+        ('visitor.claims["pl\\\\"] == 1', False),
+    ],
+)
+def test_a_condition_holds_for_claims_or_does_not(condition: str, is_so: bool) -> None:
+    assert holds(condition, CLAIMS) is is_so
+
+
+@pytest.mark.parametrize(
+    ("condition", "at", "words"),
+    [
+        ("", 1, "no condition"),
+        ("visitor.claims.", 16, "name of a claim is missing"),
+        ("visitor.claims.a.b", 18, "not among the claims"),
+        ("plan == 'pro'", 1, "visitor.claims.plan"),
+        ("visitor.claims.plan == ", 23, "ends where a value is missing"),
+        ("visitor.claims.plan 'pro'", 21, "is missing before it"),
+        ('visitor.claims.plan == "pro', 24, "does not end"),
+        ("(visitor.claims.isBeta", 23, "“)” is missing"),
+        ("visitor.claims.isBeta & true", 23, "'&'"),
+        ("!" * 200 + "true", 61, "within each other"),
+        ("true " * 400, 1025, "at most 1024"),
+    ],
+)
+def test_what_is_wrong_with_a_condition_is_said_with_its_place(condition: str, at: int, words: str) -> None:
+    with pytest.raises(Fault, match=r"^Character \d+: ") as fault:
+        holds(condition, CLAIMS)
+    assert fault.value.at == at
+    assert words in fault.value.sentence

@@ -1,0 +1,55 @@
+"""The adaptive schema of a site: written in the form, its faults with their place, and conditions tried with claims."""
+
+from __future__ import annotations
+
+import json
+
+from octavo.api import adaptive_schema
+from octavo.server.demo.docs_site import SITE
+from tests.journeys.stage import Stage
+from tests.journeys.test_managing_spaces import NOOR
+from tests.journeys.test_resources import open_kind
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"plan": {"type": "string", "description": "What they pay for", "enum": ["pro", "free"]}},
+    "additionalProperties": False,
+}
+
+
+async def test_a_schema_is_written_with_its_faults_placed_and_its_conditions_are_tried(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await run.see("Sites · 1")
+        await run.press("enter")
+        view = run.app.screen
+        assert view.kinds.go_to("adaptive schema")  # type: ignore[attr-defined]  # it is the browser
+        await run.see("There is no adaptive schema.")
+        await run.press("ctrl+n")
+        await run.see("New adaptive schema")
+        await run.type('{"type": "object",\n "properties": {"plan": }, ]')
+        await run.see("Line 2, column ")
+        await run.press("ctrl+b")
+        await run.type(
+            '{"type": "object", "additionalProperties": false,\n "properties": {\n  "plan": {"type": "strange"}}}'
+        )
+        await run.see("Line 3, column 3: Properties.plan")
+        await run.press("ctrl+b")
+        await run.type(json.dumps(SCHEMA))
+        await run.press("ctrl+s")
+        await run.see("plan", "What they pay for")
+        assert (await run.ask(adaptive_schema.Get(at=SITE), NOOR)).json_schema == SCHEMA
+        await run.press("ctrl+n")
+        await run.hear("There is one adaptive schema: e changes it.")
+        await open_kind(run, "conditions")
+        view.rows.focus()  # type: ignore[attr-defined]  # as above
+        await run.press("enter")
+        await run.see("Try a condition", 'visitor.claims.plan == "pro"', "false: it is not shown")
+        await run.type('{"plan": "pro"}')
+        await run.see("true: whoever has these claims sees it.")
+        await run.press("end", "backspace")
+        await run.see("The claims cannot be read. Line 1, column 1")
+        await run.type("}")
+        await run.press("shift+tab", "end", *" &&")
+        await run.see("Character 32: The condition ends where a value is")
+        await run.press("escape", "enter")
+        await run.see("true: whoever has these claims sees it.")  # the claims are kept

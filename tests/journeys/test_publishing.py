@@ -1,0 +1,92 @@
+"""A site published and not any more: what is said before, and what is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from octavo.api import share_links, site_structure, sites
+from octavo.server.demo.docs_site import SITE
+from octavo.server.demo.people import ORGANIZATION
+from octavo.tui.review.checked_dialog import CheckedDialog
+from tests.journeys.managed import NOOR
+from tests.journeys.moods import altered
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_resources import fill
+
+
+async def ask(run: Run, words: str) -> None:
+    await run.press("a")
+    await run.type(words)
+    await run.press("enter")
+    await run.until(lambda: isinstance(run.app.screen, CheckedDialog), "ask before")
+    await run.gone("asking the server")
+
+
+async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await fill(run)
+        await run.see("Sites · 1")
+        await ask(run, "unpub")
+        await run.see("/published/saltmarsh/docs/", "2 share links lead nowhere.", "3 redirects lead nowhere.")
+        await run.see("2 spaces, 2 sections, 1 group: Instruments, Harbour")
+        await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
+        await run.press("y")
+        await run.hear("Saltmarsh Docs is not published any more.")
+        assert not (await run.ask(sites.Get(at=SITE), NOOR)).published
+        await run.press("u")
+        await run.hear("Saltmarsh Docs is as it was.")
+        assert (await run.ask(sites.Get(at=SITE), NOOR)).published
+
+        await run.ask(sites.Unpublish(at=SITE), NOOR)
+        await run.ask(sites.Update(at=SITE, visibility="share-link"), NOOR)
+        await run.ask(
+            site_structure.UpdateSection(at=SITE, site_section_id="docs-software", condition="visitor.claims.crew"),
+            NOOR,
+        )
+        await run.press("r")
+        await run.see("share-link")
+        await ask(run, "publish")
+        await run.see(
+            "Publish Saltmarsh Docs?", "whoever has one of 2 share links that work", "Instruments › Limpet manual"
+        )
+        await run.see("Harbour software: only who meets the condition sees that.", "2 spaces, 2 sections, 1 group")
+        links = (await run.ask(share_links.List(at=SITE), NOOR)).items
+        for each in links:
+            await run.ask(share_links.Update(at=SITE, share_link_id=each.id, active=False), NOOR)
+        await run.press("r")
+        await run.see("nobody yet: it takes a share link, and none works.")
+        for section in ("docs-instruments", "docs-software"):
+            await run.ask(site_structure.DeleteSection(at=SITE, site_section_id=section), NOOR)
+        await run.press("r")
+        await run.see("There is no space on it to show. Go into it: ctrl+n adds one.")
+        await run.press("y")
+        assert len(run.gate.sent(sites.Publish)) == 1, "only that of u"
+
+
+def to_be_paid(answer: Any) -> None:
+    answer.clear()
+    answer.update({"type": "checkout", "sessionId": "cs_1"})
+
+
+async def test_a_site_that_has_to_be_paid_for_is_not_said_to_be_published(stage: Stage) -> None:
+    publish = f"/v1/orgs/{ORGANIZATION}/sites/{SITE.site_id}/publish"
+    async with stage.play(NOOR, start="sites", over=altered(publish, to_be_paid)) as run:
+        await run.ask(sites.Unpublish(at=SITE), NOOR)
+        await run.press("r")
+        await run.see("Sites · 1")
+        await ask(run, "publish")
+        await run.see("everybody: it is public, and search engines list it")
+        await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
+        await run.press("y")
+        await run.hear("Saltmarsh Docs is not published: it has to be paid for first.")
+        assert "Saltmarsh Docs is published." not in run.said
+
+
+async def test_who_does_not_administer_a_site_is_told_so_before_anything_is_asked(stage: Stage) -> None:
+    async with stage.play(MARA, start="sites") as run:
+        await run.see("Sites · 1")
+        await run.press("a")
+        await run.hear(
+            "Your role in Saltmarsh Docs does not let you change sites: it takes the right to administer it."
+        )
+        assert not isinstance(run.app.screen, CheckedDialog)

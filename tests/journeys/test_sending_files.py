@@ -1,0 +1,174 @@
+"""Files of the person's: fonts sent with progress and stopped, pages imported from a file, nothing sent twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from octavo.api import content, fonts, imports, openapi, storage
+from octavo.api.places import SpaceRef
+from octavo.tui.resources.form import FormDialog
+from octavo.tui.resources.form_files import weight_of
+from octavo.tui.shell.routes import ToPage
+from octavo.tui.widgets.path_input import completed
+from tests.journeys.stage import Stage
+from tests.journeys.test_access import HERE
+from tests.journeys.test_managing_spaces import NOOR, make_space, of, to_spaces
+from tests.journeys.test_resources import open_kind, titles
+
+FONT = b"wOF2" + bytes(300_000)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "fonts").mkdir()
+    (tmp_path / "fonts" / "Inter-Regular.woff2").write_bytes(FONT)
+    (tmp_path / "fonts" / "Inter-SemiBold.woff2").write_bytes(FONT)
+    (tmp_path / "fonts" / "notes.txt").write_text("No font.\n")
+    (tmp_path / "tides.md").write_text("# Tides\n\nTwice a day.\n")
+    return tmp_path
+
+
+async def test_a_font_is_made_of_files_which_are_sent_once_and_can_be_stopped(stage: Stage, home: Path) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        session, began, go_on = run.app.session, asyncio.Event(), asyncio.Event()
+        puts: list[str] = []
+
+        async def slowly(url: str, coming: AsyncIterable[bytes], size: int, kind: str) -> None:
+            puts.append(url)
+
+            async def paced() -> AsyncIterable[bytes]:
+                async for part in coming:
+                    yield part
+                    began.set()
+                    await go_on.wait()
+
+            await session.upload(url, paced(), size, kind)
+
+        run.app._session = replace(session, upload=slowly)
+        await open_kind(run, "fonts")
+        await run.press("ctrl+n")
+        await run.see("New font", "Font faces")
+        await run.press(*"Inter", "tab", "ctrl+f")
+        await run.see("Font faces: which file?")
+        await run.press(*"fonts/n")
+        await run.see("~/fonts/notes.txt")
+        await run.press("tab", "enter")
+        await run.see("notes.txt is no WOFF2 or WOFF font", "~/fonts/notes.txt")
+        assert not run.gate.sent(storage.Upload)
+        await run.press("ctrl+u", *"~/fonts/Inter-R", "tab", "enter")
+        await run.see("weight: 400", "storageKey: ~/fonts/Inter-Regular.woff2")
+        await run.press("ctrl+f", *"Inter-S", "tab", "enter")
+        await run.see("weight: 600")
+        await run.pilot.press("ctrl+s")
+        await asyncio.wait_for(began.wait(), 20)
+        while "of 300" not in run.text:
+            await run.pilot.pause(0.01)
+        assert "Sending Inter-Regular.woff2: " in run.text
+        assert "esc stops it." in run.text
+        await run.press("escape")
+        await run.see("Stopped: nothing was made of it.", "~/fonts/Inter-Regular.woff2")
+        go_on.set()
+        run.platform.refuse_next(fonts.Create, 400, "fontFamily is taken.")
+        await run.press("ctrl+s")
+        await run.see("FontFamily is taken.")
+        assert len(puts) == 3
+        await run.press("ctrl+s")
+        await run.until(lambda: titles(run) == ["Inter"], "have the font")
+        assert len(puts) == 3  # what was sent before was not sent again
+        (font,) = (await run.ask(fonts.List(at=HERE), NOOR)).items
+        assert [(face.weight, len(face.sources)) for face in font.font_faces] == [(400, 1), (600, 1)]
+        await run.press("e", "tab", "ctrl+f", *"Inter-S", "tab", "enter", "ctrl+s")
+        await run.hear("Inter is changed.")
+
+
+async def test_pages_come_from_a_file_that_is_written_where_an_address_is(stage: Stage, home: Path) -> None:
+    async with stage.play(NOOR) as run:
+        await make_space(run, "Almanac")
+        await to_spaces(run, "Almanac")
+        await run.press("a", "enter")
+        await run.see("Import pages into Almanac", "or a file of yours")
+        await run.press(*"~/ti", "tab", "tab", "enter")
+        await run.type("markdown")
+        await run.press("enter")
+        run.platform.refuse_next(imports.Create, 503, "The sea is rough.")
+        await run.press("ctrl+s")
+        await run.see("The sea is rough.", "~/tides.md")
+        dialog = run.app.screen
+        assert isinstance(dialog, FormDialog)
+        await run.press("ctrl+s")
+        await run.hear("1 page came into Almanac.")
+        (announced,) = run.gate.sent(storage.Upload)
+        assert (announced.kind, announced.file.name) == ("import_file", "tides.md")
+        space = await of(run, "Almanac")
+        pages = (await run.ask(content.ListPages(at=SpaceRef(space_id=space.id)), NOOR)).pages
+        assert "Tides" in [each.title for each in pages]
+
+
+@pytest.mark.parametrize(
+    ("name", "weight"),
+    [
+        ("Inter-Regular.woff2", 400),
+        ("Inter-SemiBold.woff2", 600),
+        ("Inter ExtraBold Italic.woff", 800),
+        ("IBMPlexSans-Bold.woff2", 700),
+        ("source-300.woff2", 300),
+        ("x1500.woff", 400),
+    ],
+)
+def test_the_weight_of_a_font_is_read_off_its_name(name: str, weight: int) -> None:
+    assert weight_of(f"~/fonts/{name}") == weight
+
+
+def test_paths_go_on_with_what_there_is(home: Path) -> None:
+    (home / ".hidden").write_text("")
+    (home / "a\x1bb").write_text("")
+    assert completed("~/") == "~/fonts/"
+    assert completed("~/.h") == "~/.hidden"
+    assert completed("~/a") is None
+    assert completed(f"{home}/t") == f"{home}/tides.md"
+    assert completed("~/none/x") is None
+
+
+SPEC = """\
+openapi: 3.1.0
+info: {title: Harbour, version: "3"}
+paths:
+  /stations/{station}/levels:
+    get: {summary: How high it stood}
+"""
+
+
+async def test_a_specification_is_filed_anew_from_a_file_and_its_block_on_a_page_changes(
+    stage: Stage, home: Path
+) -> None:
+    (home / "harbour.yaml").write_text(SPEC)
+    (home / "broken.yaml").write_text("paths: [\n")
+    async with stage.play(NOOR, start="content") as run:
+        page = next(each for each in run.app.screen.reading.pages.walk() if each.title == "Levels")  # type: ignore[attr-defined]  # it is the view of content
+        run.app.go(ToPage("harbour-api", page.id))
+        await run.see("/stations/{station}/levels")
+        await run.gone("How high it stood")
+        before = (await run.ask(openapi.Get(at=HERE, spec_slug="harbour"), NOOR)).last_version
+        await run.press("6")
+        await open_kind(run, "OpenAPI specifications")
+        await run.press("a", "enter")
+        await run.see("File a new version: harbour")
+        await run.press("tab", "ctrl+f", "ctrl+u", *"~/b", "tab", "enter", "ctrl+s")
+        await run.hear("harbour could not be read:")
+        assert (await run.ask(openapi.Get(at=HERE, spec_slug="harbour"), NOOR)).last_version == before
+        await run.press("a", "enter", "tab", "ctrl+f", "ctrl+u", *"~/h", "tab", "enter", "ctrl+s")
+        await run.hear("harbour was read: 1 operation.")
+        now = await run.ask(openapi.Get(at=HERE, spec_slug="harbour"), NOOR)
+        assert now.last_version not in (None, before)
+        await run.press("2")
+        await run.see("How high it stood")
+        await run.press("6", "enter")
+        await open_kind(run, "versions")
+        await run.press("G", "enter")
+        await run.see('"summary": "How high it stood"')

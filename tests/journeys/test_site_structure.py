@@ -1,0 +1,156 @@
+"""What stands on a site: seen as a tree, built, moved, and made the default by keys."""
+
+from __future__ import annotations
+
+from octavo.api import site_structure, sites
+from octavo.api.site_structure import SiteStructure
+from octavo.server.demo.docs_site import SITE
+from octavo.tui.resources import site_tree
+from octavo.tui.resources.form import FormDialog
+from octavo.tui.widgets.commands import active_commands
+from tests.journeys.managed import NOOR
+from tests.journeys.stage import Run, Stage
+from tests.journeys.test_resources import browser, titles
+
+ELIN = "elin-brandt"
+"""May only read."""
+
+
+async def outline(run: Run) -> list[str]:
+    """The structure as the server has it: each part indented, the default ones with a star."""
+    structure: SiteStructure = await run.ask(site_structure.Get(at=SITE), NOOR)
+    return [
+        f"{'  ' * depth}{site_tree.title_of(part)}{' *' if getattr(part, 'default', False) else ''}"
+        for part, depth in site_tree.walk(structure)
+    ]
+
+
+async def to_part(run: Run, title: str, kind: str = "") -> None:
+    """Put the cursor on a part, by its title."""
+    view = browser(run)
+    await run.until(lambda: title in titles(run), f"list {title}")
+    row = next(
+        each
+        for each in view.rows.items
+        if site_tree.title_of(each.part) == title and kind in ("", site_tree.kind_of(each.part))
+    )
+    assert view.rows.go_to(row.id)
+    view.rows.focus()
+    await run.settle()
+
+
+async def into_structure(run: Run) -> None:
+    await run.see("Sites · 1", "Saltmarsh Docs")
+    await run.press("enter")
+    await run.see("Sites › Saltmarsh Docs › Structure · 4")
+
+
+async def pick(run: Run, *steps: str) -> None:
+    """Choose by typing, one dialog after the other."""
+    for words in steps:
+        await run.settle()
+        await run.type(words)
+        await run.press("enter")
+
+
+async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await into_structure(run)
+        assert await outline(run) == ["Instruments *", "  Limpet manual *", "Harbour software", "  Harbour API *"]
+        await run.press("ctrl+n")
+        await run.see("A space in Instruments", "A section", "A group")
+        await pick(run, "A group")
+        await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
+        await run.press(*"Products", "tab", "tab", "enter")
+        await pick(run, "Instruments")
+        await run.press("escape", "ctrl+s")
+        await run.hear("Products is there.")
+        await to_part(run, "Instruments")
+        await run.press("ctrl+n")
+        await pick(run, "A space in Instruments")
+        await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask which space")
+        await run.press("enter")
+        await pick(run, "Station register")
+        await run.press("ctrl+s")
+        await run.hear("Station register is there.")
+        await run.see("▌     Station register ")
+        built = ["Harbour software *", "  Harbour API *", "Products", "  Instruments", "    Limpet manual *"]
+        assert await outline(run) == [*built, "    Station register"]
+
+        await run.press("a", "enter")
+        await run.hear("Visitors of Instruments begin at Station register now.")
+        assert await outline(run) == [*built[:-1], "    Limpet manual", "    Station register *"]
+        await run.press("u")
+        await run.hear("They begin at Limpet manual again.")
+        assert await outline(run) == [*built, "    Station register"]
+        await to_part(run, "Instruments")
+        await run.press("a", "enter")
+        await run.hear("Visitors of Saltmarsh Docs begin at Instruments now.")
+        assert (await outline(run))[:4] == ["Harbour software", "  Harbour API *", "Products", "  Instruments *"]
+
+        await to_part(run, "Products")
+        await run.press("alt+down")
+        await run.hear("Products is the last where it stands. M moves it elsewhere.")
+        await run.press("alt+up")
+        await run.hear("Products is moved up.")
+        assert (await outline(run))[0] == "Products"
+        await run.press("u")
+        await run.hear("Products is where it was.")
+        assert (await outline(run))[0] == "Harbour software"
+
+        await to_part(run, "Station register")
+        await run.press("M")
+        await run.see("Move Station register into", "Instruments", "now", "Harbour software")
+        await pick(run, "Harbour software", "Last")
+        await run.hear("Station register stands in Harbour software now.")
+        assert (await outline(run))[:3] == ["Harbour software", "  Harbour API *", "  Station register"]
+        await run.press("u")
+        await run.hear("Station register is where it was.")
+        assert (await outline(run))[-1] == "    Station register"
+
+        await to_part(run, "Instruments")
+        await run.press("e")
+        await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
+        await run.press("ctrl+u", *"Devices", "ctrl+s")
+        await run.hear("Instruments is changed.")
+        await to_part(run, "Devices")
+        await run.press("u")
+        await run.hear("Instruments is as it was.")
+
+        await to_part(run, "Station register")
+        await run.press("X")
+        await run.see("Take off Station register?", "lead nowhere")
+        await run.press(*"Station register", "enter")
+        await run.hear("Station register is taken off the site.")
+        await run.until(lambda: "Station register" not in titles(run), "list it no more")
+        assert "    Station register" not in await outline(run)
+
+
+async def test_a_structure_is_filtered_with_what_its_parts_stand_in_and_a_space_is_opened(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await into_structure(run)
+        await to_part(run, "Instruments")
+        await run.press("S")
+        await run.hear("They stand in the order visitors find them in")
+        await run.press("/", *"limpet", "enter")
+        await run.until(lambda: titles(run) == ["Instruments", "Limpet manual"], "keep the section it is in")
+        await run.press("j")
+        await run.see("section              Instruments")
+        await run.press("enter")
+        await run.see("Limpet manual ▾")
+
+
+async def test_who_may_not_arrange_a_site_finds_its_keys_dim_and_why(stage: Stage) -> None:
+    async with stage.play(ELIN, start="sites") as run:
+        await into_structure(run)
+        await to_part(run, "Harbour software")
+        why = {
+            key: each.reason or "" for each in active_commands(run.app.screen) for key in each.keys if not each.enabled
+        }
+        assert {"ctrl+n", "e", "M", "X", "a", "alt+↑", "alt+↓"} <= why.keys()
+        assert why["M"] == (
+            "Your role in Saltmarsh Docs does not let you move what is on it: it takes the right to edit it. "
+            "An administrator of the organization can give it to you."
+        )
+        await run.press("alt+up", "M", "X", "e")
+        assert not [op for op in run.gate.passed if isinstance(op, site_structure.Sort | sites.Update)]

@@ -1,0 +1,132 @@
+"""Where parts of a site stand, and where they stand once they are moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api.places import SiteRef
+from octavo.api.site_structure import Position, SectionGroup, SiteSection, SiteSpace, SiteStructure, Sort
+from octavo.tui.resources import site_tree
+from octavo.tui.resources.site_tree import Movable
+
+AT = SiteRef(organization_id="o", site_id="s")
+
+
+def space(name: str, *, default: bool = False) -> SiteSpace:
+    return SiteSpace(id=name, title=name, default=default)
+
+
+def section(name: str, *held: SiteSpace, default: bool = False) -> SiteSection:
+    return SiteSection(id=name, title=name, site_spaces=held, default=default)
+
+
+def group(name: str, *held: Any) -> SectionGroup:
+    return SectionGroup(id=name, title=name, children=held)
+
+
+SITE = SiteStructure(
+    type="sections",
+    structure=(
+        section("one", space("a", default=True), space("b"), default=True),
+        group("outer", section("two", space("c", default=True)), group("inner", section("three"))),
+        section("four"),
+    ),
+)
+ROOT = SiteStructure(type="siteSpaces", structure=(space("a", default=True), space("b")))
+
+
+def outline(structure: SiteStructure) -> str:
+    """`one(a b) outer(two(c))`."""
+
+    def of(parts: Any) -> str:
+        return " ".join(part.id + (f"({of(below)})" if (below := site_tree.parts_in(part)) else "") for part in parts)
+
+    return of(structure.structure)
+
+
+def part(structure: SiteStructure, name: str) -> Movable:
+    found = next(each for each, _ in site_tree.walk(structure) if each.id == name)
+    assert isinstance(found, SiteSpace | SiteSection | SectionGroup)
+    return found
+
+
+def test_each_part_stands_before_what_is_in_it_and_is_found_by_the_words_of_that() -> None:
+    rows = site_tree.standings(SITE)
+    assert [(each.id, each.depth) for each in rows] == [
+        ("one", 0), ("a", 1), ("b", 1), ("outer", 0), ("two", 1), ("c", 2), ("inner", 1), ("three", 2), ("four", 0),
+    ]  # fmt: skip
+    assert next(each for each in rows if each.id == "outer").inside == "two c inner three"
+
+
+def test_a_thousand_groups_in_each_other_are_listed() -> None:
+    inner = group("g0")
+    for number in range(1, 1000):
+        inner = SectionGroup.model_construct(id=f"g{number}", title="", children=(inner,), sections=())
+    assert len(site_tree.standings(SiteStructure.model_construct(type="", structure=(inner,)))) == 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "after"),
+    [
+        ("b", -1, "one(b a) outer(two(c) inner(three)) four"),
+        ("a", 1, "one(b a) outer(two(c) inner(three)) four"),
+        ("a", -1, None),
+        ("outer", -1, "outer(two(c) inner(three)) one(a b) four"),
+        ("two", 1, "one(a b) outer(inner(three) two(c)) four"),
+        ("c", 1, None),
+        ("four", 1, None),
+    ],
+)
+def test_a_part_changes_places_with_its_neighbour_and_back(name: str, step: Any, after: str | None) -> None:
+    moved = part(SITE, name)
+    position = site_tree.a_step(SITE, moved, step)
+    if after is None:
+        assert position is None
+        return
+    assert position is not None
+    before = site_tree.place_of(SITE, moved)
+    then = site_tree.moved(SITE, Sort(at=AT, item=site_tree.pointer(moved), position=position))
+    assert outline(then) == after
+    assert before is not None
+    back = site_tree.moved(then, Sort(at=AT, item=site_tree.pointer(moved), position=before))
+    assert outline(back) == outline(SITE)
+
+
+@pytest.mark.parametrize(
+    ("structure", "name", "holders"),
+    [
+        (SITE, "a", {"one": "b", "two": "c", "three": "", "four": ""}),
+        (SITE, "four", {None: "one outer", "outer": "two inner", "inner": "three"}),
+        (SITE, "outer", {None: "one four"}),
+        (SITE, "inner", {None: "one outer four", "outer": "two"}),
+        (ROOT, "a", {None: "b"}),
+    ],
+)
+def test_a_part_can_be_moved_into_what_holds_its_kind_and_is_not_in_it(
+    structure: SiteStructure, name: str, holders: dict[str | None, str]
+) -> None:
+    found = site_tree.holders_for(structure, part(structure, name))
+    assert {each.id: " ".join(one.id for one in each.row) for each in found} == holders
+
+
+def test_what_is_moved_says_what_it_stands_in() -> None:
+    position = Position(before=site_tree.pointer(part(SITE, "c")))
+    then = site_tree.moved(SITE, Sort(at=AT, item=site_tree.pointer(part(SITE, "a")), position=position))
+    assert outline(then) == "one(b) outer(two(a c) inner(three)) four"
+    assert site_tree.holder_of(part(then, "a")) == "two"
+
+
+@pytest.mark.parametrize(
+    ("structure", "name", "before", "defaults"),
+    [(SITE, "b", "a", "one b c"), (SITE, "two", "one", "a two c"), (ROOT, "b", "a", "b"), (SITE, "c", None, "one a c")],
+)
+def test_one_of_those_that_stand_together_is_the_default(
+    structure: SiteStructure, name: str, before: str | None, defaults: str
+) -> None:
+    chosen = part(structure, name)
+    found = site_tree.default_beside(structure, chosen)
+    assert (found.id if found else None) == before
+    then = site_tree.beginning_at(structure, chosen)
+    assert " ".join(each.id for each, _ in site_tree.walk(then) if getattr(each, "default", False)) == defaults

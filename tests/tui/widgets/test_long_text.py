@@ -1,0 +1,164 @@
+"""A text one writes is wrapped as Textual does it, however long it is, and a key in it works on a row of it alone."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from rich.cells import get_character_cell_size
+from rich.text import Text
+from textual.events import Paste
+from textual.geometry import Offset
+from textual.widgets import TextArea
+from textual.widgets.text_area import Document, EditResult, Location, WrappedDocument
+
+from octavo.tui.widgets import long_text
+from octavo.tui.widgets.long_text import MOST, LongText, WrappedRows
+from octavo.tui.widgets.text_inputs import TextEditor
+from tests.tui.widgets.scratch import Scratch
+
+PARTS = ("a", "bc", "word", " ", "  ", "(", "\n", "é", "я", "—", "港", "😀", "e\u0301", "\t", "longwordlongword")
+
+
+def _some(chance: Random, most: int) -> str:
+    return "".join(chance.choice(PARTS) for _ in range(chance.randrange(most)))
+
+
+def _anywhere(chance: Random, lines: list[str]) -> Location:
+    row = chance.randrange(len(lines))
+    return row, chance.randrange(len(lines[row]) + 1)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_it_is_wrapped_as_textual_wraps_it(seed: int) -> None:
+    chance = Random(seed)
+    text, width = _some(chance, 50), chance.choice([1, 2, 3, 5, 8, 20, 40])
+    theirs, ours = WrappedDocument(Document(text), width, 4), WrappedRows(LongText(text), width)
+    for _ in range(4):
+        lines = theirs.document.lines
+        assert (ours.document.lines, ours.document.text, ours.height) == (lines, theirs.document.text, theirs.height)
+        for row, line in enumerate(lines):
+            assert list(ours.get_offsets(row)) == theirs.get_offsets(row)
+            assert ours.get_sections(row) == theirs.get_sections(row)
+            assert ours.get_tab_widths(row) == theirs.get_tab_widths(row)
+            for column in range(len(line) + 1):
+                assert ours.location_to_offset((row, column)) == theirs.location_to_offset((row, column))
+        for y in range(theirs.height):
+            for x in range(width + 2):
+                assert ours.offset_to_location(Offset(x, y)) == theirs.offset_to_location(Offset(x, y))
+        start, end = sorted((_anywhere(chance, lines), _anywhere(chance, lines)))
+        put = _some(chance, 10)
+        done = [each.document.replace_range(start, end, put) for each in (theirs, ours)]
+        assert done[0] == done[1]
+        for each in (theirs, ours):
+            each.wrap_range(start, end, done[0].end_location)
+
+
+def test_what_is_taken_to_be_of_one_cell_is() -> None:
+    letters = [chr(code) for code in range(0x3000) if not long_text.UNUSUAL.match(chr(code))]
+    assert len(letters) > 800
+    assert {get_character_cell_size(letter) for letter in letters} == {1}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_where_a_long_line_is_cut_is_in_no_text_and_all_that_was_done_can_be_undone(seed: int) -> None:
+    chance = Random(seed)
+    text = "word " * 2000 + "\n" + "w" * 9000 + "\n" + "港" * 5000
+    document, before = LongText(text), list[tuple[Location, EditResult, list[str], str]]()
+    for _ in range(60):
+        start, end = sorted((_anywhere(chance, document.lines), _anywhere(chance, document.lines)))
+        if chance.random() < 0.8:
+            end = min(end, (start[0], start[1] + chance.randrange(3)))
+        begin, taken = len(document.get_text_range((0, 0), start)), document.get_text_range(start, end)
+        put = chance.choice(["x", "\n", "", "words and more " * 300, "w" * 1900])
+        rows, text = list(document.lines), document.text
+        assert text[begin : begin + len(taken)] == taken
+        done = document.replace_range(start, end, put)
+        assert document.text == text[:begin] + put + text[begin + len(taken) :]
+        assert document.get_text_range((0, 0), done.end_location) == text[:begin] + put
+        assert max(map(len, document.lines)) <= MOST
+        before.append((start, done, rows, text))
+    for start, done, rows, text in reversed(before):
+        document.replace_range(start, done.end_location, done.replaced_text)
+        assert (document.lines, document.text) == (rows, text)
+
+
+@pytest.mark.parametrize(
+    "text", ["w" * 300_000, "words and " * 30_000, "港の水位は" * 60_000, "a line of words\n" * 20_000]
+)
+async def test_a_key_in_a_megabyte_reads_a_row_of_it(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    field = TextEditor()
+    app = Scratch(field)
+    async with app.run_test(size=(60, 8)) as pilot:
+        field.focus()
+        field.post_message(Paste(text))
+        await pilot.pause()
+        assert field.text == text
+        read: list[int] = []
+        get_line, wrapped = TextEditor.get_line, WrappedRows.wrapped
+
+        def got(area: TextEditor, line_index: int) -> Text:
+            line = get_line(area, line_index)
+            read.append(len(line))
+            return line
+
+        def wrap(rows: WrappedRows, lines: list[str]) -> object:
+            read.append(sum(map(len, lines)))
+            return wrapped(rows, lines)
+
+        monkeypatch.setattr(TextEditor, "get_line", got)
+        monkeypatch.setattr(WrappedRows, "wrapped", wrap)
+        for keys in (["x"], ["left"] * 2, ["up"] * 2, ["enter", "y"], ["ctrl+w"], ["home", "z"]):
+            read.clear()
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert sum(read) <= 12 * len(keys) * MOST, keys
+        assert len(field.text) == len(text) + len("x\nz")
+
+
+async def test_at_a_cut_a_key_takes_away_what_is_seen_beside_it() -> None:
+    field = TextEditor("w" * 5000)
+    app = Scratch(field)
+    async with app.run_test(size=(60, 8)) as pilot:
+        field.focus()
+        assert field.document.line_count > 1
+        for key, left in (("backspace", 4999), ("delete", 4998), ("backspace", 4997)):
+            field.move_cursor((1, 0))
+            await pilot.press(key)
+            assert len(field.text) == left
+        field.move_cursor((0, len(field.document.get_line(0))))
+        await pilot.press("delete")
+        assert len(field.text) == 4996
+        await pilot.press(*["ctrl+z"] * 4)
+        assert field.text == "w" * 5000
+
+
+KEYS = "a b space enter backspace delete ctrl+w ctrl+f ctrl+k ctrl+u ctrl+shift+k left right up down home end ctrl+z ctrl+y ctrl+x"
+KEYS += " shift+left shift+right shift+up shift+down ctrl+left ctrl+right pageup pagedown"
+
+
+@pytest.mark.parametrize("text", ["", "one two three\nfour five\n\nsix"])
+async def test_each_key_does_what_it_does_in_textuals_own(text: str) -> None:
+    chance = Random(text)
+    keys = ["ctrl+shift+k", *(chance.choice(KEYS.split()) for _ in range(40))]
+    done: list[list[tuple[str, str, object]]] = []
+    for field in (TextEditor(text), TextArea(text, soft_wrap=True, tab_behavior="focus")):
+        async with Scratch(field).run_test(size=(60, 10)) as pilot:
+            field.focus()
+            done.append([])
+            for key in keys:
+                await pilot.press(key)
+                done[-1].append((key, field.text, field.selection))
+    assert done[0] == done[1]
+
+
+async def test_at_the_end_of_a_long_line_there_is_nothing_more_to_take_away() -> None:
+    field = TextEditor("w" * 5000)
+    async with Scratch(field).run_test(size=(60, 8)) as pilot:
+        field.focus()
+        last = field.document.line_count - 1
+        field.delete((last, 0), field.document.end)
+        left = len(field.text)
+        field.move_cursor((last - 1, len(field.document.get_line(last - 1))))
+        await pilot.press("delete", "ctrl+f", "ctrl+k")
+        assert len(field.text) == left
