@@ -15,13 +15,15 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from octavo import tui
-from octavo.api import change_requests, content, organizations, teams
+from octavo.api import adaptive_schema, change_requests, content, organizations, teams
 from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.server.demo.docs_site import SITE
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.link_following import follow
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.form_references import References
+from octavo.tui.resources.trying_conditions import open_condition
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.writing.page_drafts import PagePlace
@@ -67,6 +69,13 @@ async def a_form(run: Run) -> None:
     await run.type("Divers")
 
 
+async def a_condition(run: Run) -> None:
+    of_the_site = adaptive_schema.TemplateCondition(condition='visitor.claims.plan == "pro"', description="Pro")
+    open_condition(run.app, {"at": SITE}, of_the_site)
+    await run.see("Try a condition")
+    await run.type("{}")
+
+
 async def merge_seven(run: Run) -> None:
     await run.press("m")
     await run.see("checked 0 s ago")
@@ -96,6 +105,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "Confirm": ("ctrl+n", "enter", "enter"),
         "FormDialog": (a_form,),
         "Picker of a form": (a_form, "tab", "enter"),
+        "TryCondition": (a_condition,),
         "PageForm": ("M", "down", "down", "enter", "enter"),
         "InfoScreen": ("i",),
         "OrganizationMenu": ("ctrl+o",),

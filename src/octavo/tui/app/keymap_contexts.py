@@ -26,6 +26,7 @@ from octavo.tui.reader.record import RecordSheet
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.form import FormDialog
+from octavo.tui.resources.trying_conditions import TryCondition
 from octavo.tui.review.bulk_merge import MergeSeveralDialog
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.review.change_requests import ChangesScreen
@@ -69,6 +70,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     Offers,
     Confirm,
     FormDialog,
+    TryCondition,
     HeldScreen,
     ActivityScreen,
     SignInScreen,

@@ -52,7 +52,7 @@ from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
 if TYPE_CHECKING:
-    from textual.widgets import TextArea  # nothing of the first screen is written in
+    from textual.widgets import Input, TextArea  # nothing of the first screen is written in
 
 V = TypeVar("V", bound=Screen[Any])
 A = TypeVar("A", bound="TextArea")
@@ -589,6 +589,11 @@ def holding(text: Callable[[str], Any], wrapped: Callable[[Any], Wrapped]) -> Ca
 def begin(area: TextArea, text: str) -> None:
     """Let an area that was just made begin with a text: Textual would wrap it before, and twice."""
     area._set_document(text, None)
+
+
+def is_gone_on_with(line: Input) -> bool:
+    """Whether what would go on with what is typed is shown behind it."""
+    return bool(line._suggestion)
 
 
 # Of a driver

@@ -9,6 +9,7 @@ from itertools import islice
 from textual.events import Key
 from textual.suggester import Suggester
 
+from octavo.tui.terminal.textual_internals import is_gone_on_with
 from octavo.tui.widgets.text_inputs import LineInput
 
 MOST = 5000
@@ -24,7 +25,7 @@ class PathInput(LineInput):
         self.select_on_focus = not value.endswith("/")  # a folder is gone on with
 
     def on_key(self, event: Key) -> None:
-        if event.key == "tab" and self._suggestion and self.cursor_position == len(self.value):
+        if event.key == "tab" and is_gone_on_with(self) and self.cursor_position == len(self.value):
             event.stop()
             event.prevent_default()
             self.action_cursor_right()
