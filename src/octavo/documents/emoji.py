@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain
+from runpy import run_module
+from typing import Any
 from unicodedata import category, east_asian_width
 from unicodedata import name as unicode_name
 
@@ -60,6 +63,7 @@ def emoji(name: str | None) -> str:
     return of_code(name) or name if name else ""
 
 
+@lru_cache(1024)
 def character(name: str) -> str | None:
     """The character called `name` by the platform's editor, by Unicode or by what else writers use."""
     name = name.replace("-", "_")
@@ -102,7 +106,7 @@ def found(words: str, most: int = MOST_FOUND) -> list[Named]:
     if not _NAME.fullmatch(wanted):
         return []
     ranked = []
-    for name in _codes():
+    for name in _all_names():
         at = f"_{name}".find(wanted)
         if at >= 0:
             rank = 0 if name == wanted else 1 if name.startswith(wanted) else 2 if f"_{wanted}" in f"_{name}" else 3
@@ -120,7 +124,7 @@ def found(words: str, most: int = MOST_FOUND) -> list[Named]:
 def _known_signs() -> dict[str, Named]:
     """All of them by their signs, without what says that one is a picture."""
     known: dict[str, Named] = {}
-    for name in _codes():
+    for name in _all_names():
         if (sign := character(name)) is not None:
             known.setdefault(_plain(sign), Named(name, sign))
     return known
@@ -131,26 +135,27 @@ def _plain(sign: str) -> str:
 
 
 def _code(name: str) -> str | None:
-    """The code points of what most writers name: by the one table that has it, without making that of all names."""
-    from pymdownx.twemoji_db import aliases, emoji  # few pages name any
+    """The code points of what the platform's editor and most writers name."""
+    return _looked_up(name, _short_names())
 
-    named = f":{name}:"
-    known = emoji.get(aliases.get(named, named), {})
-    code: str | None = known.get("unicode_alt") or known.get("unicode")
-    return code
+
+def _code_in_full(name: str) -> str | None:
+    """Those of what is named in any way."""
+    return _code(name) or _looked_up(name, _long_names()) or _looked_up(name, _other_names())
 
 
 def _by_another_name(name: str) -> str | None:
-    """Its code points under another of its names, in the one table before that of all names: what the platform's editor
-    writes is in there, and the other takes 30 ms and 2 MB."""
-    return _renamed(name, _code) or _renamed(name, _codes().get)
+    """Its code points under another of its names, before it is looked for among those that few write."""
+    return _renamed(name, _code) or _renamed(name, _code_in_full)
 
 
 def _renamed(name: str, code: Callable[[str], str | None]) -> str | None:
+    found = code(name)
     for looks, other in _OTHERS:
-        if code(name) is None and re.fullmatch(looks, name):
+        if found is None and re.fullmatch(looks, name):
             name = re.sub(looks, other, name)
-    return code(name)
+            found = code(name)
+    return found
 
 
 def _put_together(name: str) -> str | None:
@@ -168,20 +173,59 @@ def _is_drawn_as_text(sign: str) -> bool:
     return east_asian_width(sign) != "W" and category(sign) != "Cn"
 
 
-@cache
-def _codes() -> dict[str, str]:
-    """Code points by name. Where two emoji have the same, that of the platform's editor is meant."""
-    from pymdownx import gemoji_db, twemoji_db  # few pages name any
+# The library's tables are Python objects of 5 MB, and are let go once they are read: what stays of them are texts with a
+# line for each name, of a third of a megabyte, in which a name is found in some 20 µs.
 
-    codes: dict[str, str] = {}
-    for names in (twemoji_db, gemoji_db):
-        own = {name: each.get("unicode_alt") or each.get("unicode") for name, each in names.emoji.items()}
-        own |= {other: own.get(name) for other, name in names.aliases.items()}
-        if names is twemoji_db:
-            own |= {_BETWEEN_WORDS.sub("_", each["name"].lower()): own[name] for name, each in names.emoji.items()}
-        for name, code in own.items():
-            if code:
-                codes.setdefault(name.strip(":").replace("-", "_"), code)
-    for code in [code for code in codes.values() if "-" not in code]:
-        codes.setdefault(_BETWEEN_WORDS.sub("_", unicode_name(chr(int(code, 16)), "").lower()), code)
-    return codes
+
+@cache
+def _short_names() -> str:
+    """Those of the platform's editor."""
+    return _listed(_named(run_module("pymdownx.twemoji_db")))
+
+
+@cache
+def _long_names() -> str:
+    """The same emoji in words."""
+    emoji = run_module("pymdownx.twemoji_db")["emoji"]
+    return _listed((_BETWEEN_WORDS.sub("_", each["name"].lower()), _code_of(each)) for each in emoji.values())
+
+
+@cache
+def _other_names() -> str:
+    """Those that other programs write, and those of Unicode."""
+    others = dict(_named(run_module("pymdownx.gemoji_db")))
+    listed = (each.split(" ")[1] for each in _short_names().splitlines()[1:])
+    for code in {code for code in (*listed, *others.values()) if "-" not in code}:
+        others.setdefault(_BETWEEN_WORDS.sub("_", unicode_name(chr(int(code, 16)), "").lower()), code)
+    return _listed(others.items())
+
+
+def _named(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each name in one of the library's tables, and what it stands for."""
+    emoji: Mapping[str, Mapping[str, str]] = tables["emoji"]
+    for name, each in chain(emoji.items(), ((other, emoji[name]) for other, name in tables["aliases"].items())):
+        yield name.strip(":").replace("-", "_"), _code_of(each)
+
+
+def _code_of(emoji: Mapping[str, str]) -> str:
+    return emoji.get("unicode_alt") or emoji["unicode"]
+
+
+def _listed(names: Iterable[tuple[str, str]]) -> str:
+    lines = bytearray()  # a list of them takes four times as much, a `StringIO` as well
+    for name, code in names:
+        lines += f"\n{name} {code}".encode()
+    return f"{lines.decode()}\n"
+
+
+def _looked_up(name: str, table: str) -> str | None:
+    begun = f"\n{name} "
+    at = table.find(begun)
+    return None if at < 0 else table[at + len(begun) : table.index("\n", at + len(begun))]
+
+
+def _all_names() -> Iterator[str]:
+    """Each once or more."""
+    for table in (_short_names(), _long_names(), _other_names()):
+        for each in table.splitlines()[1:]:
+            yield each.split(" ")[0]
