@@ -7,6 +7,7 @@ from typing import Any
 
 from octavo.api import (
     adaptive_schema,
+    collections,
     fonts,
     invites,
     mcp_servers,
@@ -16,6 +17,7 @@ from octavo.api import (
     share_links,
     site_structure,
     sites,
+    spaces,
     sso,
     storage,
     translations,
@@ -39,6 +41,8 @@ from tests.tui.resources.test_form_values import fitting
 
 NOOR = "noor-haddad"
 """Administers the organization."""
+KEEPERS = {"keeper of a space": "hedda-rehman", "keeper of a collection": "selin-dahlgren"}
+"""Who administers one space or collection and no more: a guest the Limpet manual, a reader the collection it lies in."""
 HERE = OrganizationRef(organization_id=ORGANIZATION)
 LIMPET, INSTRUMENTS = SpaceRef(space_id="limpet"), CollectionRef(collection_id="instruments")
 SPEC = openapi.Source(text='{"openapi": "3.1.0", "info": {"title": "Tides", "version": "1"}, "paths": {}}')
@@ -73,6 +77,13 @@ MORE: tuple[Operation[Any], ...] = (
         permissions.Grant(at=at, role="comment", users=("elin-brandt",), teams=("field-crew",))
         for at in (LIMPET, INSTRUMENTS)
     ),
+    *(
+        permissions.Grant(at=at, role="admin", users=(person,))
+        for at, person in zip((LIMPET, INSTRUMENTS), KEEPERS.values(), strict=True)
+    ),
+    collections.Update(at=CollectionRef(collection_id="field-work"), default_level="read"),
+    invites.CreateLink(at=HERE, level="read", space=LIMPET.space_id),
+    invites.CreateLink(at=HERE, level="read", collection=INSTRUMENTS.collection_id),
 )
 """What else shows how people differ."""
 
@@ -150,6 +161,11 @@ class Forms:
                 least = [{**written, field.name: value} for written in least for value in values]
         optional = [each for each in fields if not each.required and each.is_there(least[0])]
         more = [{**least[0], each.name: (await self.values(kind, known, each))[0]} for each in optional]
+        places = [each for each in optional if self._lists_places(kind, known, each)]
+        outside = [each for each in (least[0], *more) if not any(each[place.name] for place in places)]
+        for place in places:  # what one may do differs with the one it is made in
+            values = await self.values(kind, known, place)
+            more += [{**written, place.name: value} for written in outside for value in values]
         for written in (*least, *more):
             made = make(kind.create, fields, known, begin, written, anew=not SPECS[kind.create].changes)
             if made.operation is not None:
@@ -185,6 +201,10 @@ class Forms:
         """What is typed to pick something."""
         choices = await self._choices(kind, known, field)
         return next((each.title for each in choices if each.value == value), value)
+
+    def _lists_places(self, kind: Resource[Any], known: Known, field: FormField) -> bool:
+        lists = references(self._shell, known, kind.references).get(field.name)
+        return lists is not None and isinstance(lists.op({}), spaces.List | collections.List)
 
     async def _choices(self, kind: Resource[Any], known: Known, field: FormField) -> Sequence[Choice[str]]:
         lists = references(self._shell, known, kind.references).get(field.name)

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from octavo.api import collections, spaces
+from octavo.api.collections import Collection
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
+from octavo.api.spaces import Space
 from octavo.cli.cast import CAST
+from octavo.data.organization_lists import collections_of, spaces_of
 from octavo.server.demo.docs_site import SITE
 from octavo.server.store import Store
 from octavo.server.world import World
+from octavo.tui.app.octavo import Octavo
+from octavo.tui.content import managing_spaces, moving_spaces
+from octavo.tui.content.managed_spaces import ManagedSpaces
+from octavo.tui.content.spaces_pane import SPACE_TREE
 from octavo.tui.resources import acting, arranging, organization_resources, site_resources
 from octavo.tui.resources.browser import Level
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.form_fields import fields_of
 from octavo.tui.resources.form_inputs import FieldRow
 from octavo.tui.resources.form_values import beginnings, same
-from octavo.tui.resources.resource import Action, Known, Resource, made
+from octavo.tui.resources.organization_resources import COLLECTIONS
+from octavo.tui.resources.resource import Action, Known, Resource, listed, made
+from octavo.tui.resources.space_resources import SPACES
+from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Commands
 from octavo.tui.widgets.confirm import Confirm
-from tests.journeys.managed import HERE, INSTRUMENTS, LIMPET, NOOR, Forms, Written, furnish, verdict
+from octavo.tui.widgets.picker import Picker
+from tests.journeys.managed import HERE, INSTRUMENTS, KEEPERS, LIMPET, NOOR, Forms, Written, furnish, verdict
 from tests.journeys.stage import Clock, Run, Stage
 from tests.journeys.test_resources import browser, open_kind
 from tests.server.asking import counting
@@ -74,14 +87,15 @@ class Compared:
         for kind in level.kinds:
             level.kind = kind
             name = f"{above}{kind.many}"
+            # What the view of it asks for.
+            for op in (kind.list_op(level.known), *(listed(each, level.known) for each in kind.lookups)):
+                with suppress(ApiError):
+                    await self.run.app.session.live.fetch(op)
+            answered = self.run.app.session.live.peek(kind.list_op(level.known)).value
             for part, called in parts(kind, name):
                 if part.create is not None:
                     await self.making(level, part, called)
-            try:
-                answered = await self.run.app.session.live.fetch(kind.list_op(level.known))
-            except ApiError:
-                continue
-            for thing in some(kind, kind.items(answered), self.person):
+            for thing in some(kind, () if answered is None else kind.items(answered), self.person):
                 if (hand := level.at_hand(thing)) is not None:
                     await self.thing(
                         hand, next((called for part, called in parts(kind, name) if part is hand.resource), name)
@@ -89,12 +103,62 @@ class Compared:
                     if kind.children:
                         await self.level(level.into(thing), f"{name} of ")
 
+    async def tree(self) -> None:
+        """The keys of the tree of spaces."""
+        workspace = self.run.app.workspace
+        assert workspace.organization is not None
+        live, here = self.run.app.session.live, workspace.organization
+        held = (await live.fetch(spaces_of(here.id))).items
+        folders = (await live.fetch(collections_of(here.id))).items
+        for thing in (*some(SPACES, held, self.person), *some(COLLECTIONS, folders, self.person)):
+            await self.in_tree(ManagedSpaces(here, held, folders, thing, lambda name: None, lambda name: None), thing)
+
+    async def in_tree(self, managed: ManagedSpaces, thing: Space | Collection) -> None:
+        kind: Resource[Any] = SPACES if isinstance(thing, Space) else COLLECTIONS
+        known, called = {"at": HERE}, f"{kind.title(thing)} in the tree"
+        at = kind.known_of(known, thing)["at"]
+        inside = {"at": HERE, **({"parent": managed.collection.id} if managed.collection is not None else {})}
+        made_there = [each.Create(**where) for each in (spaces, collections) for where in (inside, known)]
+        Move = spaces.Move if kind is SPACES else collections.Move  # it is a class
+        ways: dict[str, list[Operation[Any]]] = {
+            "create": made_there,
+            "change": [op async for _, _, op in self.forms.to_change(kind, known, thing) if self.is_taken(op)][:1],
+            "move": [Move(at=at, parent=thing.parent)],
+            "delete": [kind.delete(at=at)] if kind.delete is not None else [],
+        }
+        for name, ops in ways.items():
+            may = (op for op in ops if verdict(self.run.platform.world, op, self.person) < 400)
+            self.compare(f"{name} {called}", "", "", why_not(SPACE_TREE, name, self.run, managed), next(may, ops[0]))
+        if isinstance(thing, Space):
+            copy = next(each for each in await self.offered(managing_spaces.choose, managed) if each.title == "Copy")
+            self.compare(f"copy {called}", "", "", copy.off or None, spaces.Duplicate(at=at))
+        if managed.why_may_not("move") is None:
+            for place in await self.offered(moving_spaces.choose_place, managed):
+                to = Move(at=at, parent=place.value or None)
+                self.compare(f"move {called} to {place.title}", "", "", place.off or None, to)
+
+    async def offered(
+        self, ask: Callable[[Octavo, ManagedSpaces], None], managed: ManagedSpaces
+    ) -> Sequence[Choice[Any]]:
+        """What can be chosen once that is asked."""
+        ask(self.run.app, managed)
+        screen = self.run.app.screen
+        assert isinstance(screen, Picker)
+        await self.run.press("escape")
+        return screen.choices()
+
     async def making(self, level: Level, kind: Resource[Any], name: str) -> None:
+        """What can be made in one way at least may be made: elsewhere the server says so."""
         why = why_not(acting.PLACE, "create", self.run, level.place())
+        tried: Operation[Any] | None = None
         async for _, op in self.forms.to_make(kind, level.known):
             if self.is_taken(op):
-                self.compare(f"make {name} in {level.title}", name, "create", why, op)
-                return
+                tried = tried or op
+                if verdict(self.run.platform.world, op, self.person) < 400:
+                    tried = op
+                    break
+        if tried is not None:
+            self.compare(f"make {name} in {level.title}", name, "create", why, tried)
 
     async def thing(self, hand: acting.AtHand, name: str) -> None:
         kind, known, thing = hand.resource, hand.known, hand.thing
@@ -164,16 +228,20 @@ WRITES = {
     )
 }
 """All that can be done with the kinds there are."""
-SHORT = ("administrator", "creator", "commenter", "guest")
+PEOPLE = {**CAST, **KEEPERS}
+SHORT = (*KEEPERS, "administrator", "creator", "commenter", "guest")
 """What the others may do lies between."""
 
 
-@pytest.mark.parametrize("role", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in CAST])
+@pytest.mark.parametrize(
+    "role", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in PEOPLE]
+)
 async def test_what_is_dim_is_what_the_platform_refuses(stage: Stage, role: str) -> None:
-    async with stage.play(CAST[role]) as run:
-        compared = Compared(run, CAST[role], Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world))
+    async with stage.play(PEOPLE[role]) as run:
+        compared = Compared(run, PEOPLE[role], Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world))
         await compared.all("sites", site_resources.KINDS)
         await compared.all("admin", organization_resources.KINDS)
+        await compared.tree()
         assert not compared.told
         if role == "administrator":
             assert WRITES - compared.asked == set(), "each was asked"

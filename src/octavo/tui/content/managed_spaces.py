@@ -44,6 +44,17 @@ class ManagedSpaces:
 
     def why_may_not_make(self) -> str | None:
         """Why nothing can be made here, in a sentence."""
-        at_top = lacks_right((self.organization,), "create_content", "make spaces", "organization")
-        inside = self.collection
-        return at_top and (at_top if inside is None else lacks_right((inside,), "create", "make spaces", "collection"))
+        at_top = self.why_may_not_add_to(None)
+        return at_top and self.why_may_not_add_to(self.collection)
+
+    def why_may_not_copy(self) -> str | None:
+        """Why there can be no copy of what the cursor is on, in a sentence: it comes to lie beside it."""
+        if self.thing is not None and self.thing.parent and self.collection is None:
+            return None  # it lies in one that is not known: the server says
+        return self.why_may_not_add_to(self.collection)
+
+    def why_may_not_add_to(self, folder: Collection | None) -> str | None:
+        """Why nothing more can lie in a collection, or with None at the top, in a sentence."""
+        if folder is None:
+            return lacks_right((self.organization,), "create_content", "add anything at the top", "organization")
+        return lacks_right((folder,), "create", "add to it", "collection")

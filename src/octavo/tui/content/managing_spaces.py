@@ -43,17 +43,11 @@ def create(app: Shell, managed: ManagedSpaces) -> None:
     """Ask whether a space or a collection is to be made, and where; then what it is to be."""
     at, inside = OrganizationRef(organization_id=managed.organization.id), managed.collection
     where: list[Collection | None] = [inside] if inside is not None else []
-    top = managed.organization.permissions.create_content
     choices: list[Choice[Deed]] = []
     for resource in (SPACES, COLLECTIONS):
         for folder in (*where, None):
             place = "at the top" if folder is None else f"in {title_of(folder)}"
-            may = top if folder is None else folder.permissions.create
-            off = (
-                ""
-                if may
-                else f"Your role does not let you make {resource.many} {place}: it takes the right to create there."
-            )
+            off = managed.why_may_not_add_to(folder) or ""
             known = {"at": at} if folder is None else {"at": at, "parent": folder.id}
             named = replace(resource, new=f"New {resource.one} {place}")
             choices.append(Choice(partial(filling.create, app, named, known, managed.came), named.new, off=off))
@@ -79,7 +73,7 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
     thing, no_writes = managed.thing, app.session.read_only
     choices: list[Choice[Deed]] = []
     if isinstance(thing, Space):
-        may_not = no_writes or managed.why_may_not_make() or ""
+        may_not = no_writes or managed.why_may_not_copy() or ""
         choices += [
             Choice(
                 partial(_import, app, thing),

@@ -32,21 +32,20 @@ def choose_place(app: Shell, managed: ManagedSpaces) -> None:
     """Ask in which collection what the cursor is on is to lie, and where there."""
     if (thing := managed.thing) is None:
         return
-    choices = [Choice("", "At the top, in no collection", right="" if thing.parent else "now")]
+    places = [("", "At the top, in no collection", managed.why_may_not_add_to(None))]
     for each, depth in space_places.folders_for(thing, managed.collections):
-        may_not = (
-            None
-            if each.permissions.create or each.id == thing.parent
-            else "Your role there does not let you add to it."
-        )
-        now = "now" if each.id == thing.parent else ""
-        choices.append(Choice(each.id, f"{'  ' * depth}{title_of(each)}", right=now, off=may_not or ""))
+        places.append((each.id, f"{'  ' * depth}{title_of(each)}", managed.why_may_not_add_to(each)))
+    now = thing.parent or ""
+    choices = [
+        Choice(name, title, right="now" if name == now else "", off=(may_not or "") if name != now else "")
+        for name, title, may_not in places
+    ]
 
     def chosen(parent: str | None) -> None:
         if parent is not None:
             _choose_neighbour(app, managed, thing, parent or None)
 
-    app.push_screen(Picker(f"Move {title_of(thing)} into", choices, now=thing.parent or ""), chosen)
+    app.push_screen(Picker(f"Move {title_of(thing)} into", choices, now=now), chosen)
 
 
 def _choose_neighbour(app: Shell, managed: ManagedSpaces, thing: Held, parent: str | None) -> None:

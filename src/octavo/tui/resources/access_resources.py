@@ -27,7 +27,7 @@ def _unmaking(live: Live, known: Known) -> Unmaking:
         (PEOPLE, "user", permissions.UpdateUser, permissions.DeleteUser),
         (TEAMS, "team", permissions.UpdateTeam, permissions.DeleteTeam),
     ):
-        found = live.peek(kind.list_op(known)).value or live.peek(made(kind.list, known)).value
+        found = live.peek(kind.list_op(known)).value
         held = {kind.key(each): each.permission for each in found.items} if found is not None else {}
         is_whole = found is not None and found.next is None
         sides.append((ids, f"{ids}_id", change, take, held if is_whole else None))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,9 +13,10 @@ from octavo.api.sites import Site
 from octavo.data.availability import why_frozen
 from octavo.tui.resources import writing
 from octavo.tui.resources.exports import FORMATS
+from octavo.tui.resources.references import listed_for
 from octavo.tui.resources.resource import Action, Column, Known, Names, Resource
 from octavo.tui.resources.table import Table
-from octavo.tui.shell.permissions import lacks_right
+from octavo.tui.shell.permissions import has_right, lacks_right
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
@@ -54,11 +55,26 @@ class AtHand:
         """What they are called: by name when it is one."""
         return writing.many_of(self.resource, self.things)
 
-    def why_may_not(self, right: str, deed: str) -> str | None:
+    def why_may_not(self, app: Shell, right: str, deed: str) -> str | None:
         """Why what takes a right cannot be done, in a sentence."""
-        of_thing = self.resource.rights.of_thing
-        owners = [self.resource.holder(each) for each in self.things] if of_thing else (self.inside,)
-        return lacks_right(owners, right, f"{deed} {self.resource.many}", self.resource.one)
+        return lacks_right(self._owners(app), right, f"{deed} {self.resource.many}", self.resource.one)
+
+    def _owners(self, app: Shell) -> Sequence[Any]:
+        """What says what one may do with each of them. None: that is not known yet."""
+        resource, rights = self.resource, self.resource.rights
+        if rights.of_thing:
+            return [resource.holder(each) for each in self.things]
+        if not rights.places:
+            return (self.inside,)
+        listed = {name: listed_for(app, self.known, resource.references, name) for name in rights.places}
+        places = {name: None if found is None else {each.id: each for each in found} for name, found in listed.items()}
+        return [self._owner(each, places) for each in self.things]
+
+    def _owner(self, thing: Any, places: Mapping[str, Mapping[str, Any] | None]) -> Any:
+        for name, found in places.items():
+            if (named := getattr(thing, name, None)) is not None:
+                return None if found is None else found.get(named, self.inside)
+        return self.inside
 
     def is_leaving(self, user: str) -> bool:
         """Whether a person who deletes this leaves: it is about nobody else."""
@@ -82,7 +98,7 @@ def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
     if why := _why_not_there(app, at.resource.delete, at.inside):
         return why
     me = app.workspace.me
-    return None if me is not None and at.is_leaving(me.id) else at.why_may_not(at.resource.rights.delete, verb)
+    return None if me is not None and at.is_leaving(me.id) else at.why_may_not(app, at.resource.rights.delete, verb)
 
 
 def _delete(app: Shell, at: AtHand) -> None:
@@ -149,7 +165,7 @@ def _why_not_changed(app: Shell, at: AtHand) -> str | None:
     if at.resource.update is None:
         return f"{at.resource.heading} cannot be changed here: the interface has no way to."
     why = _why_not_there(app, at.resource.update, at.inside)
-    return why or at.why_may_not(at.resource.rights.change, "change")
+    return why or at.why_may_not(app, at.resource.rights.change, "change")
 
 
 @dataclass(frozen=True)
@@ -180,8 +196,19 @@ def _why_not_created(app: Shell, place: Place) -> str | None:
         return f"There is one {resource.one}: e changes it."
     if resource.create is None and resource.add is None:
         return f"{resource.heading} cannot be made here: the interface has no way to."
-    why = None if resource.create is None else _why_not_there(app, resource.create, place.inside)
-    return why or lacks_right((place.inside,), resource.rights.create, f"make {resource.many}", resource.one)
+    if resource.create is not None and (why := _why_not_there(app, resource.create, place.inside)):
+        return why
+    lacks = lacks_right((place.inside,), resource.rights.create, f"make {resource.many}", resource.one)
+    return lacks and (None if _may_be_made_in_one(app, place) else lacks)
+
+
+def _may_be_made_in_one(app: Shell, place: Place) -> bool:
+    """Whether one may make it in a space or collection, if not where it is listed. What is not known the server says."""
+    for name, right in place.resource.rights.places.items():
+        found = listed_for(app, place.known, place.resource.references, name)
+        if found is None or any(has_right(each, right) for each in found):
+            return True
+    return False
 
 
 def _why_not_asked(app: Shell, place: Place) -> str | None:
@@ -199,13 +226,13 @@ def _ask(app: Shell, place: Place) -> None:
 def _why_no_action(app: Shell, at: AtHand) -> str | None:
     if not at.resource.actions:
         return f"Nothing else can be done with {at.resource.many}."
-    return at.why_may_not(at.resource.rights.change, "change")
+    return at.why_may_not(app, at.resource.rights.change, "change")
 
 
 def why_not_acted(app: Shell, at: AtHand, action: Action[Any]) -> str | None:
     """Why something else cannot be done with a thing, in a sentence."""
     why = action.why_not(at.thing) or _why_not_there(app, action.operation, at.inside)
-    return why or at.why_may_not(action.right(at.thing) or at.resource.rights.change, "change")
+    return why or at.why_may_not(app, action.right(at.thing) or at.resource.rights.change, "change")
 
 
 def _act(app: Shell, at: AtHand) -> None:

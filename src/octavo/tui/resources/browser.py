@@ -20,7 +20,7 @@ from octavo.api.places import OrganizationRef
 from octavo.data.live import Snapshot
 from octavo.tui.resources import acting, arranging
 from octavo.tui.resources.details import Details
-from octavo.tui.resources.resource import UNNAMED, Known, Resource, made, names_in
+from octavo.tui.resources.resource import UNNAMED, Known, Resource, listed, names_in
 from octavo.tui.resources.table import Table
 from octavo.tui.resources.telling import Telling
 from octavo.tui.shell.info import show_info
@@ -337,7 +337,7 @@ class BrowserScreen(ListView[Any]):
     def _ask(self) -> None:
         kind, known = self.level.kind, self.level.known
         for number, lookup in enumerate(kind.lookups):
-            self.follow(f"names {number}", made(lookup, known), self._names_came)
+            self.follow(f"names {number}", listed(lookup, known), self._names_came)
         op = kind.list_op(known)
         if isinstance(op, Listing):
             self.subscriptions.follow_whole("list", op, self._show, MOST)
@@ -509,7 +509,7 @@ def _things(view: BrowserScreen, kind: Resource[Any], answer: Any) -> Sequence[A
     things = kind.items(answer)
     if kind.beside is None:
         return things
-    known = {each: view.live.peek(made(each, view.level.known)).value for each in kind.lookups}
+    known = {each: view.live.peek(listed(each, view.level.known)).value for each in kind.lookups}
     return kind.beside(things, view.level.inside, known)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,8 +18,10 @@ from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.form_references import References
 from octavo.tui.resources.references import references
 from octavo.tui.resources.resource import Action, Known, Resource, Unmaking, made
+from octavo.tui.shell.permissions import lacks_right
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.write_queue import UndoAction
+from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.wording import plural
 
 
@@ -50,7 +53,7 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
         title=resource.called_new,
         known=known,
         draft=f"form {resource.name} new {_place(resource, known)}",
-        references=_references(app, resource, known),
+        references=_references(app, resource, known) | _where_one_may(app, resource, known),
         verb="Make it",
         intro=resource.about,
         sent=sent,
@@ -242,6 +245,20 @@ def _key(resource: Resource[Any], answer: Any) -> str:
 
 def _references(app: Shell, resource: Resource[Any], known: Known) -> dict[str, References]:
     return references(app, known, resource.references)
+
+
+def _where_one_may(app: Shell, resource: Resource[Any], known: Known) -> dict[str, References]:
+    """The places one of it can be made in, of which those where one may not cannot be picked."""
+    listed = _references(app, resource, known)
+
+    def only(lists: References, right: str) -> References:
+        def choice(each: Any) -> Choice[str]:
+            lacks = lacks_right((each,), right, f"make {resource.many} there", "place")
+            return replace(lists.choice(each), off=lacks or "")
+
+        return replace(lists, choice=choice)
+
+    return {name: only(listed[name], right) for name, right in resource.rights.places.items()}
 
 
 def _place(resource: Resource[Any], known: Known) -> str:

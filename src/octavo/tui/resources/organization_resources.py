@@ -123,6 +123,7 @@ INVITE_LINKS: Resource[invites.InviteLink] = Resource(
         Column("REDUNDANT", "redundant", 9, drop=1),
     ),
     lookups=(collections.List,),
+    rights=Rights(places={"space": "admin", "collection": "admin"}),
     hangs_on=lambda each: ["The link lets nobody in from then on. Those it let in stay."],
 )  # fmt: skip
 COLLECTION_SPACES: Resource[spaces.Space] = Resource(
@@ -148,7 +149,7 @@ COLLECTIONS: Resource[collections.Collection] = Resource(
     ),
     lookups=(collections.List,),
     children=(COLLECTION_SPACES, *ACCESS),
-    rights=Rights(create="create_content", of_thing=True),
+    rights=Rights(create="create_content", of_thing=True, places={"parent": "create"}),
     hangs_on=lambda each: ["What lies in it moves to where it lay."],
 )  # fmt: skip
 PROVIDERS: Resource[sso.SamlProvider] = Resource(

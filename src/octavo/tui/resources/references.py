@@ -112,6 +112,14 @@ _BY_FIELD: Mapping[str, Lists] = {
 """What is listed for a field."""
 
 
+def listed_for(shell: Shell, known: Known, other: Mapping[str, Lists], name: str) -> list[Any] | None:
+    """All that can be picked for a field, as it was listed. None: it was not yet."""
+    lists = {**_BY_FIELD, **other}[name](shell, known)
+    op = lists.op({})
+    listed = None if op is None else shell.session.live.peek(op).value
+    return None if listed is None else list(lists.items(listed))
+
+
 def references(shell: Shell, known: Known, other: Mapping[str, Lists]) -> dict[str, References]:
     """What can be picked where one is. `other`: for fields that mean something else in a request."""
     in_site = isinstance(known.get("at"), SiteRef)

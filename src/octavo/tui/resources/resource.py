@@ -160,6 +160,9 @@ class Rights:
     delete: str = "admin"
     of_thing: bool = False
     """To change and delete take rights on the thing itself, and not on the place it is in."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Its fields that name a space or collection, with the right that is enough there to make one of it. What is of one
+    takes rights on that, and not on the place it is listed in."""
     one_leaves: bool = False
     """Whoever it is about may delete it without: they leave."""
 
@@ -287,8 +290,7 @@ class Resource(Generic[M]):
 
     def list_op(self, known: Known) -> Operation[Any]:
         """What lists them where one is."""
-        limit = {"limit": self.page} if self.page and issubclass(self.list, Listing) else {}
-        return made(self.list, {**known, **limit, **self.asked})
+        return made(self.list, {**known, **_limit(self.list, self.page), **self.asked})
 
     def is_there(self, known: Known) -> bool:
         """Whether what it needs is known where one is, and is something one can ask with: what a server says need not be."""
@@ -326,6 +328,15 @@ class Resource(Generic[M]):
 def made(operation: type[Operation[Any]], known: Known) -> Operation[Any]:
     """An operation with what it needs of what is known."""
     return operation(**{name: value for name, value in known.items() if name in operation.model_fields})
+
+
+def listed(operation: type[Operation[Any]], known: Known) -> Operation[Any]:
+    """An operation that lists all there are of something, as far as one answer tells."""
+    return made(operation, {**known, **_limit(operation, AT_ONCE)})
+
+
+def _limit(operation: type[Operation[Any]], page: int) -> Known:
+    return {"limit": page} if page and issubclass(operation, Listing) else {}
 
 
 def names_in(answer: Any) -> dict[str, str]:

@@ -30,13 +30,18 @@ def lacks_right(owners: Sequence[Any], right: str, deed: str, one: str) -> str |
     """Why what takes a right on all of `owners` cannot be done, in a sentence. What they do not say the server will. `one`
     is what an owner is called that has no title."""
     for owner in owners if right else ():
-        permissions = getattr(owner, "permissions", None)
-        if permissions is not None and right in type(permissions).model_fields and not getattr(permissions, right):
+        if not has_right(owner, right):
             return (
                 f"Your role in {getattr(owner, 'title', '') or f'this {one}'} does not let you {deed}: it takes the right to "
                 f"{_RIGHTS.get(right, right.replace('_', ' '))}. An administrator of the organization can give it to you."
             )
     return None
+
+
+def has_right(owner: Any, right: str) -> bool:
+    """Whether one has a right on something, as far as it says so."""
+    permissions = getattr(owner, "permissions", None)
+    return permissions is None or bool(getattr(permissions, right, True))
 
 
 def why_no_editing(app: Shell) -> str | None:
