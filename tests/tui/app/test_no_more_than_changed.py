@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import pytest
 from textual.app import ComposeResult, RenderResult
 from textual.geometry import Region
 from textual.renderables.background_screen import BackgroundScreen
@@ -218,3 +219,47 @@ async def test_all_is_laid_out_only_when_something_takes_other_room_and_keys_are
         assert bar.drawn > drawn
         assert listed.show_vertical_scrollbar, "there are more than fit: the bar takes its room"
         assert laid_out
+
+
+async def room_of(said: Static, app: Scratch) -> tuple[int, str]:
+    """The rows it has once the app is at rest, and what is shown."""
+    await at_rest(app)
+    return said.size.height, shown(app)
+
+
+@pytest.mark.parametrize("kind", [Static, ChangingText])
+async def test_what_takes_other_room_while_all_is_laid_out_for_something_else_has_it(kind: type[Static]) -> None:
+    app = Scratch(said := kind("one"), Static("below"))
+    async with app.run_test(size=(30, 8)):
+        await at_rest(app)
+        said.update("one\ntwo")
+        app.screen.mount(Static("last"))
+        app.screen._refresh_layout()
+        said.update("one\ntwo\nthree\nfour")
+        assert await room_of(said, app) == (4, "one\ntwo\nthree\nfour\nbelow\nlast\n")
+
+
+@pytest.mark.parametrize("kind", [Static, ChangingText])
+async def test_what_takes_other_room_before_it_is_mounted_has_it(kind: type[Static]) -> None:
+    app = Scratch(Static("above"))
+    async with app.run_test(size=(30, 8)):
+        await at_rest(app)
+        app.screen.mount(said := kind("one"))
+        app.screen._refresh_layout()
+        assert not said.is_mounted
+        said.update("one\ntwo\nthree")
+        assert await room_of(said, app) == (3, "above\none\ntwo\nthree\n")
+
+
+async def test_words_put_anew_have_the_room_they_take_when_it_is_as_wide_as_before_them() -> None:
+    app = Scratch(said := ChangingText("some words in two rows, of these"), Static("below"))
+    async with app.run_test(size=(20, 8)) as pilot:
+        assert (await room_of(said, app))[0] == 2
+        await pilot.resize_terminal(80, 8)
+        assert (await room_of(said, app))[0] == 1
+        said.update("others that take a row here, and all of four rows there, if not more")
+        assert (await room_of(said, app))[0] == 1
+        await pilot.resize_terminal(20, 8)
+        rows, seen = await room_of(said, app)
+        assert rows == 4
+        assert "not more\nbelow" in seen

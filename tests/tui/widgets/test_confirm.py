@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual.content import Content
 from textual.events import Paste
 
 from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.fact_list import Fact, Facts
 from octavo.tui.widgets.text_inputs import LineInput
-from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
+from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until
 
 FACTS = (
     Fact("ok", "merge rules", "5 of 5 (space rules: up to date, 1 approval)"),
@@ -42,6 +44,24 @@ async def test_a_merge() -> None:
         )
         await pilot.pause()
         await check_picture("confirm", app)
+
+
+async def test_facts_that_come_while_it_opens_are_seen_whole_whenever_they_come() -> None:
+    new = [Fact("care", "", "pages"), Fact("care", "", "requests"), Fact("care", "", "sites")]
+    turns, laid_out = 0, 0
+    while laid_out < 5:  # until they come when the dialog has long been shown
+        app = Asking()  # a new one each time: the styles of its first dialog come as that is shown
+        async with app.run_test(size=(90, 24)):
+            await at_rest(app)
+            app.push_screen(dialog := Confirm("Delete?", verb="Delete", facts=[Fact("asking", "", "Looking")]))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            laid_out += any(each.size.height for each in dialog.query(Facts))
+            dialog.update(facts=new)
+            await at_rest(app)
+            assert "sites" in shown(app), f"{turns} turns of the loop after it was to be shown"
+        turns += 1
+    assert turns > laid_out
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,29 @@ def _sized(widget: Widget, size: Size, virtual_size: Size, container_size: Size,
 Widget._size_updated = _sized  # type: ignore[method-assign, assignment]  # of an app's screens, which tell it
 
 
+_refresh = Widget.refresh
+
+
+def _refreshed(
+    widget: Widget, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
+) -> Widget:
+    """Forget what a widget took, each time it says that it takes other room. Textual does so the first time, until all is
+    told of it. What was laid out in between, as all is whose styles have come (those of the first dialog of its kind), was
+    kept as what it takes from then on: who changed once more at that moment was cut off. And it forgets nothing of what is
+    not mounted yet, which is laid out with the rest already.
+    """
+    if layout:
+        if widget._layout_required:
+            widget._layout_updates += 1
+        if not widget._is_mounted:
+            widget._layout_cache.clear()
+            widget.clear_cached_dimensions()
+    return _refresh(widget, *regions, repaint=repaint, layout=layout, recompose=recompose)
+
+
+Widget.refresh = _refreshed  # type: ignore[method-assign, assignment]  # the one way in which it says so
+
+
 _reflow, _reflow_visible, _update_widgets = Compositor.reflow, Compositor.reflow_visible, Compositor.update_widgets
 _clear = Compositor.clear
 _TOLD = "_octavo_told"

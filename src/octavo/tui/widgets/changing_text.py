@@ -21,6 +21,11 @@ class ChangingText(Static):
         if layout and (room is None or room != self._room()):
             self.refresh(layout=True)
 
+    def on_resize(self) -> None:
+        # Textual goes by what it took when there was as much room the last time, and its words may be others since.
+        if self.styles.auto_dimensions and self._room() not in (None, self.content_size):
+            self.refresh(layout=True)
+
     def _room(self) -> Size | None:
         """What the words take in the width there is. None: that is not known yet."""
         width = self.content_size.width
