@@ -367,8 +367,13 @@ async def test_somebody_is_invited_of_whom_the_answer_says_little(stage: Stage) 
         await run.press("ctrl+n")
         await run.type("ada@saltmarsh.example")
         await run.press("ctrl+s")
-        await run.hear("The member is there.")
+        await run.hear("1 person is a member now.")
         await run.see("Organization › Members · 307")
+        await run.press("ctrl+n")
+        await run.type("ada@saltmarsh.example\nbo@saltmarsh.example")
+        await run.press("ctrl+s")
+        await run.hear("1 person is a member now. 1 was one already.")
+        await run.see("Organization › Members · 308")
 
 
 async def test_a_team_is_renamed_and_named_back(stage: Stage) -> None:

@@ -34,7 +34,8 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
     def sent(op: Operation[Any], answer: Any) -> None:
         name = _title(resource, answer)
         back = _unmaking(live, resource, known, op, answer) if unmaking is None else _taking_back(live, op, unmaking)
-        app.say(f"{name} is there." if name else f"The {resource.one} is there.", undo=back is not None)
+        there = f"{name} is there." if name else f"The {resource.one} is there."
+        app.say(there if resource.said_new is None else resource.said_new(answer), undo=back is not None)
         if back is not None:
             app.writes.take_back_by(back)
         else:

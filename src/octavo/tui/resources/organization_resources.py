@@ -43,6 +43,18 @@ def _team_role(of: teams.Membership) -> str | None:
     return of.role if of.role in ("owner", "member") else None
 
 
+def _who_was_invited(answer: invites.Invited) -> str:
+    new, without = answer.invited, answer.failed_sso_emails
+    already = len(answer.users) - new
+    who = plural(new, "person", "people") if new else "Nobody new"
+    said = [f"{who} {'are members' if new > 1 else 'is a member'} now."]
+    if already > 0:
+        said.append(f"{already} {'was one' if already == 1 else 'were members'} already.")
+    if without:
+        said.append(f"Not invited, as they cannot sign on through the provider: {', '.join(without)}.")
+    return " ".join(said)
+
+
 MEMBERS: Resource[organizations.Member] = Resource(
     "member", "members", organizations.ListMembers,
     about="People of the organization, those who joined last first.",
@@ -70,6 +82,7 @@ MEMBERS: Resource[organizations.Member] = Resource(
     hangs_on=lambda each: ["They lose the roles they were given" + (f", and their place in {plural(each.teams, 'team')}." if each.teams else ".")],
     state=lambda each: each.role or GUEST,
     new="Invite",
+    said_new=_who_was_invited,
     verbs=("remove", "removed"),
 )  # fmt: skip
 TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
