@@ -94,16 +94,22 @@ async def _timed(run: Run, figures: Figures, what: str, act: Any) -> None:
 async def _in_table(run: Run, rows: Rows[Any], name: str, keys: int, figures: Figures) -> None:
     await run.settle()
     for _ in range(keys):
-        await _timed(run, figures, f"j in {name}", lambda: rows.move(1))
+        step = 1 if rows.cursor + 1 < len(rows.items) else -rows.cursor
+        await _timed(run, figures, f"j in {name}", lambda step=step: rows.move(step))
     for _ in range(2):
         await _timed(run, figures, f"G in {name}", rows.go_to_last)
         await _timed(run, figures, f"g in {name}", rows.go_to_first)
+    begun = process_time()
+    await run.press("slash")
+    await run.settle()
+    figures.setdefault(f"filter line opened in {name}", []).append(1000 * (process_time() - begun))
     for end in range(1, len("member 73") + 1):
         await _timed(
             run, figures, f"a letter of a filter in {name}", lambda end=end: rows.set_filter("member 73"[:end])
         )
-    rows.set_filter("")
+    await run.press("enter", "escape")
     await run.settle()
+    assert not rows.query_text
 
 
 async def _sorted(run: Run, view: BrowserScreen, figures: Figures) -> None:

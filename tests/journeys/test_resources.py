@@ -27,6 +27,7 @@ from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.resources import organization_resources
 from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.resource import Resource
+from octavo.tui.widgets.fact_list import Fact, Facts
 from octavo.tui.widgets.row_list import Row
 from tests.journeys.managed import NOOR, SOME
 from tests.journeys.moods import altered
@@ -331,6 +332,30 @@ async def test_of_ten_thousand_members_only_those_on_show_are_drawn(
         await run.press("G")
         await run.see("Member 9999")
         assert len(drawn) < 200
+
+
+async def test_to_tell_of_the_next_row_lays_out_nothing_anew_and_makes_its_lines_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[Fact, ...]] = []
+
+    def lines(facts: Facts, width: int, lines: Callable[..., list[Content]] = Facts._made_lines) -> list[Content]:
+        made.append(facts.facts)
+        return lines(facts, width)
+
+    monkeypatch.setattr(Facts, "_made_lines", lines)
+    async with stage.play(NOOR, start="admin") as run:
+        await run.see("Organization › Members")
+        laid_out: list[object] = []
+        run.app.screen.screen_layout_refresh_signal.subscribe(run.app, laid_out.append)
+        made.clear()
+        told: list[tuple[Fact, ...]] = []
+        for _ in range(5):
+            await run.press("j")
+            told.append(run.app.screen.query(Facts).first().facts)
+        assert len(set(map(len, told))) > 1, "some are told of in more lines than others"
+        assert made == told
+        assert not laid_out
 
 
 async def test_a_team_is_made_found_and_taken_away_again(stage: Stage) -> None:

@@ -157,5 +157,5 @@ def test_an_hour_with_nothing_happening_is_measured(capsys: Out) -> None:
 async def test_a_table_of_members_is_measured_beside_one_of_teams(stage: Stage) -> None:
     figures = await members.measure(stage, 50, 1, 2)
     lines = members.report(figures)
-    assert len(lines) == len(figures) == 11
+    assert len(lines) == len(figures) == 13
     assert all(" ms [" in each for each in lines)

@@ -95,13 +95,30 @@ def test_json_has_all_that_is_known_but_what_is_secret() -> None:
     assert "s3cret" not in said
 
 
-def test_what_a_filter_looks_in_is_made_once_for_each_thing() -> None:
+def test_by_what_things_are_sorted_is_made_once_for_each_column_and_thing() -> None:
+    asked: list[str] = []
+
+    def name(thing: Member) -> str:
+        asked.append(thing.user.name)
+        return thing.user.name
+
     table = Table(MEMBERS, State(None))
-    before = table.words(PEOPLE[0], str)
-    assert table.words(PEOPLE[0], str) is before
-    assert table.words(member("ben", "admin"), str) != before
-    table.names_changed()
-    assert table.words(PEOPLE[0], str) == before
+    by, role = Column[Member]("NAME", name), column(table, "ROLE")
+    table.by = by
+    assert names(table) == ["Ada", "ben", "cleo"]
+    table.descends = True
+    assert names(table) == ["cleo", "ben", "Ada"]
+    table.by = role
+    names(table)
+    table.by = by
+    assert names(table) == ["cleo", "ben", "Ada"]
+    assert asked == ["ben", "Ada", "cleo"]
+    others = (*PEOPLE[1:], member("dido"))
+    assert [each.user.name for each in table.sorted(others, str)] == ["dido", "cleo", "Ada"]
+    table.forget()
+    asked.clear()
+    assert names(table) == ["cleo", "ben", "Ada"]
+    assert asked == ["ben", "Ada", "cleo"]
 
 
 def test_what_a_thing_is_called_has_its_room_before_other_columns_are_shown_beside_it() -> None:

@@ -346,6 +346,30 @@ async def test_what_is_typed_faster_than_it_is_shown_stays_in_order() -> None:
         assert (line.value, listed.query_text) == ("thing 12", "thing 12")
 
 
+async def test_the_words_a_filter_looks_in_are_made_between_keys_before_a_letter_is_typed() -> None:
+    asked: list[int] = []
+
+    def words(thing: Thing) -> str:
+        asked.append(thing.number)
+        return thing.title
+
+    listed = Rows(row, key=lambda thing: thing.number, search=words)
+    app = Listening(listed)
+    async with app.run_test(size=(60, 8)) as pilot:
+        listed.show(things(2000))
+        assert not asked, "nobody looks for anything"
+        await pilot.press("/")
+        await until(pilot, lambda: len(asked) == 2000)
+        await pilot.press(*"thing 19", "enter")
+        assert asked == list(range(2000))
+        assert listed.extent.said == "139 of 2000 match"
+        listed.show(shown_again := [*listed.items, Thing(7000, "thing 1950")])
+        assert (asked[2000:], len(listed.items)) == ([7000], len(shown_again))
+        listed.filter_words.forget()
+        listed.apply_filter()
+        assert len(asked) == 2001 + len(shown_again)
+
+
 async def test_a_click_puts_the_cursor_and_a_second_one_opens() -> None:
     listed = rows(two_lines=True)
     app = Listening(listed)

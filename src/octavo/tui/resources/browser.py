@@ -314,6 +314,8 @@ class BrowserScreen(ListView[Any]):
 
     def _open_kind(self, kind: Resource[Any], *, after: float = 0.0, anyway: bool = False) -> None:
         """Show the things of a kind; what is not known is asked for, once the cursor rests there."""
+        for table in self.tables.values():
+            table.forget()
         self.level.kind, self.answer, self._wanted = kind, Snapshot(), ""
         self.follow("list", None)
         self.rows.ticks.untick()
@@ -362,14 +364,19 @@ class BrowserScreen(ListView[Any]):
         self.seeking.arrived()
 
     def _names_came(self, snapshot: Snapshot[Any] | None = None) -> None:
+        before = self._called
         if snapshot is not None and snapshot.value is not None:
-            self._called |= names_in(snapshot.value)
+            self._called = before | names_in(snapshot.value)
         if self.levels:
-            self.table.names_changed()
+            if snapshot is None or self._called != before:
+                self.table.forget()
+                self.rows.filter_words.forget()
+                self.rows.apply_filter()
             if self.level.kind.beside is not None:
                 self.draw_list()
             self.rows.redraw()
             self._draw_about()
+            self.refresh_bindings()
 
     def name_of(self, name: str) -> str:
         """What something is called that is known by its id; else the id."""
@@ -438,7 +445,6 @@ class BrowserScreen(ListView[Any]):
                 kind, thing = kind.itself(thing)
             told = self._telling.of(kind, self.level.known, thing)
             self.query_one(Details).show(kind, thing, self.name_of, told)
-            self.refresh_bindings()
 
     def _draw_kind(self, kind: Resource[Any]) -> Row:
         op = kind.list_op(self.level.known)

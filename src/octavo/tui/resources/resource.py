@@ -83,7 +83,9 @@ class Column(Generic[M]):
 
     def cell(self, thing: M, names: Names) -> Words:
         """What stands in the table."""
-        value = self.of(thing)
+        return self._written(self.of(thing), names)
+
+    def _written(self, value: Any, names: Names) -> Words:
         if value is None or value == "":
             return Content.styled(self.none, "$octavo-muted") if self.none else ""
         if self.draw is not None:
@@ -103,16 +105,17 @@ class Column(Generic[M]):
             return names(value) if self.is_id else value
         return " ".join(map(str, value)) if isinstance(value, tuple) else self.none if value is None else ""
 
-    def key(self, thing: M, names: Names) -> tuple[bool, Any]:
-        """By what it is sorted: what has no value comes last."""
+    def key(self, thing: M, names: Names) -> str | float | None:
+        """By what it is sorted. None: it has no value, and comes last."""
         value = self.of(thing)
+        if value is None or value == "":
+            return None
         if isinstance(value, datetime):
-            return False, value.timestamp()
-        if isinstance(value, bool | int | float):
-            return False, value
-        words = self.cell(thing, names)
-        plain = words if isinstance(words, str) else words.plain
-        return value is None or value == "", plain.casefold()
+            return value.timestamp()
+        if isinstance(value, int | float):
+            return value
+        words = self._written(value, names)
+        return (words if isinstance(words, str) else words.plain).casefold()
 
 
 @dataclass(frozen=True)

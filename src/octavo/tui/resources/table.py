@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from operator import is_
+from typing import Any, cast
 
 from textual.content import Content
 
@@ -32,8 +33,9 @@ class Table:
         self.by = next((each for each in resource.columns if each.title == by), None)
         """The column they are sorted by. None: they stand as the server lists them."""
         self.descends = bool(descends)
-        self._words: dict[str, tuple[Any, str]] = {}
-        """What a filter looks in, of each thing it looked at."""
+        self._sorted: Sequence[Any] = ()
+        self._keys: dict[Column[Any], list[str | float | None]] = {}
+        """By what the things that were sorted last are sorted, for each column that was."""
 
     def _name(self, what: str) -> str:
         return f"{what} of {self.resource.name}"
@@ -59,25 +61,27 @@ class Table:
 
     def words(self, thing: Any, names: Names) -> str:
         """What a filter looks in: all that can be shown, also in columns that are not."""
-        key = self.resource.key(thing)
-        known = self._words.get(key)
-        if known is None or known[0] is not thing:
-            words = " ".join(each.words(thing, names) for each in self.resource.columns)
-            known = self._words[key] = (thing, words)
-        return known[1]
+        return " ".join([each.words(thing, names) for each in self.resource.columns])
 
-    def names_changed(self) -> None:
-        """Things are called something else than before."""
-        self._words.clear()
+    def forget(self) -> None:
+        """Things are called something else than before, or others are shown."""
+        self._sorted, self._keys = (), {}
 
     def sorted(self, things: Iterable[Any], names: Names) -> Sequence[Any]:
         """The things in the order that was chosen."""
-        by = self.by
+        by, things = self.by, tuple(things)
         if by is None:
-            return tuple(things)
-        keyed = [(by.key(each, names), each) for each in things]
-        there = sorted((each for each in keyed if not each[0][0]), key=lambda each: each[0][1], reverse=self.descends)
-        return [thing for _, thing in (*there, *(each for each in keyed if each[0][0]))]
+            return things
+        if len(things) != len(self._sorted) or not all(map(is_, things, self._sorted)):
+            self._sorted, self._keys = things, {}
+        if (keys := self._keys.get(by)) is None:
+            keys = self._keys[by] = [by.key(each, names) for each in things]
+        # No pair is made of a thing and its key: to make so many has Python look for garbage in the midst of it.
+        there = [place for place, key in enumerate(keys) if key is not None]
+        there.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.descends)
+        return [things[place] for place in there] + [
+            thing for thing, key in zip(things, keys, strict=True) if key is None
+        ]
 
     def sort(self, by: Column[Any] | None) -> None:
         """Sort by a column; by the one they are sorted by already: the other way round."""

@@ -179,6 +179,8 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     def _spaces_changed(self) -> None:
         if not self.show_nowhere(self.rows, "change requests"):
+            self.rows.filter_words.forget()
+            self.rows.apply_filter()
             self.rows.redraw()
 
     def _enter(self, organization: Organization) -> None:

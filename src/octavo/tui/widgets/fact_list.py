@@ -42,6 +42,10 @@ class Facts(Widget):
     def __init__(self, facts: Sequence[Fact] = (), *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._facts = tuple(facts)
+        self._made: tuple[tuple[Fact, ...], int, list[Content]] = ((), 0, [])
+        """The lines of what facts in which width."""
+        self.least = 0
+        """Lines it takes at least, where it has any: where there is room for so many, others are shown in the same place."""
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -50,20 +54,28 @@ class Facts(Widget):
 
     @facts.setter
     def facts(self, facts: Sequence[Fact]) -> None:
+        width = self.size.width
+        before = self.get_content_height(self.size, self.size, width)
         self._facts = tuple(facts)
         self.display = bool(self._facts)
-        self.refresh(layout=True)
+        # To lay out paints the whole screen: what takes no other room is painted in its place.
+        self.refresh(layout=not width or before != self.get_content_height(self.size, self.size, width))
 
     def on_mount(self) -> None:
         self.display = bool(self._facts)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._lines(width))
+        return max(self.least, len(self._lines(width)))
 
     def render(self) -> RenderResult:
         return Content("\n").join(self._lines(self.size.width))
 
     def _lines(self, width: int) -> list[Content]:
+        if self._made[0] is not self._facts or self._made[1] != width:
+            self._made = (self._facts, width, self._made_lines(width))
+        return self._made[2]
+
+    def _made_lines(self, width: int) -> list[Content]:
         labels = [safe(fact.label).truncate(_LABEL_MOST, ellipsis=True) for fact in self._facts]
         column = max((label.cell_length for label in labels), default=0)
         lines: list[Content] = []

@@ -10,6 +10,7 @@ from textual.app import App
 from textual.content import Content
 
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.filtering import FilterWords
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.safe_text import Words, fit, marked, safe, spread
 
@@ -198,10 +199,10 @@ class Ticks(Generic[T]):
         self._range_from = None
         self._set(frozenset())
 
-    def leave(self, items: Sequence[T]) -> None:
-        """Tick nothing that is not among `items`."""
+    def leave(self, keys: Iterable[Hashable]) -> None:
+        """Tick nothing that is not among these."""
         if self.keys:
-            self._set(self.keys & {self.rows.key_of(item) for item in items})
+            self._set(self.keys.intersection(keys))
 
     def _tickable(self, items: Sequence[T]) -> frozenset[Hashable]:
         return frozenset(self.rows.key_of(item) for item in items if self.can_tick(item))
@@ -218,8 +219,8 @@ class Rows(Lines, Generic[T]):
     """A list of `T`. `draw` says how one is shown and is asked only for those on screen; `key` is what it is called.
 
     `groups` gives the headings a value stands under, outermost first; `search` the text a filter looks in, without
-    which there is no filter. With `ticks`, `x` ticks rows for doing something to all of them: all rows, or those it is
-    true of.
+    which there is no filter: a value is asked for it once, until `filter_words` forget it. With `ticks`, `x` ticks rows
+    for doing something to all of them: all rows, or those it is true of.
     """
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TICKS,)
@@ -242,11 +243,14 @@ class Rows(Lines, Generic[T]):
         id: str | None = None,
     ) -> None:
         super().__init__(empty=empty, hint=hint, id=id)
-        self._draw, self.key_of, self._groups, self._search = draw, key, groups, search
+        self._draw, self.key_of, self._groups = draw, key, groups
+        self.filter_words = FilterWords(search or (lambda item: ""))
+        """What a filter looks in."""
         self.columns = columns
         self._row_height = 2 if two_lines else 1
         self.can_filter = search is not None
         self._all: Sequence[T] = ()
+        self._all_keys: Sequence[Hashable] = ()
         self._shown: Sequence[T] = ()
         self.ticks = Ticks(self, ticks)
 
@@ -286,7 +290,9 @@ class Rows(Lines, Generic[T]):
         that where nobody counts them."""
         self.state.settled()
         self._all, self.extent.total, self.extent.beyond = items, total, beyond
-        self.ticks.leave(items)
+        self._all_keys = [self.key_of(item) for item in items]
+        self.filter_words.show(items)
+        self.ticks.leave(self._all_keys)
         self.apply_filter()
 
     def show_page(self, page: Page, items: Sequence[T]) -> None:
@@ -298,12 +304,12 @@ class Rows(Lines, Generic[T]):
         self.state.lacks(page.unreadable)
 
     def apply_filter(self) -> None:
-        words, search = self.words, self._search
-        if words and search is not None:
-            self._shown = [item for item in self._all if all(word in search(item).lower() for word in words)]
+        keys: Sequence[Hashable]
+        if self.words and self.can_filter:
+            places = self.filter_words.matching(self.words)
+            self._shown, keys = [self._all[each] for each in places], [self._all_keys[each] for each in places]
         else:
-            self._shown = self._all
-        keys = [self.key_of(item) for item in self._shown]
+            self._shown, keys = self._all, self._all_keys
         if self._groups is None:
             self.lay_out(keys, height=self._row_height, unfiltered=len(self._all))
             return
@@ -316,6 +322,10 @@ class Rows(Lines, Generic[T]):
             line_count=line,
             unfiltered=len(self._all),
         )
+
+    async def open_filter(self) -> None:
+        await super().open_filter()
+        self.filter_words.prepare_between_keys(self)
 
     def clear_filter(self) -> None:
         if self.query_text:
@@ -356,7 +366,7 @@ class Rows(Lines, Generic[T]):
 
     def _hit(self, words: Words) -> Content:
         content = safe(words)
-        if self.words and self._search is not None:
+        if self.words and self.can_filter:
             content = marked(content, self.words, self.painter.part("line--hit"))
         return content
 

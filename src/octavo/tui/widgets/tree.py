@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.style import Style
 
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.filtering import narrows
 from octavo.tui.widgets.flat_tree import Node, Outline, holds
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.safe_text import Words, marked, safe, spread
@@ -169,11 +170,7 @@ class Tree(Lines):
         """Lay out what the folds or the filter leave."""
         outline, words = self.outline, self.words
         if words:
-            among = (
-                self._hits[1]
-                if self._hits is not None and " ".join(words).startswith(" ".join(self._hits[0]))
-                else None
-            )
+            among = self._hits[1] if self._hits is not None and narrows(words, self._hits[0]) else None
             self._hits = (words, outline.matching(words, among))
             self.shown, keys = outline.with_above(self._hits[1])
         else:

@@ -1,0 +1,107 @@
+"""A filter makes the words of each value once, and looks for a letter more only in what it found."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.tui.widgets.filtering import FilterWords, narrows
+
+
+class Words(str):
+    """Words that know how often one looked in them."""
+
+    looked = 0
+
+    def lower(self) -> Words:
+        return Words(super().lower())
+
+    def __contains__(self, word: str) -> bool:  # type: ignore[override]  # only words are looked for here
+        Words.looked += 1
+        return super().__contains__(word)
+
+
+class Of:
+    """A filter in so many values, which counts what it is asked for and what it looks in."""
+
+    def __init__(self, *values: str) -> None:
+        self.asked: list[str] = []
+        self.words = FilterWords(self._words)
+        self.words.show(values)
+        self.values = values
+
+    def _words(self, value: str) -> str:
+        self.asked.append(value)
+        return Words(value)
+
+    def found(self, query: str) -> tuple[list[str], int]:
+        """What holds the words of a query, and how many were looked in to tell."""
+        Words.looked = 0
+        return [self.values[place] for place in self.words.matching(tuple(query.split()))], Words.looked
+
+
+def numbers(count: int) -> tuple[str, ...]:
+    return tuple(f"Member {number}" for number in range(count))
+
+
+def test_a_letter_more_is_looked_for_only_in_what_was_found() -> None:
+    of = Of(*numbers(1000))
+    assert of.found("99") == ([each for each in of.values if "99" in each], 1000)
+    assert of.found("998") == (["Member 998"], 19)
+    assert of.found("998 mem") == (["Member 998"], 1 + 1)
+    assert len(of.asked) == 1000
+
+
+@pytest.mark.parametrize("then", ["9", "98", "mem"])
+def test_other_words_are_looked_for_in_all(then: str) -> None:
+    of = Of(*numbers(1000))
+    of.found("99")
+    assert of.found(then) == ([each for each in of.values if then in each.lower()], 1000)
+
+
+@pytest.mark.parametrize(
+    ("words", "before", "holds"),
+    [
+        ("ab", "a", True),
+        ("xa b", "a", True),
+        ("b", "a", False),
+        ("a", "a b", False),
+        ("ab", "a b", True),
+        ("a", "", True),
+    ],
+)
+def test_what_narrows(words: str, before: str, holds: bool) -> None:
+    assert narrows(words.split(), before.split()) is holds
+
+
+def test_of_what_is_shown_anew_only_what_came_is_asked_for_its_words() -> None:
+    of = Of("Ada", "Ben", "Cleo")
+    assert of.found("e")[0] == ["Ben", "Cleo"]
+    of.asked.clear()
+    of.values = ("Edda", *reversed(of.values))
+    of.words.show(of.values)
+    assert of.found("e")[0] == ["Edda", "Cleo", "Ben"]
+    assert of.asked == ["Edda"]
+    of.values = of.values[1:]
+    of.words.show(of.values)
+    assert of.found("d")[0] == ["Ada"]
+    assert of.asked == ["Edda"]
+
+
+def test_what_is_forgotten_is_asked_for_again() -> None:
+    of = Of("Ada", "Ben")
+    of.found("a")
+    of.words.forget()
+    assert of.found("ad")[0] == ["Ada"]
+    assert of.asked == ["Ada", "Ben"] * 2
+
+
+def test_words_are_made_a_while_at_a_time_and_each_once() -> None:
+    of = Of(*numbers(1000))
+    before, turns = 0, 0
+    while not of.words.prepare(0.0):
+        assert 0 < len(of.asked) - before <= 200
+        before, turns = len(of.asked), turns + 1
+    assert turns == 5
+    assert len(of.asked) == 1000
+    of.found("mem")
+    assert len(of.asked) == 1000
