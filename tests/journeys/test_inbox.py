@@ -496,3 +496,20 @@ async def test_what_the_list_is_narrowed_by_is_copied_as_lines_of_the_settings(s
         await run.press("enter")
         await run.hear('Copied [inbox."in Limpet manual"]', "config.toml")
         assert run.app.clipboard == '[inbox."in Limpet manual"]\nspace = "limpet"\n'
+
+
+async def test_what_stands_beside_a_row_is_asked_once_however_late_the_list_comes_to_rest(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.quit()
+    monkeypatch.setattr("octavo.tui.inbox.inbox.ASK_AFTER", 1.0)  # as where rows came once more meanwhile
+    async with stage.play(start="inbox") as run:
+        rows = view(run).rows.items
+        at, title = next((row.about, row.title) for row in rows if isinstance(row.about, ChangeRequestRef))
+        await stand_on(run, title)
+        standings = view(run).standings
+        await run.until(lambda: at.change_request_id in standings._followed, "come to rest")
+        asked = [op for op in run.gate.passed if getattr(op, "at", None) == at]
+        kinds = [type(op) for op in asked]
+        assert kinds.count(reviews.List) == kinds.count(reviews.ListRequested) == 1, asked

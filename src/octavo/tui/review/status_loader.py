@@ -111,8 +111,9 @@ class RequestStatuses:
         self._followed[about.id] = about
         self._followed.move_to_end(about.id)
         if about.status in UNDECIDED:
-            view.follow(f"reviews of {about.id}", reviews_of(at), partial(self._show_reviews, about.id))
-            view.follow(f"asked of {about.id}", requested_of(at), partial(self._show_requested, about.id))
+            # The summary beside it may have asked a moment ago.
+            view.follow(f"reviews of {about.id}", reviews_of(at), partial(self._show_reviews, about.id), anew=False)
+            view.follow(f"asked of {about.id}", requested_of(at), partial(self._show_requested, about.id), anew=False)
         self._follow_threads(about.id)
 
     def _follow_threads(self, name: str) -> None:

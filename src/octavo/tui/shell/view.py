@@ -73,9 +73,10 @@ class Subscriptions:
         show: Callable[[Snapshot[T]], None] | None = None,
         *,
         patiently: bool = False,
+        anew: bool = True,
     ) -> None:
         """Show the answer to `op` now and whenever it changes. `patiently`: it is one of many that are asked, and what
-        the person waits for goes before."""
+        the person waits for goes before. Not `anew`: what is followed already is not asked again because of one more."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -87,7 +88,7 @@ class Subscriptions:
         # `watch` shows what is known before it returns, and showing may follow something else in this slot.
         live = self._octavo.session.live
         followed = self._slots[slot] = _Slot(op, live.followed(op))
-        leave = live.watch(op, partial(self._shown, show), patiently=patiently)
+        leave = live.watch(op, partial(self._shown, show), patiently=patiently, anew=anew)
         if self._slots.get(slot) is followed:
             followed.leave = leave
         else:
@@ -254,11 +255,19 @@ class View(HasCommands, Screen[None]):
         """The pane that gets the keys nothing else has while a list beside it has the focus."""
         return None
 
-    def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None:
-        """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before."""
+    def follow(
+        self,
+        slot: str,
+        op: Operation[T] | None,
+        show: Callable[[Snapshot[T]], None] | None = None,
+        *,
+        anew: bool = True,
+    ) -> None:
+        """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before. Not `anew`: what is
+        followed already is not asked again because of one more."""
         if op is not None and not self.shell.has_session:
             return  # a session that has ended is asked nothing, whatever was about to be
-        self.subscriptions.follow(slot, op, show)
+        self.subscriptions.follow(slot, op, show, anew=anew)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Remember which pane has the keys, for where there is room for one. It stays so while the terminal has not."""
