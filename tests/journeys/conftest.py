@@ -12,7 +12,8 @@ from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.widgets import wording
 from tests.client.backends import Memory
-from tests.journeys.stage import Stage
+from tests.journeys.stage import Clock, Stage
+from tests.server.asking import counting
 
 
 @pytest.fixture(autouse=True)
@@ -45,4 +46,24 @@ def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def stage(tmp_path: Path, library: Path) -> Iterator[Stage]:
     clock = wording.clock
     yield Stage(tmp_path, library)
+    wording.clock = clock
+
+
+@pytest.fixture(scope="session")
+def furnished(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library with something of every kind that is managed."""
+    from tests.journeys.managed import furnish  # most journeys do without
+
+    path = tmp_path_factory.mktemp("furnished") / "library.db"
+    path.write_bytes(library.read_bytes())
+    store = Store(path)
+    furnish(World(store, now=Clock(), new_id=counting("f")))
+    store.close()
+    return path
+
+
+@pytest.fixture
+def furnished_stage(tmp_path: Path, furnished: Path) -> Iterator[Stage]:
+    clock = wording.clock
+    yield Stage(tmp_path, furnished)
     wording.clock = clock

@@ -24,6 +24,7 @@ from octavo.api import (
 )
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
+from octavo.cli.cast import CAST
 from octavo.server.background import Errand
 from octavo.server.behaviour.storage import receive
 from octavo.server.demo.docs_site import SITE
@@ -43,8 +44,12 @@ NOOR = "noor-haddad"
 """Administers the organization."""
 KEEPERS = {"keeper of a space": "hedda-rehman", "keeper of a collection": "selin-dahlgren"}
 """Who administers one space or collection and no more: a guest the Limpet manual, a reader the collection it lies in."""
+BARE = "Handbook of the harbour"
+"""A site that has none of what a site has one of at most."""
 HERE = OrganizationRef(organization_id=ORGANIZATION)
 LIMPET, INSTRUMENTS = SpaceRef(space_id="limpet"), CollectionRef(collection_id="instruments")
+TELLING = {CAST["commenter"], SITE.site_id, BARE, LIMPET.space_id, INSTRUMENTS.collection_id}
+"""What is looked at in any case: who owns a team and may do little else, and where there is something of everything."""
 SPEC = openapi.Source(text='{"openapi": "3.1.0", "info": {"title": "Tides", "version": "1"}, "paths": {}}')
 SOME: tuple[Operation[Any], ...] = (
     *(
@@ -68,7 +73,7 @@ SOME: tuple[Operation[Any], ...] = (
 )
 """One at least of what the demo has none of."""
 MORE: tuple[Operation[Any], ...] = (
-    sites.Create(at=HERE, title="Handbook of the harbour", spaces="sample"),
+    sites.Create(at=HERE, title=BARE, spaces="sample"),
     site_structure.CreateSiteSpace(at=SITE, space_id="handbook", section_id="docs-instruments"),
     adaptive_schema.Update.model_validate(
         {"at": SITE, "jsonSchema": {"type": "object", "properties": {}, "additionalProperties": False}}
@@ -133,6 +138,26 @@ def verdict(world: World, op: Operation[Any], person: str) -> int:
         return refused.status
     except Missing:
         return 404
+
+
+def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
+    """Whether the platform does that for an administrator, and what is listed is other then. Nothing of it stays."""
+
+    def now() -> Any:
+        try:
+            return answer(listed, world.asked_by(NOOR))
+        except (Missing, Refused):
+            return None
+
+    before = now()
+    try:
+        with world.store.transaction():
+            is_later = isinstance(answer(op, world.asked_by(NOOR)), Errand)
+            raise _Undone(is_later or now() != before)
+    except _Undone as undone:
+        return bool(undone.args[0])
+    except (Missing, Refused):
+        return False
 
 
 Written = dict[str, str | None]

@@ -50,10 +50,10 @@ class Clock:
         self.moment += timedelta(**by)
 
 
-def counting() -> Callable[[], str]:
+def counting(sort: str = "n") -> Callable[[], str]:
     """Ids that count: n1, n2, ..."""
     numbers = count(1)
-    return lambda: f"n{next(numbers)}"
+    return lambda: f"{sort}{next(numbers)}"
 
 
 def small_world(clock: Clock, store: Store | None = None) -> World:

@@ -166,6 +166,28 @@ def test_every_limit_that_is_broken_is_said_at_its_field(
     assert made.wrong[name].endswith(".")
 
 
+IN_PATH = {
+    (field.name, field.kind, field.form): pytest.param(kind, field, id=f"{field.name}-{SPECS[kind].name}")
+    for kind, spec in load().items()
+    for field in fields_of(kind)
+    if field.name in in_path(spec)
+}
+"""One of each sort of what stands in an address, which a form asks for where it is not known."""
+
+
+@pytest.mark.parametrize(("kind", "field"), IN_PATH.values())
+def test_every_limit_of_what_stands_in_an_address_is_said_at_its_field(
+    kind: type[Operation[Any]], field: FormField
+) -> None:
+    elsewhere = {name: value for name, value in known(kind).items() if name != field.name}
+    fields = [each for each in fields_of(kind, leave_out=frozenset(elsewhere)) if each.required or each == field]
+    fits = {each.name: fitting(each) for each in fields}
+    for written, sentence in ((fits[field.name], ""), *too_much(field)):
+        made = make(kind, fields, elsewhere, beginnings(fields, None), {**fits, field.name: written}, anew=True)
+        assert sentence in made.wrong.get(field.name, ""), made.wrong
+        assert (field.name in made.wrong) == bool(sentence)
+
+
 def needed(kind: type[Operation[Any]], tags: dict[str, str]) -> dict[str, str]:
     """What goes with other tags than those that were filled in."""
     return {each.name: fitting(each) for each in asked(kind) if each.whens and each.is_there(tags)}
