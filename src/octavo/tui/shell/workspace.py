@@ -251,8 +251,9 @@ class Workspace:
             return state, state, style
         as_of = self.data_as_of
         if style == "$warning":
-            short = f"{state} {short_age(as_of)}".rstrip()
-            return f"{state} · data of {long_age(as_of)}" if as_of is not None else short, short, style
+            if as_of is None:
+                return state, state, style
+            return f"{state} · data of {long_age(as_of)}", f"{state} · data of {short_age(as_of)}", style
         if as_of is not None and self._began is not None and as_of < self._began:
             return f"● saved {short_age(as_of)}", f"● saved {short_age(as_of)}", "$octavo-muted"
         age = short_age(as_of or next((each.moment for each in self._session.activity()), None))
