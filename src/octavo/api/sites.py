@@ -142,10 +142,10 @@ class List(InOrganization, Listing[Site], get="/sites"):
 class Create(InOrganization, Operation[Site], post="/sites"):
     """Make a site of some spaces, or with a new space, still unpublished."""
 
-    type: SiteType | None = None
     title: Annotated[str, Field(min_length=2, max_length=128)] | None = None
     visibility: Visibility | None = None
     spaces: tuple[Id, ...] | Literal["sample", "empty"] | None = None
+    type: SiteType | None = None
 
 
 class Get(InSite, Operation[Site], get=""):

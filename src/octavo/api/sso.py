@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
+from octavo.api.storage import OfFile
 from octavo.api.teams import Team
 from octavo.api.text import Id, Known, Moment, SafeAddress, SafeLine, SafeText, WebAddress
 
@@ -14,7 +15,7 @@ NO_ADDRESS = "about:blank"
 """What stands where an address must, and there is none yet."""
 Label = Annotated[str, Field(min_length=1, max_length=30)]
 EntityId = Annotated[str, Field(max_length=1024)]
-Certificate = Annotated[str, Field(max_length=10000)]
+Certificate = Annotated[str, Field(max_length=10000), OfFile("text")]
 
 
 class ServiceProvider(Model):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from octavo.tui.content.managed_spaces import ManagedSpaces
     from octavo.tui.shell.shell import Shell
 
+DAY = timedelta(days=1)
 KEPT = timedelta(days=7)
 """How long the server keeps what was deleted (specification 6)."""
 MOST_KNOWN = 50
@@ -178,7 +179,7 @@ async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
         left = space.deleted_at + KEPT - wording.clock()
         off = no_writes or ("" if left > timedelta() else "It is gone for good: the 7 days are over.")
         off = off or lacks_right((space,), "admin", "bring it back", "space") or ""
-        days = f"{plural(left.days, 'day')} left" if left.days > 0 else "less than a day left"
+        days = f"{plural(round(left / DAY), 'day')} left" if left > DAY else "less than a day left"
         ago = f"deleted {wording.long_age(space.deleted_at)}"
         choices.append(Choice(space.id, title_of(space), detail=ago, right=days, off=off))
     about = "deleted elsewhere: servers do not list them"

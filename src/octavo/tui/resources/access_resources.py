@@ -13,6 +13,7 @@ from octavo.data.access import MERGES, deeds
 from octavo.data.live import Live
 from octavo.tui.resources import access_reading
 from octavo.tui.resources.resource import Column, Known, Resource, Rights, Unmaking, by, made
+from octavo.tui.widgets.wording import plural
 
 
 def _given(operation: type[Operation[Any]], known: Known, role: str, **ids: str) -> Operation[Any] | None:
@@ -49,6 +50,16 @@ def _unmaking(live: Live, known: Known) -> Unmaking:
     return ops
 
 
+_GIVING = "They have it here, and in all that lies below."
+
+
+def _given_to(op: permissions.Grant, answer: None) -> str:
+    """To how many a role was given."""
+    counts = ((len(op.users or ()), "person", "people"), (len(op.teams or ()), "team", "teams"))
+    who = " and ".join(plural(number, one, many) for number, one, many in counts if number) or "Nobody"
+    return f"{who} may {deeds(op.role)} here now." if op.role else f"{who} may nothing here by a role of their own."
+
+
 PEOPLE: Resource[permissions.UserPermission] = Resource(
     "person", "people", permissions.ListUsers,
     about="People who were given a role here.",
@@ -62,6 +73,8 @@ PEOPLE: Resource[permissions.UserPermission] = Resource(
     lookups=(permissions.ListTeams,),
     unmaking=_unmaking,
     new="Give a role",
+    making=_GIVING,
+    said_new=_given_to,
     verbs=("take the role from", "without their role"),
 )  # fmt: skip
 TEAMS: Resource[permissions.TeamPermission] = Resource(
@@ -77,6 +90,8 @@ TEAMS: Resource[permissions.TeamPermission] = Resource(
     lookups=(permissions.ListUsers,),
     unmaking=_unmaking,
     new="Give a role",
+    making=_GIVING,
+    said_new=_given_to,
     verbs=("take the role from", "without its role"),
 )  # fmt: skip
 EVERYBODY: Resource[permissions.UserPermission] = Resource(

@@ -20,6 +20,8 @@ from octavo.tui.widgets.fact_list import Fact, Facts
 TWO_COLUMNS = 84
 """Cells from which on facts stand in two columns, where they are more than there are lines."""
 HIDDEN = "hidden"
+OWN_WORDS = frozenset({"id", "path", "slug", "basename", "hostname", "subdomain", "title"})
+"""Facts that are what they say, also where something else has that as its id: a part of a site at the path `handbook`."""
 
 
 class Details(VerticalScroll, can_focus=False):
@@ -77,6 +79,6 @@ def facts_of(resource: Resource[Any], thing: Any | None, names: Names) -> list[t
     first = [(label, value) for label, value in resource.details(thing) if value]
     said, title = {label for label, _ in first}, resource.title(thing)
     fields = [each for each in of_fields(thing, resource.secrets) if each[0] not in said and each[1] != title]
-    rest = [(label, value if label == "id" else names(value)) for label, value in fields]
+    rest = [(label, value if label in OWN_WORDS else names(value)) for label, value in fields]
     hidden = [(name.replace("_", " "), HIDDEN) for name in sorted(resource.secrets) if getattr(thing, name, None)]
     return [*first, *rest, *hidden]

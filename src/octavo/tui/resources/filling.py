@@ -35,7 +35,7 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
         name = _title(resource, answer)
         back = _unmaking(live, resource, known, op, answer) if unmaking is None else _taking_back(live, op, unmaking)
         there = f"{name} is there." if name else f"The {resource.one} is there."
-        app.say(there if resource.said_new is None else resource.said_new(answer), undo=back is not None)
+        app.say(there if resource.said_new is None else resource.said_new(op, answer), undo=back is not None)
         if back is not None:
             app.writes.take_back_by(back)
         else:
@@ -55,8 +55,8 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
         known=known,
         draft=f"form {resource.name} new {_place(resource, known)}",
         references=_references(app, resource, known) | _where_one_may(app, resource, known),
-        verb="Make it",
-        intro=resource.about,
+        verb="Make it" if resource.said_new is None else resource.called_new,
+        intro=resource.making or resource.about,
         sent=sent,
     )
 

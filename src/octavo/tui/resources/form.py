@@ -18,6 +18,7 @@ from textual.widgets import Input, Static, TextArea
 
 from octavo.api.operation import Model, Operation
 from octavo.tui.resources.form_fields import FormField
+from octavo.tui.resources.form_files import told_by
 from octavo.tui.resources.form_inputs import FieldRow
 from octavo.tui.resources.form_picking import Picking
 from octavo.tui.resources.form_references import References
@@ -42,7 +43,7 @@ NO_REFERENCES: Mapping[str, References] = MappingProxyType({})
 _PICKED = {False: "enter and space open the list", True: "enter and space turn it"}
 _FROM_FILE = {
     "import_file": "an http or https address, or a file of yours: ~/notes.zip, where tab goes on with it",
-    "text": "or a file of yours: ~/tides.yaml. ctrl+f chooses one",
+    "text": "or a file of yours instead: ~/of-mine.txt. ctrl+f chooses one",
     "customization_font": "ctrl+f adds a file of yours, its weight read off its name",
 }
 _LONG = 4000
@@ -196,6 +197,9 @@ class FormDialog(Dialog[None]):
 
     def _write(self, field: FormField, text: str | None) -> None:
         self.state.write(field.name, text)
+        for name, value in told_by(field, text).items():
+            if name in self._rows and not self.state.written[name]:
+                self.state.write(name, value)
         self._said = ""
         self._keep_soon()
         if self._judging is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 STAND_IN = "https://file.invalid/"
 """Stands for the address of a file that was not sent yet. No host is called so."""
+_SOURCES = {"md": "markdown", "markdown": "markdown", "html": "html", "htm": "html", "docx": "docx", "zip": "zip"}
 _PATH = re.compile(r"\s*(?:~|\.{0,2})/[^\n]*\s*")
 _WEIGHTS = {
     "thin": 100,
@@ -64,6 +65,12 @@ def with_file(field: FormField, written: str | None, path: str) -> str:
     except Fault:
         return written or ""
     return yaml_values.written([*faces, {"weight": weight_of(path), "storageKey": path}]).rstrip("\n")
+
+
+def told_by(field: FormField, text: str | None) -> Mapping[str, str]:
+    """What the name of a file says of other fields: what kind of pages are in it."""
+    source = _SOURCES.get((text or "").strip().rpartition(".")[2].casefold())
+    return {"source": source} if field.file == "import_file" and is_path(text) and source is not None else {}
 
 
 def weight_of(path: str) -> int:

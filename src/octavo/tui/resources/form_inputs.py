@@ -54,6 +54,12 @@ class MaskedEditor(TextEditor):
         self.refresh()
 
 
+def _at_its_end(editor: TextArea) -> TextArea:
+    """Go on where one left off, as lines do."""
+    editor.cursor_location = editor.document.end
+    return editor
+
+
 class FieldRow(Vertical):
     """A field of a form: its name, where it is written, and below that what is wrong with it."""
 
@@ -75,6 +81,8 @@ class FieldRow(Vertical):
     def _made(self) -> Widget:
         field, written = self.field, self._written or ""
         limits = "an id" if field.kind == "reference" else field.limits
+        if field.file and field.kind in ("structure", "text"):
+            limits = "ctrl+f chooses a file"
         said = " · ".join(filter(None, ["required" if field.required else "", limits]))
         if self._picked:
             return TextButton("")
@@ -85,7 +93,7 @@ class FieldRow(Vertical):
         if field.file and field.kind == "line":
             return PathInput(written, placeholder="required · an address, or a file: ~/notes.zip")
         if field.kind in ("text", "list", "structure", "choices") or "\n" in written:
-            return (MaskedEditor if field.masked else TextEditor)(written, placeholder=said)
+            return _at_its_end((MaskedEditor if field.masked else TextEditor)(written, placeholder=said))
         return LineInput(written, placeholder=said)
 
     @property
@@ -112,6 +120,7 @@ class FieldRow(Vertical):
             return
         if isinstance(self.input, TextArea):
             self.input.load_text(safe_text(text))
+            _at_its_end(self.input)
         elif isinstance(self.input, Input):
             self.input.value = safe_address(text)
         self._written, self._shown = text, self._text

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.tui.resources.form_fields import FormField
+from octavo.tui.resources.form_meanings import meaning
 from octavo.tui.resources.form_references import Listed, References
 from octavo.tui.resources.form_state import FormState
 from octavo.tui.widgets.chooser import Choice
@@ -100,7 +101,7 @@ class Picking:
         elif field.name in self._references:
             self._pick_reference(field, self._references[field.name])
         else:
-            self._choose(field, _Offer(Listed([Choice(each, each) for each in field.choices])))
+            self._choose(field, _Offer(Listed([Choice(each, each, meaning(field, each)) for each in field.choices])))
 
     def _pick_reference(self, field: FormField, references: References) -> None:
         """What is known is offered at once, and the rest when it is read: what is typed meanwhile is looked for in it."""
@@ -178,7 +179,11 @@ class Picking:
                     for each in offer.listed.choices
                     if each.value not in now
                 ),
-                *(Choice(each, each, group="INSTEAD", sign=" ") for each in words if each not in now),
+                *(
+                    Choice(each, each, meaning(field, each), group="INSTEAD", sign=" ")
+                    for each in words
+                    if each not in now
+                ),
             ]
 
         words = field.choices if field.kind == "list" else ()

@@ -43,7 +43,9 @@ def _team_role(of: teams.Membership) -> str | None:
     return of.role if of.role in ("owner", "member") else None
 
 
-def _who_was_invited(answer: invites.Invited) -> str:
+def _who_was_invited(op: invites.Invite, answer: invites.Invited | None) -> str:
+    if answer is None:
+        return "They are invited: the server's answer, which says who was a member already, was lost."
     new, without = answer.invited, answer.failed_sso_emails
     already = len(answer.users) - new
     who = plural(new, "person", "people") if new else "Nobody new"
@@ -83,6 +85,7 @@ MEMBERS: Resource[organizations.Member] = Resource(
     state=lambda each: each.role or GUEST,
     new="Invite",
     said_new=_who_was_invited,
+    making="They get an e-mail each, and are members with this role.",
     verbs=("remove", "removed"),
 )  # fmt: skip
 TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
@@ -248,6 +251,7 @@ FONTS: Resource[fonts.Font] = Resource(
         Column("FILES", lambda each: sum(len(face.sources) for face in each.font_faces), 6, right=True),
     ),
     written=lambda each: each.model_copy(update={"font_faces": ()}),
+    details=lambda each: [("font faces", ", ".join(f"{face.weight:g} {source.url.rpartition('/')[2]}" for face in each.font_faces for source in face.sources))],
     rights=Rights("create_content", "edit", "edit", of_thing=True),
     hangs_on=lambda each: ["Sites that use it show another."],
 )  # fmt: skip

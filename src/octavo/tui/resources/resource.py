@@ -255,10 +255,12 @@ class Resource(Generic[M]):
     """What makes one again that was deleted, just as it was. None: it cannot be taken back."""
     unmaking: Callable[[Live, Known], Unmaking] | None = None
     """Asked before something is made, where that is not taken back by deleting one: says what takes back what was sent."""
-    said_new: Callable[[Any], str] | None = None
-    """What the answer to `create` comes to, in sentences, where that is not that one is there."""
+    said_new: Callable[[Any, Any], str] | None = None
+    """What `create` and its answer come to, in sentences, where that is not that one is there. The answer is None where it was lost."""
     afterwards: Callable[[Shell, Known, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
     """What is done when one was made, or asked for by an action, with what was sent and its answer."""
+    making: str = ""
+    """What it means to make one, in a sentence, where `about` does not say it."""
     shows: Callable[[Shell, Known, M], None] | None = None
     """What enter shows of one over the list, where there is nothing to go into."""
     single: bool = False

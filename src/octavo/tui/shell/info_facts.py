@@ -69,8 +69,10 @@ def _of_fields(thing: Model, without: Collection[str], within: str = "") -> Iter
 
 
 def _called(value: object) -> str:
+    if not isinstance(value, Model):
+        return str(value)
     named = (getattr(value, name, "") for name in ("title", "name", "label", "id"))
-    return str(next(filter(None, named), value)) if isinstance(value, Model) else str(value)
+    return str(next(filter(None, named), "") or " ".join(f"{label} {each}" for label, each in of_fields(value)))
 
 
 def _said(facts: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:

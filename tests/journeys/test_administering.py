@@ -1,0 +1,142 @@
+"""What an administrator does in an hour, keys only, on a wide screen and on the narrowest: read back from the platform."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from octavo.api import content, fonts, organizations, permissions, site_structure, sites, sso
+from octavo.api.places import CollectionRef, SpaceRef
+from octavo.tui.resources.details import facts_of
+from octavo.tui.resources.form import FormDialog
+from octavo.tui.resources.organization_resources import FONTS
+from octavo.tui.resources.site_resources import SITE_SPACES
+from octavo.tui.shell.info_facts import of_fields
+from tests.journeys.managed import NOOR
+from tests.journeys.stage import Stage
+from tests.journeys.test_access import HERE, into, to_row
+from tests.journeys.test_managing_spaces import make_space, of, to_spaces
+from tests.journeys.test_resources import open_kind, titles
+
+SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=["wide", "narrow"])
+FIRST, SECOND = (f"-----BEGIN CERTIFICATE-----\n{word}\n-----END CERTIFICATE-----\n" for word in ("MIIBone", "MIIBtwo"))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "first.pem").write_text(FIRST)
+    (tmp_path / "second.pem").write_text(SECOND)
+    (tmp_path / "tides.md").write_text("# Tides\n\nTwice a day.\n")
+    return tmp_path
+
+
+@SIZES
+async def test_people_are_invited_and_one_made_a_reviewer(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(NOOR, start="admin", size=size) as run:
+        await open_kind(run, "members")
+        await run.press("ctrl+n")
+        await run.see("They get an e-mail each")
+        await run.press(*"ann@harbour.example", "enter", *"bo@harbour.example", "ctrl+s")
+        await run.hear("2 people are members now.")
+        await run.until(lambda: "ann" in titles(run), "list whom was invited")
+        await to_row(run, "ann")
+        await run.press("e", "enter")
+        await run.see("to review, edit, comment and read")
+        await run.type("review")
+        await run.press("enter", "ctrl+s")
+        await run.hear("ann is changed.")
+        people = (await run.ask(organizations.ListMembers(at=HERE, limit=1000), NOOR)).items
+        assert {
+            each.user.email: each.role for each in people if (each.user.email or "").endswith("@harbour.example")
+        } == {
+            "ann@harbour.example": "review",
+            "bo@harbour.example": "read",
+        }
+
+
+@SIZES
+async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(NOOR, start="admin", size=size) as run:
+        await into(run, "collections", "Instruments")
+        await open_kind(run, "teams")
+        await run.press("ctrl+n")
+        await run.see("They have it here, and in all that lies below.")
+        await run.press("enter")
+        await run.see("to merge, review, edit, comment and read")
+        await run.type("create")
+        await run.press("enter", "tab", "enter")
+        await run.see("Field crew")
+        await run.type("Field")
+        await run.press("enter", "escape", "ctrl+s")
+        await run.hear("1 team may merge, review, edit, comment and read here now.")
+        given = (await run.ask(permissions.ListTeams(at=CollectionRef(collection_id="instruments")), NOOR)).items
+        assert ("field-crew", "create") in {(each.team.id, each.permission) for each in given}
+        await into(run, "spaces", "Limpet manual")
+        await open_kind(run, "who may merge")
+        await to_row(run, "Elin Brandt")
+        await run.see("Elin Brandt may merge", "Field crew")
+
+
+@SIZES
+async def test_the_certificate_of_a_provider_is_changed_for_that_of_a_file(
+    stage: Stage, home: Path, size: tuple[int, int]
+) -> None:
+    async with stage.play(NOOR, start="admin", size=size) as run:
+        await open_kind(run, "SAML providers")
+        await run.press("ctrl+n", *"Harbour ID", "tab", *"urn:harbour", "tab")
+        await run.press("ctrl+f", "ctrl+u", *"~/first.pem", "enter", "tab", *"https://id.example/sso", "ctrl+s")
+        await run.hear("Harbour ID is there.")
+        (made,) = (await run.ask(sso.ListProviders(at=HERE), NOOR)).items
+        assert (made.certificate, made.status) == (FIRST, "active")
+        await run.press("e", "tab", "tab", "ctrl+f", *"second.pem", "enter", "ctrl+s")
+        await run.hear("Harbour ID is changed.")
+        (made,) = (await run.ask(sso.ListProviders(at=HERE), NOOR)).items
+        assert (made.certificate, made.status) == (SECOND, "active")
+
+
+async def test_a_file_that_is_imported_says_what_it_is(stage: Stage, home: Path) -> None:
+    async with stage.play(NOOR, size=(80, 24)) as run:
+        await make_space(run, "Almanac")
+        await to_spaces(run, "Almanac")
+        await run.press("a", "enter")
+        await run.press(*"~/tides.md")
+        await run.see("markdown")
+        await run.press("ctrl+s")
+        await run.hear("1 page came into Almanac.")
+        space = await of(run, "Almanac")
+        pages = (await run.ask(content.ListPages(at=SpaceRef(space_id=space.id)), NOOR)).pages
+        assert "Tides" in [each.title for each in pages]
+
+
+async def test_a_site_begins_with_its_title_and_says_who_sees_it(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites", size=(80, 24)) as run:
+        await run.press("ctrl+n", *"Tide Notes", "tab", "enter")
+        await run.see("whoever has a share link of it", "everybody, and search engines list it")
+        await run.type("unlisted")
+        await run.press("enter", "ctrl+s")
+        await run.hear("Tide Notes is there.")
+        site = next(each for each in (await run.ask(sites.List(at=HERE), NOOR)).items if each.title == "Tide Notes")
+        assert site.visibility == "unlisted"
+
+
+async def test_what_was_left_in_a_text_goes_on_at_its_end(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_kind(run, "members")
+        await run.press("ctrl+n", *"ann@harbour.example", "enter", *"bo@harbour", "escape", "ctrl+n")
+        await run.see("What you wrote before is here")
+        await run.press(*".example")
+        dialog = run.app.screen
+        assert isinstance(dialog, FormDialog)
+        assert dialog.state.written["emails"] == "ann@harbour.example\nbo@harbour.example"
+
+
+def test_details_say_a_path_as_it_is_and_models_in_words() -> None:
+    part = site_structure.SiteSpace(id="one", path="handbook", section="handbook")
+    facts = dict(facts_of(SITE_SPACES, part, lambda each: {"handbook": "Handbook"}.get(each, each)))
+    assert (facts["path"], facts["section"]) == ("handbook", "Handbook")
+    face = fonts.FontFace(weight=700, sources=(fonts.FontSource(url="https://docs.example/files/tide-bold.woff2"),))
+    font = fonts.Font(id="tide", font_family="Tide", font_faces=(face,))
+    assert dict(facts_of(FONTS, font, str))["font faces"] == "700 tide-bold.woff2"
+    assert "FontSource(" not in str(of_fields(font))
