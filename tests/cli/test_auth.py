@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.api.operation import Operation
+from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
+from octavo.data.entry import Entry, QueuedWrite
+from octavo.data.outbox import Outbox
+from octavo.data.pending import Pending
 from octavo.data.state import State
 from octavo.settings import read
 from tests.benchmarks.terminal import Terminal
@@ -65,6 +74,48 @@ def test_signing_out_forgets_the_key_and_keeps_what_was_typed(octavo: Octavo, se
     state = State(tmp_path / "state", f"{served} user mia")
     assert Drafts(state).get("reply s k") == "half a sen"
     state.close()
+
+
+@pytest.mark.usefixtures("typed")
+@pytest.mark.parametrize("more", [(), ("--drafts",)])
+def test_signing_out_says_what_waits_to_be_sent_and_loses_none_of_it(
+    octavo: Octavo, served: str, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+    space = SpaceRef(space_id="s1")
+    name = f"{served} user mia"
+
+    async def write(state: State) -> None:
+        outbox = Outbox(nobody, state, Drafts(state), undo_seconds=0)
+        await outbox.add(comments.Create(at=space, body=Markdown(markdown="One")), doing="comment")
+        await outbox.add(comments.Create(at=space, body=Markdown(markdown="Two")), doing="comment")
+        await outbox.gather(QueuedWrite(comments.Create(at=space, body=Markdown(markdown="Three")), "comment"))
+
+    state = State(tmp_path / "state", name)
+    asyncio.run(write(state))
+    Drafts(state).save_now("reply s k", "half a sen")
+    state.close()
+    before = waiting(tmp_path, name)
+    assert len(before) == 3
+
+    ran = octavo("auth", "logout", *more)
+    assert "2 writes wait to be sent. They are kept here and sent when you sign in there again" in ran.out
+    assert "1 write is kept that only you can decide about" in ran.out
+    assert ("1 draft is kept" in ran.out) == (not more)
+    assert waiting(tmp_path, name) == before
+
+
+async def nobody(op: Operation[Any]) -> Any:
+    raise AssertionError(f"{op} was sent")
+
+
+def waiting(folder: Path, name: str) -> tuple[Entry, ...]:
+    """The writes that are not done, as the next session finds them."""
+    state = State(folder / "state", name)
+    try:
+        return Pending(state, state.now).entries
+    finally:
+        state.close()
 
 
 @pytest.mark.usefixtures("typed")

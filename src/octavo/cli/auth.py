@@ -76,15 +76,26 @@ def _typed(options: argparse.Namespace, host: str) -> str:
 
 
 def _logout(settings: Settings, options: argparse.Namespace) -> int:
-    from octavo.cli.sessions import forget
+    from octavo.cli.sessions import sign_out
 
     gone = signing_in.logout(home_of(settings), options.profile)
-    name = Accounts(settings.state_folder).name_of(Access(gone.profile.origin, gone.profile, gone.profile.store))
-    kept = forget(settings, name, drafts=options.drafts)
+    accounts = Accounts(settings.state_folder)
+    name = accounts.name_of(Access(gone.profile.origin, gone.profile, gone.profile.store))
+    kept = sign_out(settings, name, *accounts.left_by(name), drafts=options.drafts)
     _say(f"Signed out {gone.profile.name} at {gone.profile.origin}. Its key and its saved pages are deleted here.")
-    if kept:
-        drafts = "1 draft is" if kept == 1 else f"{kept} drafts are"
+    if kept.drafts:
+        drafts = "1 draft is" if kept.drafts == 1 else f"{kept.drafts} drafts are"
         _say(f"{drafts} kept, for when you sign in there again. To delete them: octavo auth logout --drafts")
+    if writes := kept.going_out:
+        them = "1 write waits" if writes == 1 else f"{writes} writes wait"
+        goes = "It is" if writes == 1 else "They are"
+        _say(
+            f"{them} to be sent. {goes} kept here and sent when you sign in there again; after a day, only once you "
+            "say so in Octavo (!)."
+        )
+    if writes := kept.asked_about:
+        them = "1 write is" if writes == 1 else f"{writes} writes are"
+        _say(f"{them} kept that only you can decide about: sign in there again, and press ! in Octavo.")
     if gone.current:
         _say(f"{gone.current} is the current profile now.")
     return 0

@@ -22,13 +22,15 @@ from octavo.cli.cast import CAST, DEFAULT
 from octavo.cli.platforms import Late, Place
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
+from octavo.data.entry import Entry
 from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.offline import Offline
 from octavo.data.outbox import Outbox
+from octavo.data.pending import Pending
 from octavo.data.pictures import Pictures
 from octavo.data.response_cache import ResponseCache
-from octavo.data.state import State
+from octavo.data.state import WRITES, State
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings
 from octavo.tui.shell.session import Acting, Session, SignedIn
@@ -171,7 +173,7 @@ def demo(
     if reset:
         place.clear()
         for each in CAST:
-            forget(settings, platforms.demo_place(settings, large=large, role=each).namespace, drafts=True)
+            forget(settings, platforms.demo_place(settings, large=large, role=each).namespace)
     if large and not platforms.is_built(place):
         # Behind the first screen it would take the keys of that screen their turn, and half a minute twice.
         tell_left_out(["making the large demo library. This takes about half a minute, once."])
@@ -245,21 +247,54 @@ def settle_at(origin: str) -> float:
     return SETTLE_AT_HOME if is_loopback(host) else SETTLE_ELSEWHERE
 
 
-def forget(settings: Settings, namespace: str, *, drafts: bool) -> int:
-    """Throw away the answers kept for an account, and with `drafts` what was typed there too. How many drafts stay."""
+@dataclass(frozen=True)
+class Kept:
+    """What stays here of an account that was signed out."""
+
+    drafts: int
+    going_out: int
+    """Writes that go out when it is signed in again."""
+    asked_about: int
+    """Writes that wait for what the person decides."""
+
+
+def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> Kept:
+    """Throw away the answers kept for an account, and with `drafts` what was typed there too, but for writes that are not
+    done. `others`: the names under which more of its writes are filed. Raises NotSaved."""
+    _forget_answers(settings, namespace)
+    left = 0
+    waiting: list[Entry] = []
+    for name in (namespace, *others):
+        state = State(settings.state_folder, name)
+        try:
+            waiting += (pending := Pending(state, state.now).entries)
+            if drafts:
+                state.forget(but=WRITES if pending else ())
+            left += len(Drafts(state).all())
+        finally:
+            state.close()
+    asked_about = [each for each in waiting if each.asks or each.state == "gathered"]
+    refused = [each for each in waiting if each.state == "failed" and not each.asks]
+    return Kept(left, len(waiting) - len(asked_about) - len(refused), len(asked_about))
+
+
+def forget(settings: Settings, namespace: str) -> None:
+    """Throw away all that is kept under a name, whatever it is. Raises NotSaved."""
+    _forget_answers(settings, namespace)
+    state = State(settings.state_folder, namespace)
+    try:
+        state.forget()
+    finally:
+        state.close()
+
+
+def _forget_answers(settings: Settings, namespace: str) -> None:
     shelf = ResponseCache(settings.cache_folder, namespace)
     shelf.forget()
     shelf.close()
     Index(settings.cache_folder, namespace).forget()
     Pictures(settings.cache_folder, namespace).forget()
     FirstPicture(settings.cache_folder, namespace, "").forget()
-    state = State(settings.state_folder, namespace)
-    try:
-        if drafts:
-            state.forget()
-        return len(Drafts(state).all())
-    finally:
-        state.close()
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,10 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+WRITES = ("outbox", "sent", "once")
+"""The tables of what is sent: what waits, what became of the others, and what may happen only once."""
+
+
 class State:
     """`state.db` in a private folder: commits reach the disk before they are acknowledged.
 
@@ -137,19 +141,21 @@ class State:
             self._facts[name] = json.loads(found[0][0]) if found else default
         return self._facts[name]
 
-    def forget(self) -> None:
-        """Throw away all this profile has here: drafts, writes on their way, facts. Raises NotSaved."""
+    def forget(self, *, but: Sequence[str] = ()) -> None:
+        """Throw away all this profile has here: drafts, facts, writes, but for some tables (`WRITES`). Raises NotSaved."""
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
-            for table in ("facts", "drafts", "outbox", "sent", "once", "inbox_marks"):
+            for table in ("facts", "drafts", "inbox_marks", *WRITES):
+                if table in but:
+                    continue
                 db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self.namespace,))
 
         self.write_now(empty)
 
     def take_in(self, name: str) -> None:
         """Let drafts, writes and marks filed under `name` be this profile's, unless somebody sends some of them just now."""
-        tables = ("drafts", "outbox", "sent", "once", "inbox_marks")
+        tables = ("drafts", "inbox_marks", *WRITES)
         there = [each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", name)]
         if not there:
             return
