@@ -101,7 +101,7 @@ async def test_the_first_picture_is_of_nobody_else(
 
     def written(key: str, *words: str, pictures: int) -> str:
         """What came to the terminal from the start until these were on it, and so many pictures are kept."""
-        with Terminal((sys.executable, "-m", "octavo"), {**os.environ, "OCTAVO_API_KEY": key}) as app:
+        with Terminal((sys.executable, "-m", "octavo"), {"OCTAVO_API_KEY": key}) as app:
             app.wait_for(*words)
             while len(list((tmp_path / "cache").glob("first-screen-????????"))) < pictures:
                 app.read(0.1)

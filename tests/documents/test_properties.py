@@ -93,6 +93,7 @@ pages = st.lists(st.sampled_from(FRAGMENTS) | st.from_regex(r"w[a-z]{3,6}", full
 @given(pages)
 @example("{% column %}{% hint %}{% column %}")
 @example('{% swagger method="get" path="/a" summary="what\tit\ndoes" %}\n{% endswagger %}\n')
+@example('{%{% x{% @a/b c="d\n"e" %}')
 @example('{% prompt description="a\tb" %}\n```\nx\n```\n{% endprompt %}\n\n![a\nb](c "d\ne")\n')
 @example('{% update date="a\nb" tags="c\td" %}\nx\n{% endupdate %}\n<img alt="a\n b\tc" src="d">\n')
 def test_any_page_is_read(page: str) -> None:

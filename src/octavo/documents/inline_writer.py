@@ -105,9 +105,9 @@ class Ink:
         self._write(text[position:], "text", self._link, self._attrs)
 
     def special(self, kind: str, text: str, attrs: Mapping[str, Any] = NOTHING) -> None:
-        """Write a run of another kind."""
+        """Write a run of another kind, in one line: a tag may be written in several."""
         if not self._unseen:
-            self.runs.append(Run(safe(text), self._marks, self._link, kind, attrs))
+            self.runs.append(Run(safe(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
     def line_break(self) -> None:
         """Begin a new line."""

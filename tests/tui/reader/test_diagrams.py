@@ -116,10 +116,11 @@ async def test_ascii_only_is_drawn_with_ascii_only() -> None:
     assert "Measure" in text_of(lines)
 
 
-async def test_a_diagram_without_end_is_ended_and_its_source_stays() -> None:
+async def test_a_diagram_without_end_is_ended_and_its_source_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagrams, "SECONDS", 0.7)
     lines, _ = await drawn(f"```mermaid\n{ENDLESS}```", 60)
     assert 'M18["S"]' in text_of(lines)
-    assert "Not drawn: drawing it took longer than 3 s." in text_of(lines)
+    assert "Not drawn: drawing it took longer than 0.7 s." in text_of(lines)
 
 
 async def test_memory_and_output_are_bounded() -> None:
