@@ -160,15 +160,19 @@ async def test_the_replies_of_a_thread_come_before_all_that_the_inbox_still_read
     async with stage.play(start="inbox", shut=True, behind=behind) as run:
         await run.settle()
         busy[0].begins.set()
-        run.gate.open()
-        await there(lambda: bool(threads()), "show the first threads")
+        run.gate.open(comments.ListReplies)
+        await there(
+            lambda: bool(threads()) and run.gate.waiting == inbox_answers.AT_ONCE, "come to the replies of threads"
+        )
         busy[0].begins.clear()
+        before = len(busy[0].came) + inbox_answers.AT_ONCE
+        run.gate.open()
+        await there(lambda: len(busy[0].came) == before, "ask for as many as are asked at once")
         opened = threads()[-1].about
         assert isinstance(opened, ThreadRef)
         answers = run.app.workspace.inbox.answers
         assert answers is not None
         assert answers.is_loading
-        before = len(busy[0].came)
         view(run).rows.go_to(threads()[-1].key)
         await there(
             lambda: any(each.endswith(f"{opened.comment_id}/replies") for each in busy[0].came[before:]),
@@ -178,7 +182,8 @@ async def test_the_replies_of_a_thread_come_before_all_that_the_inbox_still_read
         assert asked <= 3, busy[0].came[before:]
         so_far = len(busy[0].came)
         busy[0].begins.set()
-        await there(lambda: len(busy[0].came) - so_far > 50, "go on with what was still to be read")
+        await run.settle()
+        assert len(busy[0].came) - so_far > 50, "what was still to be read is read"
         item = view(run).rows.item
         assert item is not None
         assert item.about == opened, "what comes leaves the cursor where it was put"
