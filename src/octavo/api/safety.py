@@ -79,6 +79,8 @@ def _in_line() -> Mapping[int, str | None]:
 
 def line(value: str) -> str:
     """`value` made safe to show on one line, cut at 300 characters."""
+    if len(value) <= LINE_LIMIT and value.isascii() and value.isprintable():
+        return value  # as nearly all are, of the tens of thousands in long lists
     value = address(value[: LINE_LIMIT * 4])
     return value if len(value) <= LINE_LIMIT else value[: LINE_LIMIT - 1] + "…"
 

@@ -17,7 +17,7 @@ from octavo.tui.app import routes
 from octavo.tui.app.background_tasks import BackgroundTasks
 from octavo.tui.app.first_screen import HeldBack, first_view, remember_view
 from octavo.tui.app.keeping_fresh import EVERY, KeepingFresh
-from octavo.tui.app.preloading import AFTER, warm_up
+from octavo.tui.app.preloading import soon, warm_up
 from octavo.tui.app.teardown import Teardown
 from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.shell.navigation_history import NavigationHistory
@@ -326,7 +326,7 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
 
             self.picturing = KeptPicture(self, self.picture)
         if not self.is_headless:
-            self.set_timer(AFTER, lambda: warm_up(self.teardown.garbage))
+            soon(self, lambda: self.workspace.is_from_before, lambda: warm_up(self.teardown.garbage))
 
     def _first_painted(self) -> None:
         if not self.is_headless:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from threading import Thread
+from typing import Any
+
+from textual.app import App
 
 from octavo.tui.app.garbage_collection import Garbage
 
-AFTER = 0.6
-"""Seconds after the first screen. Sooner it would take time from the first keys."""
+AFTER, AT_THE_LATEST = 0.6, 6.0
+"""Seconds after the first screen. Sooner it would take time from the first keys, and from the answers that make it live:
+for those it is waited, but not for ever."""
 _MODULES = (
     "octavo.data.freshness",
     "octavo.documents.parse",
@@ -40,6 +45,18 @@ _MODULES = (
     "octavo.tui.render.table_records",
 )
 """What the other views need: a tenth of a second each when a key asks for it, nothing when it is there."""
+
+
+def soon(app: App[Any], is_awaited: Callable[[], bool], do: Callable[[], None], waited: float = AFTER) -> None:
+    """Do something that can wait, once nothing `is_awaited` any more."""
+
+    def look() -> None:
+        if is_awaited() and waited < AT_THE_LATEST:
+            soon(app, is_awaited, do, waited + AFTER)
+        else:
+            do()
+
+    app.set_timer(AFTER, look)
 
 
 def warm_up(garbage: Garbage) -> None:

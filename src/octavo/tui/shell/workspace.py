@@ -260,6 +260,11 @@ class Workspace:
         return f"{state} {age}", f"{state} {age}", style
 
     @property
+    def is_from_before(self) -> bool:
+        """Whether what is on show is of an earlier run, and nothing speaks against that the server answers."""
+        return self._session is not None and self.link[-1] == "$octavo-muted"
+
+    @property
     def _link(self) -> tuple[str, str]:
         """The state of the connection in words, and its style."""
         if self._session is None:
