@@ -56,15 +56,16 @@ async def test_what_was_known_is_shown_at_the_next_start(
     assert screen.now.fetched_at == clock()
 
 
+@pytest.mark.parametrize("patiently", [False, True])
 async def test_what_comes_as_it_is_kept_is_not_written_again_but_the_moment(
-    gate: Gate, outbox: ByHand, ask: Ask, here: SpaceRef, clock: Clock, tmp_path: Path
+    gate: Gate, outbox: ByHand, ask: Ask, here: SpaceRef, clock: Clock, tmp_path: Path, patiently: bool
 ) -> None:
     shelf = ResponseCache(tmp_path, "mia@test", now=clock)
     live, op = Live(gate, shelf, outbox, now=clock), threads(here, limit=2)
 
     async def read_anew() -> KeptAnswer:
         clock.forward(seconds=3601.234567)
-        value = await live.fetch(op)
+        value = await live.fetch(op, patiently=patiently)
         live.let_go(op)
         shelf.flush()
         (kept,) = shelf.kept(0, 10)
@@ -484,6 +485,30 @@ async def test_what_was_never_read_and_cannot_be_asked_for_says_so(live: Live, g
     assert str(live.peek(spaces.Get(at=here)).error) == (
         "It was not read before, so it is not here while you are offline. Can't reach the server."
     )
+
+
+async def test_what_is_kept_is_here_also_while_it_is_asked_for_without_a_look_at_it(
+    live: Live, shelf: ResponseCache, gate: Gate, outbox: ByHand, here: SpaceRef
+) -> None:
+    op = spaces.Get(at=here)
+    await live.refresh(op)
+    shelf.flush()
+    later, screen = Live(gate, shelf, outbox), Screen()
+    gate.hold()
+    gate.errors.append(NotSent("Can't reach the server."))
+    asking = asyncio.ensure_future(later.fetch(op, patiently=True))
+    await asyncio.sleep(0)
+    later.watch(op, screen)
+    assert screen.seen[0].value is not None, "who watches it is shown it"
+    gate.let_go()
+    with pytest.raises(NotSent, match=r"^Can't reach the server\.$"):
+        await asking
+    await later.close()
+    elsewhere = Live(gate, shelf, outbox)
+    gate.errors.append(NotSent("Can't reach the server."))
+    with pytest.raises(NotSent, match=r"^Can't reach the server\.$"):
+        await elsewhere.fetch(op, patiently=True)
+    await elsewhere.close()
 
 
 async def test_an_answer_that_came_as_it_was_is_not_kept_anew(

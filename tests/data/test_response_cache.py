@@ -190,6 +190,19 @@ def test_what_is_still_so_is_not_written_again_but_the_moment(tmp_path: Path, cl
     shelf.close()
 
 
+def test_nor_is_what_was_asked_for_without_a_look_at_what_is_kept(tmp_path: Path, clock: Clock) -> None:
+    shelf = ResponseCache(tmp_path, "mia", now=clock)
+    put(shelf, (op(1), SPACE))
+    (before,) = shelf.kept(0, 10)
+    clock.forward(hours=1)
+    put(shelf, (op(1), SPACE))
+    (after,) = shelf.kept(0, 10)
+    assert (after.number, after.body, after.kept_at) == (before.number, before.body, clock())
+    put(shelf, (op(1), SPACE.model_copy(update={"title": "Another"})))
+    assert value(shelf.get(op(1))) != SPACE
+    shelf.close()
+
+
 def test_what_was_made_of_answers_is_kept_until_all_is_forgotten(tmp_path: Path) -> None:
     shelf = ResponseCache(tmp_path, "mia")
     assert shelf.made("rows") is None

@@ -60,6 +60,8 @@ class Answer:
     final_once_known: bool = False
     value: Any = None
     error: ApiError | None = None
+    unpacked: bool = False
+    """Whether what is on the shelf was looked for."""
     loading: bool = False
     fetched_at: datetime | None = None
     as_of: datetime | None = None

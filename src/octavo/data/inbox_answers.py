@@ -713,12 +713,10 @@ class _Answers:
         self._refused.pop(part.url, None)
         self._live.let_go(part.op)
         before = self.values.get(part.url)
-        came = await asyncio.to_thread(self._slimmed, part, items)
+        came = await asyncio.to_thread(self._slimmed, part, items, before)
         self._note(part)
-        if came == before:
-            return False
         self.values[part.url] = came
-        return True
+        return came is not before
 
     async def take_kept(self, parts: Iterable[Part]) -> None:
         """Take over what is kept of these, of this run or an earlier one."""
@@ -746,11 +744,13 @@ class _Answers:
         if len(self._shared) > MOST_SHARED:
             self._shared.clear()
 
-    def _slimmed(self, part: Part, items: Sequence[Any]) -> tuple[Any, ...]:
-        """Items with what rows depend on, and without what is in memory already. In any thread."""
-        if part.kind == "replies":
-            return tuple(map(said, items))
-        return tuple(map(self._sharing, items)) if part.kind == "threads" else tuple(items)
+    def _slimmed(self, part: Part, items: Sequence[Any], before: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
+        """Items with what rows depend on, and without what is in memory already: `before`, if they are as they were. In any
+        thread."""
+        came: tuple[Any, ...] = tuple(map(said, items) if part.kind == "replies" else items)
+        if before is not None and came == before:
+            return before
+        return tuple(map(self._sharing, came)) if part.kind == "threads" else came
 
     def _sharing(self, comment: Comment) -> Comment:
         """A comment that has people, pages and permissions in common with others."""

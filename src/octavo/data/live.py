@@ -155,8 +155,9 @@ class Live:
                 return  # it is in the snapshot
 
     async def fetch(self, op: Operation[T], *, patiently: bool = False) -> T:
-        """A fresh answer, kept and shown as well. `patiently`: what others wait for goes before. Raises ApiError."""
-        value: T = await self._ask(self._answer(op), behind=patiently)
+        """A fresh answer, kept and shown as well. `patiently`: what others wait for goes before, and what is kept need not be
+        read for it. Raises ApiError."""
+        value: T = await self._ask(self._answer(op, kept=not patiently), behind=patiently)
         return value
 
     async def known(self, op: Operation[T], *, patiently: bool = False) -> T:
@@ -307,7 +308,7 @@ class Live:
             first, value, pages = await (self._next(answer) if extend else self._read(answer))
             error = None
         except ApiError as failed:
-            if answer.value is None and isinstance(failed, NotSent) and not str(failed).startswith(NOT_HERE):
+            if isinstance(failed, NotSent) and not self._is_here(answer) and not str(failed).startswith(NOT_HERE):
                 failed.args = (f"{NOT_HERE} {failed}",)  # those who asked for the same share one error
             error = copy(failed)  # without the frames it came through: it may be kept for days
             if isinstance(failed, NotFound | Forbidden):
@@ -380,18 +381,25 @@ class Live:
                 pages += before > 0
         return value, pages
 
-    def _answer(self, op: Operation[Any]) -> Answer:
+    def _answer(self, op: Operation[Any], *, kept: bool = True) -> Answer:
+        """Not `kept`: who asks for it does without what is on the shelf."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.again:
             raise TypeError(f"{spec.name} is not a read whose answer is kept")
         key = encode(op).url
         answer = self._answers.get(key)
         if answer is None:
             answer = self._answers[key] = Answer(op, final_once_known=immutable(op))
-            if not _is_pending(op) and (kept := self.shelf.body(op)):
-                self._unpack(answer, *kept)
             self._forget_some()
+        if kept and not answer.unpacked:
+            answer.unpacked = True
+            if answer.value is None and not _is_pending(op) and (body := self.shelf.body(op)):
+                self._unpack(answer, *body)
         self._answers.move_to_end(key)
         return answer
+
+    def _is_here(self, answer: Answer) -> bool:
+        """Whether there is anything to show of it."""
+        return answer.value is not None or (not answer.unpacked and self.shelf.body(answer.op) is not None)
 
     def _unpack(self, answer: Answer, body: bytes, kept_at: datetime) -> None:
         if len(body) <= LONG:

@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS made (
 MOST_BYTES = 200_000_000
 LONGEST = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = answers.namespace AND pins.url = answers.url)"
-_STILL = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ? AND kept_at = ?"
+_STILL = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ?"
 TIDY_EVERY = 500
 """Answers put between two looks at how much there is."""
 
@@ -132,13 +132,16 @@ class ResponseCache:
         url, now, kept_for_ever = encode(op).url, self._now().timestamp(), immutable(op)
         codec = SPECS[type(op)].codec
 
-        def row() -> tuple[Any, ...]:
-            return self._namespace, url, codec.dump_json(value, by_alias=True, exclude_unset=True), now, kept_for_ever
-
         def work(db: sqlite3.Connection) -> None:
-            if still is not None and db.execute(_STILL, (now, self._namespace, url, still)).rowcount:
+            if (
+                still is not None
+                and db.execute(f"{_STILL} AND kept_at = ?", (now, self._namespace, url, still)).rowcount
+            ):
                 return
-            db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row())
+            body = codec.dump_json(value, by_alias=True, exclude_unset=True)
+            if db.execute(f"{_STILL} AND body = ?", (now, self._namespace, url, body)).rowcount == 0:
+                row = (self._namespace, url, body, now, kept_for_ever)
+                db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
         self._write(work)
         self._puts += 1
