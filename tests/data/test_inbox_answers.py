@@ -16,12 +16,13 @@ from octavo.api.wire import encode
 from octavo.data.comment_words import mention_of
 from octavo.data.drafts import Drafts
 from octavo.data.entry import QueuedWrite
-from octavo.data.inbox import Said, ThreadRef
-from octavo.data.inbox_answers import InboxAnswers, InboxSnapshot, _Answers
+from octavo.data.inbox import Said, ThreadRef, Unknown
+from octavo.data.inbox_answers import AT_ONCE, MOST_IN_VAIN, InboxAnswers, InboxSnapshot, _Answers
 from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate
 from tests.server.asking import ACME, Ask, Clock, space_with
@@ -280,6 +281,34 @@ async def test_what_fails_is_said_and_the_rest_is_there(
     assert {each.why for each in view.now.failed} == {"Can't reach the server."}
     await look_again(inbox, view)
     assert view.now.failed == ()
+
+
+async def test_a_server_that_fails_at_everything_is_not_asked_for_everything(
+    inbox: InboxAnswers, ask: Ask, gate: Gate, platform: Platform, here: SpaceRef
+) -> None:
+    for number in range(12):
+        at = await opened(ask, here, subject=f"n{number}")
+        await ask(comments.Create(at=at, body=says("Hm.")), "tom")
+    kinds = (reviews.List, reviews.ListRequested, comments.List)
+    for each in kinds:
+        platform.refuse_next(each, 503, "The harbour master says no.", times=100)
+    view = await follow(inbox)
+    assert 0 < sum(isinstance(op, kinds) for op in gate.asked) <= MOST_IN_VAIN + AT_ONCE
+    assert view.now.failed
+    platform._refusals.clear()
+    await look_again(inbox, view)
+    assert (view.now.failed, view.now.unknown.words) == ((), "")
+
+
+async def test_one_answer_that_the_server_fails_at_keeps_no_other_away(
+    inbox: InboxAnswers, ask: Ask, platform: Platform, here: SpaceRef
+) -> None:
+    places = [await opened(ask, here, subject=f"n{number}") for number in range(12)]
+    await ask(comments.Create(at=places[0], body=says("Hm.")), "tom")
+    platform.refuse_next(comments.List, 500, "The harbour master says no.", times=4)
+    view = await follow(inbox)
+    assert [each.what for each in view.now.failed] == ["threads"]
+    assert view.now.unknown == Unknown(places=1)
 
 
 async def test_what_could_not_be_asked_offline_is_asked_once_the_server_answers_anything(

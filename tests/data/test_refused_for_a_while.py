@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import TypeVar
 
 import pytest
 from pydantic import SecretStr
 
 from octavo.api import comments
 from octavo.api.errors import RateLimited, Trace, Unauthorized
+from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
@@ -19,6 +22,8 @@ from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_outbox import comment, deliver, texts
 from tests.server.asking import Ask, Clock
+
+T = TypeVar("T")
 
 
 async def test_what_waits_for_the_key_goes_out_when_the_server_takes_it_again(
@@ -56,6 +61,33 @@ async def test_who_is_left_alone_says_until_when_and_a_person_may_ask_sooner(
     await outbox.run_dry()
     assert outbox.waits_until is None
     assert await texts(ask, here) == ["One", "Two"]
+
+
+async def test_a_server_that_answers_but_takes_no_writes_is_asked_more_and_more_seldom(
+    here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, state: State
+) -> None:
+    refuses, sent = True, list[datetime]()
+
+    async def send(op: Operation[T]) -> T:
+        if refuses and isinstance(op, comments.Create):
+            sent.append(clock())
+            raise RateLimited("Too many requests.")
+        return await gate(op)
+
+    outbox = ByHand(send, state, Drafts(state), jitter=lambda: 1.0)
+    for words in ("One", "Two"):
+        await outbox.add(comment(here, words), doing="comment")
+    for _ in range(600):
+        clock.forward(seconds=1)
+        await outbox.run_dry()
+    waits = [(after - before).total_seconds() for before, after in pairwise(sent)]
+    assert waits == sorted(waits), "what is read before it is sent says nothing of whether it may be"
+    assert waits[-1] > 60
+    refuses = False
+    clock.forward(seconds=61)
+    await outbox.run_dry()
+    assert await texts(ask, here) == ["One", "Two"]
+    await outbox.close()
 
 
 async def _of(person: str, platform: Platform, state: State) -> tuple[Client, ByHand]:

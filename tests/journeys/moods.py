@@ -46,7 +46,7 @@ class Mood:
 class Moody:
     """An ASGI application: `mood` None is a good one."""
 
-    platform: Platform
+    platform: ASGIApp
     mood: Mood | None = None
     asked: list[str] = field(default_factory=list)
     """Methods and paths that met a mood."""

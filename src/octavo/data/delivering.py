@@ -95,9 +95,9 @@ class Delivery:
         except ApiError as error:
             await self._not_done(entry, error, travelled=False)
             return
-        self._connection.reached()
         match ready:
             case AlreadyDone():
+                self._connection.reached()
                 await self._confirm(entry, ready.remote, needless=True)
                 return
             case ChangedSince():

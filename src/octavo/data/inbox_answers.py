@@ -54,6 +54,8 @@ AT_A_TURN = 200
 """Threads of others whose replies are read within a turn."""
 PATIENCE = 3.0
 """Seconds for which the rows of the last run are shown as they are, while the lists are asked."""
+MOST_IN_VAIN = 3
+"""Questions one after the other that the server fails at, or leaves without an answer: the others are asked another time."""
 PAUSE, SHOWN_EVERY = 0.15, 3.0
 """Seconds between two questions when it is read on, and until what came of it is shown."""
 TEAMS_HOLD = timedelta(hours=1)
@@ -152,6 +154,8 @@ class InboxAnswers:
         self._turn_is_quiet = False
         self._reading_on: asyncio.Task[None] | None = None
         self._asked = self._of = 0
+        self._in_vain = 0
+        """How many of the last questions the server failed at."""
         self._shown: InboxSnapshot | None = None
         self._making = InboxMaking(self._known, self._show)
         self._kept_as = f"inbox of {organization.id}"
@@ -312,7 +316,7 @@ class InboxAnswers:
 
     async def _taken(self, turn: Turn) -> None:
         sent = tuple(self._sent) if turn != "moved" else ()
-        self._asked = self._of = 0
+        self._asked = self._of = self._in_vain = 0
         self._turn_is_quiet = turn == "again"
         await self._who()
         if turn == "first" and self._kept is None:
@@ -520,7 +524,10 @@ class InboxAnswers:
                 self._making.soon(SHOWN_EVERY if self._reading_on is not None and not self.is_loading else BETWEEN)
         except ApiError as error:
             self._errors[part.url] = _error(part.kind, error)
-            return not (error.outcome is Outcome.NOT_SENT or isinstance(error, (RateLimited, Unauthorized)))
+            self._in_vain += error.outcome is Outcome.UNKNOWN
+            lets_nothing_through = error.outcome is Outcome.NOT_SENT or isinstance(error, (RateLimited, Unauthorized))
+            return not (lets_nothing_through or self._in_vain >= MOST_IN_VAIN)
+        self._in_vain = 0
         self._errors.pop(part.url, None)
         for each in self._sent:
             if each.waits_for is not None:

@@ -464,7 +464,7 @@ def _wrong(status: int | None) -> str:
     """What an answer, or that there was none, says is wrong with the connection. Nothing, when it is good."""
     if status is None:
         return "offline"
-    return "failing" if status >= 500 else "key refused" if status == 401 else ""
+    return "failing" if status >= 500 else {401: "key refused", 429: "told to wait"}.get(status, "")
 
 
 def _undecided_in(organization: Organization) -> dict[str, ListOfOrganization]:

@@ -1,0 +1,71 @@
+"""A server that refuses for a while, with writes waiting: none is lost or goes out twice, and the frame says how it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.client.in_process import Application
+from octavo.data.entry import QueuedWrite
+from tests.journeys.moods import Mood, Moody
+from tests.journeys.stage import MARA, Run, Stage
+
+MOODS = {
+    "503": (Mood(503), "○ failing", "4 waiting"),
+    "429": (Mood(429), "○ told to wait", "4 waiting until"),
+    "429 for two minutes": (Mood(429, headers=(("retry-after", "120"),)), "○ told to wait", "4 waiting until"),
+    "401": (Mood(401), "○ key refused", "4 waiting for you to sign in"),
+}
+
+
+async def pass_time(run: Run, minutes: int) -> None:
+    """Let so much time pass in which nobody types."""
+    for _ in range(minutes * 12):
+        run.clock.forward(seconds=5)
+        run.app.keeping_fresh.look_if_due()
+        run.app.session.outbox._driver.wake()
+        run.app.workspace.look_at_link()
+        await run.settle()
+
+
+@pytest.mark.parametrize("name", MOODS)
+async def test_what_waits_goes_out_once_and_the_lists_are_asked_more_seldom_until_then(stage: Stage, name: str) -> None:
+    mood, state, waiting = MOODS[name]
+    moody: list[Moody] = []
+
+    def behind(platform: Application) -> Application:
+        moody.append(Moody(platform))
+        return moody[0]
+
+    def looks(asked: list[str]) -> int:
+        return sum(each.startswith("GET /v1/orgs/") for each in asked)
+
+    async with stage.play(start="inbox", behind=behind) as run:
+        spaces = run.app.workspace.spaces.value
+        assert spaces is not None
+        places = [each.ref for each in spaces.items[:2]]
+        for at in places:
+            for words in ("One of these", "Two of these"):
+                write = QueuedWrite(comments.Create(at=at, body=Markdown(markdown=words)), "comment")
+                run.app.writes.queue(write, said="Written.")
+        await run.settle()
+        moody[0].mood = mood
+        await pass_time(run, 10)
+        earlier = len(moody[0].asked)
+        assert looks(moody[0].asked) > 0
+        await pass_time(run, 10)
+        assert looks(moody[0].asked[earlier:]) < looks(moody[0].asked[:earlier]), moody[0].asked
+        assert run.app.workspace.link[0].startswith(state)
+        assert run.app.workspace.waiting.startswith(waiting)
+        assert not any(each.startswith("POST") for each in moody[0].asked), "what is written is not sent into that"
+        moody[0].mood = None
+        await pass_time(run, 11)
+        assert not run.app.session.outbox.entries
+        assert run.app.workspace.link[0].startswith("● live")
+        for at in places:
+            there = (await run.ask(comments.List(at=at, format="markdown", limit=1000), MARA)).items
+            assert sorted(each.body.text for each in there if "of these" in each.body.text) == [
+                "One of these",
+                "Two of these",
+            ]
