@@ -156,7 +156,7 @@ class Store:
     def find(self, path: str) -> Json | None:
         """The document at `path`, or None."""
         rows = self._rows("SELECT body FROM documents WHERE path = ?", path)
-        return json.loads(rows[0][0]) if rows else None
+        return self._document(rows[0][0]) if rows else None
 
     def get(self, path: str) -> Json:
         """The document at `path`. Raises Missing."""
@@ -201,7 +201,7 @@ class Store:
         order = "DESC" if newest_first else "ASC"
         query = f"SELECT position, body FROM documents WHERE {which} ORDER BY position {order}"
         for position, body in self._rows(query, *values):
-            yield position, json.loads(body)
+            yield position, self._document(body)
 
     def first(self, collection: str, field: str, value: str | int) -> Json | None:
         """The first document of a collection whose `field` is `value`, or None."""
@@ -220,6 +220,15 @@ class Store:
         """How many documents of a collection hold each value of `field`."""
         query = f"SELECT json_extract(body, '$.{field}'), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"
         return Counter(dict(self._rows(query, collection)))
+
+    def _document(self, body: str) -> Json:
+        """A document as it is filed. Inside `reading` the same people and spaces are read from JSON once."""
+        found = self._read.get((body,)) if self._read is not None else None
+        if found is None:
+            found = [json.loads(body)]
+            if self._read is not None:
+                self._read[body,] = found
+        return {**found[0]}
 
     def _rows(self, query: str, *values: str) -> list[Any]:
         """What a query of documents finds."""
