@@ -420,3 +420,18 @@ async def test_what_is_kept_in_memory_has_people_and_pages_once_and_replies_in_b
     (reply,) = answers.values["r"]
     assert isinstance(reply, Said)
     assert (reply.by, reply.text, reply.posted_at is not None) == ("tom", "So.", True)
+
+
+async def test_what_was_read_in_this_run_is_not_read_from_the_shelf_as_well(
+    live: Live, shelf: ResponseCache, ask: Ask, here: SpaceRef
+) -> None:
+    await ask(comments.Create(at=here, body=says("Hm.")), "tom")
+    op = comments.List(at=here, status="open", format="markdown")
+    part = Part("threads", here, op, encode(op).url, "1", 4)
+    answers = _Answers(live)
+    assert answers.noted == {}
+    await answers.read(part)
+    read = answers.values.pop(part.url)
+    shelf.flush()
+    await answers.take_kept([part])
+    assert (len(read), answers.values) == (1, {})

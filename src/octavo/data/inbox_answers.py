@@ -767,6 +767,7 @@ class _Answers:
         return comment.model_copy(update={"posted_by": share(by, by), "permissions": share(may, may), "target": target})
 
     def _note(self, part: Part) -> None:
+        self._looked.add(part.url)  # it is here: what is kept of it says nothing more
         self.noted[part.url] = (part.stamp, self._live.now())
         self._live.shelf.note(part.url, part.stamp)
 
