@@ -446,7 +446,7 @@ class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201
     title: teams.Title
     members: tuple[Id, ...] | None = None
     harbour: Annotated[str, Field(max_length=12)] | None = None
-    """Where they meet."""
+    """Where they meet"""
 
 
 async def test_a_field_added_to_a_request_is_in_its_form_with_its_hint_and_limit_and_travels(
@@ -462,7 +462,7 @@ async def test_a_field_added_to_a_request_is_in_its_form_with_its_hint_and_limit
         await run.press("ctrl+n")
         await run.see("New team", "Title", "Members", "Harbour")
         await run.press(*"Divers", "tab", "tab")
-        await run.see("Where they meet.")
+        await run.see("Where they meet")
         await run.type("far beyond the mole")
         await run.see("Harbour may have at most 12 characters.")
         await run.press("ctrl+u", *"West", "ctrl+s")

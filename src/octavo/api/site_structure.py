@@ -48,6 +48,11 @@ class SiteSection(Model):
     site_spaces: tuple[SiteSpace, ...] = ()
     urls: Urls = Field(default_factory=Urls)
 
+    @property
+    def default_site_space(self) -> str | None:
+        """Where visitors begin in it, under the name that is changed by."""
+        return next((each.id for each in self.site_spaces if each.default), None)
+
 
 def _other(kind: str) -> str:
     if kind in ("site-section", "site-section-group", "site-space"):
@@ -170,6 +175,7 @@ class CreateSection(InSite, Operation[SiteSection], post="/sections", nullable=(
     title: Title | None = None
     """That of the space, when left out."""
     icon: Icon | None = None
+    """The name of one: book, rocket."""
 
 
 class UpdateSection(
@@ -183,6 +189,7 @@ class UpdateSection(
     default_site_space: Id | None = None
     condition: Condition | None = None
     icon: Icon | None = None
+    """The name of one: book, rocket."""
     description: Annotated[str, Field(max_length=256)] | None = None
 
 
@@ -208,6 +215,7 @@ class CreateGroup(InSite, Operation[SectionGroup], post="/section-groups", nulla
 
     title: GroupTitle
     icon: Icon | None = None
+    """The name of one: book, rocket."""
     sections: tuple[Id, ...] | None = None
     parent: Id | None = None
 
@@ -218,6 +226,7 @@ class UpdateGroup(InSite, Operation[SectionGroup], patch="/section-groups/{site_
     site_section_group_id: Id
     title: GroupTitle | None = None
     icon: Icon | None = None
+    """The name of one: book, rocket."""
 
 
 class DeleteGroup(InSite, Operation[None], delete="/section-groups/{site_section_group_id}"):

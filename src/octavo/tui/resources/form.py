@@ -86,7 +86,7 @@ FORM_KEYS: Commands[FormDialog] = Commands(
         Command("send", "ctrl+s", "Save", "Send what was changed", run=_send, writes=True, why_not=lambda _, form: form.why_not_send(),
                 called=lambda _, form: form.state.verb, priority=True),
         Command("edit", "ctrl+e", "Editor", "Write all of it in your own editor, as YAML", run=lambda _, form: form.edit_outside(), priority=True),
-        Command("file", "ctrl+f", "File", "Choose a file for the field with the cursor", run=lambda _, form: form.choose_file(),
+        Command("file", "ctrl+f", "File", "Choose a file for the field with the cursor, or for the only one that takes one", run=lambda _, form: form.choose_file(),
                 there=lambda _, form: form.takes_files, why_not=lambda _, form: form.why_no_file(), priority=True),
         Command("reveal", "ctrl+r", "Show", "Show what is hidden, or hide it again", run=lambda _, form: form.reveal(),
                 there=lambda _, form: form.has_hidden, priority=True),
@@ -249,7 +249,7 @@ class FormDialog(Dialog[None]):
         said = (row.field.hint, limits) if row is not None else ()
         if row is not None and row.field.file:
             said = (row.field.hint.partition(". ")[0], _FROM_FILE[row.field.file])
-        about = " · ".join(filter(None, said))
+        about = " · ".join(each.rstrip(".") for each in said if each)
         self.query_one(".form--about", ChangingText).update(safe_lines(about))
 
     @property
@@ -289,18 +289,32 @@ class FormDialog(Dialog[None]):
         """Whether something here is filled from a file."""
         return any(each.file for each in self.state.fields)
 
+    @property
+    def _rows_for_files(self) -> list[FieldRow]:
+        return [each for each in self._rows.values() if each.field.file and each.display]
+
+    @property
+    def _row_for_file(self) -> FieldRow | None:
+        """The field a file would be chosen for: the one with the cursor, else the only one there is."""
+        rows, here = self._rows_for_files, self._row
+        return here if here in rows else rows[0] if len(rows) == 1 else None
+
     def why_no_file(self) -> str | None:
-        """Why no file can be chosen for the field with the cursor."""
-        return None if self._row is not None and self._row.field.file else "This field is not filled from a file."
+        """Why no file can be chosen."""
+        if self._row_for_file is not None:
+            return None
+        named = " and ".join(each.field.label for each in self._rows_for_files)
+        return f"This field is not filled from a file. Those that are: {named}."
 
     def choose_file(self) -> None:
-        """Ask for a file for the field with the cursor."""
+        """Ask for a file for the field with the cursor, or for the only one that is filled from one."""
         from octavo.tui.resources.form_files import with_file
         from octavo.tui.shell.choosing_files import ask_for_file
 
-        if (row := self._row) is None:
+        if (row := self._row_for_file) is None:
             return
         field = row.field
+        row.input.focus()
 
         def chosen(path: str) -> None:
             text = with_file(field, self.state.written[field.name], path)

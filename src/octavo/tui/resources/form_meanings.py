@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from octavo.api import permissions
+from octavo.api.operation import Operation
 from octavo.data.access import RANKS, deeds
 from octavo.tui.resources.form_fields import FormField
 
@@ -19,6 +23,18 @@ _MEANINGS = {
     },
     "spaces": {"sample": "a new space with sample pages", "empty": "a new space without pages"},
 }
+
+_GIVING = (permissions.Grant, permissions.UpdateUser, permissions.UpdateTeam)
+_GUEST = ("guest", "sees only what they were given a role in")
+
+
+def nothing(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:
+    """What null is called in a field of a request, and what is chosen with it, in few words."""
+    if operation in _GIVING:
+        return "none", "takes back the role that was given here"
+    if field.name == "default_level":
+        return "none", "only who was given a role comes in"
+    return _GUEST if field.name in ("role", "default_role") else ("none", "")
 
 
 def meaning(field: FormField, word: str) -> str:

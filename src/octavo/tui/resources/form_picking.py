@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.tui.resources.form_fields import FormField
-from octavo.tui.resources.form_meanings import meaning
+from octavo.tui.resources.form_meanings import meaning, nothing
 from octavo.tui.resources.form_references import Listed, References
 from octavo.tui.resources.form_state import FormState
 from octavo.tui.widgets.chooser import Choice
@@ -67,13 +67,20 @@ class Picking:
         """What is picked in a field, as it is called."""
         written = self._state.written[field.name]
         if written is None:
-            return "none"
+            return nothing(field, self._state.form.operation)[0]
         if not written.strip():
-            return "choose" if field.required else "left out" if self._state.form.now is None else "not set"
+            return self._words_of_nothing(field)
         names = self._names.get(field.name, {})
         words = [names.get(each, each) for each in written.splitlines() if each.strip()]
         more = f" and {len(words) - _SHOWN_NAMES} more" if len(words) > _SHOWN_NAMES else ""
         return ", ".join(words[:_SHOWN_NAMES]) + more
+
+    def _words_of_nothing(self, field: FormField) -> str:
+        if field.required:
+            return "choose"
+        if self._state.form.now is None:
+            return "left out"
+        return "as it is" if field.name in self._state.untold else "not set"
 
     async def learn_names(self) -> None:
         """Learn what is called what is in the fields already."""
@@ -148,7 +155,7 @@ class Picking:
         if not field.required and not (self._state.begin[field.name] or ""):
             first.append(Choice("", "Leave it out"))
         if field.nullable:
-            first.append(Choice(_NULL, "None", field.hint))
+            first.append(Choice(_NULL, *nothing(field, self._state.form.operation)))
 
         def chosen(answer: str | None) -> None:
             if answer is not None:

@@ -15,7 +15,7 @@ from octavo.tui.resources import form_yaml
 from octavo.tui.resources.form_fields import FormField, fields_of
 from octavo.tui.resources.form_files import SentFiles, stood_in
 from octavo.tui.resources.form_references import References
-from octavo.tui.resources.form_values import FORM, Made, beginnings, make, refused_field, same
+from octavo.tui.resources.form_values import FORM, Made, beginnings, make, refused_field, same, untold
 from octavo.tui.shell.dialog_draft import DialogDraft
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class FormState:
         self.form = form
         self.fields: tuple[FormField, ...] = fields_of(form.operation, leave_out=frozenset(form.known))
         self.begin = beginnings(self.fields, form.now)
+        self.untold = untold(self.fields, form.now)
+        """The fields of which nobody says how they are now."""
         if form.now is None and not self._is_anew:
             # What is changed is there, and not known: nothing is said of it before somebody does.
             self.begin = dict.fromkeys(self.begin, "")

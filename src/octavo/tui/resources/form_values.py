@@ -50,13 +50,23 @@ def beginnings(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] |
     return {each.name: _begins(each, now) for each in fields}
 
 
+def untold(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
+    """The fields of which answers never say how they are: what stands in them may be anything."""
+    return frozenset(each.name for each in fields if now is not None and _now(each, now) is _MISSING)
+
+
 def _begins(made: FormField, now: BaseModel | Mapping[str, Any] | None) -> str | None:
     if now is None:
         return as_written(made, made.default) if made.default is not None else ""
+    value = _now(made, now)
+    return "" if value is _MISSING else as_written(made, value)
+
+
+def _now(made: FormField, now: BaseModel | Mapping[str, Any]) -> Any:
     value: Any = now
     for name, wire in zip(made.name.split("."), made.wire, strict=True):
         value = _within(value, name, wire)
-    return "" if value is _MISSING else as_written(made, value)
+    return value
 
 
 def _within(value: Any, name: str, wire: str) -> Any:

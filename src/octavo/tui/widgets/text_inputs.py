@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textual.content import Content
 from textual.events import Paste
 from textual.geometry import Offset
 from textual.widgets import Input, TextArea
@@ -36,7 +37,13 @@ class LineInput(Input, Scrolling):
 
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(safe_whole(value[:MOST]), placeholder=safe_line(placeholder), id=id)
+        self._whole_placeholder = self.placeholder
         self.cursor_blink = False
+
+    def on_resize(self) -> None:
+        """Where what it is for does not fit, it is seen that it goes on."""
+        words = Content(self._whole_placeholder)
+        self.placeholder = words.truncate(self.content_size.width, ellipsis=True).plain
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
