@@ -25,7 +25,7 @@ from octavo.tui.widgets.safe_text import Words, fit, safe
 
 T = TypeVar("T")
 
-_TITLE_MOST = 34
+TITLE_MOST = 34
 _ROWS_MOST = 24
 _KEY = 1000.0
 """How well what is typed answers when it is just what stands at the right, as keys do: better than any title."""
@@ -111,7 +111,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
                 yield FilterInput(placeholder=self.PLACEHOLDER)
                 yield ChangingText(classes="chooser--count")
             yield self.rows_widget()
-            if self.EXPLAINS:
+            if self.explains:
                 yield ChangingText(classes="chooser--whole")
 
     def choices(self) -> Sequence[Choice[T]]:
@@ -123,9 +123,14 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return None
 
     @property
+    def explains(self) -> bool:
+        """Whether it does so (`EXPLAINS`)."""
+        return self.EXPLAINS
+
+    @property
     def has_row_details(self) -> bool:
         """Whether rows have room for what is told of a choice beside its title."""
-        return not (self.EXPLAINS and self.has_class("-tiny"))
+        return not (self.explains and self.has_class("-tiny"))
 
     def rows_widget(self) -> Rows[Found[T]]:
         """The list."""
@@ -188,7 +193,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def _find(self, query: str) -> None:
         self._found_for = query
         titles = [safe(each.title).cell_length for each in self._choices if each.detail or each.off]
-        self._column = min(max(titles, default=0), _TITLE_MOST)
+        self._column = min(max(titles, default=0), TITLE_MOST)
         if query.strip():
             found = self.answers(query)
             self.rows.state.empty = f"Nothing matches “{query.strip()[:60]}”."

@@ -10,12 +10,15 @@ from textual import on
 from textual.timer import Timer
 from textual.widgets import Input
 
-from octavo.tui.widgets.chooser import Choice, Chooser
+from octavo.tui.widgets.chooser import TITLE_MOST, Choice, Chooser
 from octavo.tui.widgets.dialog import Frame
 from octavo.tui.widgets.filter_input import FilterInput
+from octavo.tui.widgets.safe_text import safe
 
 T = TypeVar("T")
 
+NARROWEST = 64
+"""Cells of a row for title and explanation where the screen is as narrow as it may be."""
 PAUSE = 0.3
 """Seconds after the last letter until those are looked for that are not on the list."""
 
@@ -40,6 +43,14 @@ class Picker(Chooser[T | None, T]):
         super().__init__(title, choices, empty=empty, waits=waits)
         self._look, self._now, self._find_more = look, now, find_more
         self._finding: Timer | None = None
+        told = [(safe(each.title).cell_length, safe(each.off or each.detail).cell_length) for each in choices]
+        titles = min(max((title for title, about in told if about), default=0), TITLE_MOST)
+        self._is_cut = any(titles + about > NARROWEST for _, about in told)
+
+    @property
+    def explains(self) -> bool:
+        """Where a row cannot hold on the narrowest screen what is told of what is chosen: what it means, or why it cannot be."""
+        return self._is_cut
 
     def begin(self) -> None:
         number = next((number for number, choice in enumerate(self._choices) if choice.value == self._now), None)
