@@ -92,7 +92,7 @@ def _move(app: Shell, managed: ManagedSpaces, thing: Held, place: SpacePlace, sa
         space_places.move(thing, place),
         (_list_of(managed, thing), lambda page: space_places.moved(page, thing, place)),
         said=said,
-        then=lambda _: app.writes.take_back_by(back),
+        back=back,
     )
 
 

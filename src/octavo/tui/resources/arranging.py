@@ -151,7 +151,7 @@ def _write(
 
     undone = partial(writing.send, app.session.live, back, "It was not taken back")
     undo = UndoAction(f"take back: {doing}", undone, said_back)
-    app.writes.write(doing, op, *edits, said=said, then=lambda _: app.writes.take_back_by(undo))
+    app.writes.write(doing, op, *edits, said=said, back=undo)
 
 
 # Where visitors begin

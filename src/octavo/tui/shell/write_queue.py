@@ -180,10 +180,11 @@ class WriteQueue:
         then: Callable[[Any], None] | None = None,
         otherwise: str = "",
         final: str = "",
+        back: UndoAction | None = None,
     ) -> None:
         """Send a write now, with its `edits` shown at once and taken back with a sentence when it is refused.
 
-        `otherwise` is what that sentence ends with; `final` says why `u` does not take it back.
+        `otherwise` is what that sentence ends with; `final` says why `u` does not take it back, and `back` what it does.
         """
         app = self._app
         async with self._turn:
@@ -193,8 +194,10 @@ class WriteQueue:
                 app.say(f"Couldn't {doing}: {error} {otherwise}".rstrip(), tone="failed")
                 return
             self.is_final(final or f"To {doing} cannot be taken back with u.")
+            if back is not None:
+                self.take_back_by(back)
         if said:
-            app.say(said)
+            app.say(said, undo=back is not None)
         if then is not None and not app.ending:
             then(answer)
 
