@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from octavo.api import collections, imports, spaces
+from octavo.api import collections, content, imports, spaces
 from octavo.api.collections import Collection
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import Operation
@@ -210,6 +210,14 @@ async def _import_into(app: Shell, space: Space, into: TargetRequest) -> None:
 
 
 def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: TargetRequest | None) -> None:
+    pages_before: set[str] = set()
+
+    async def look() -> None:
+        try:
+            pages_before.update(each.id for each in (await app.session.live.fetch(content.ListPages(at=at))).walk())
+        except ApiError:
+            return  # the space is opened where one was
+
     def sent(op: Operation[imports.Imported], answer: imports.Imported | None) -> None:
         count = answer.imported_resources if answer is not None else 0
         left = answer.total_resources - count if answer is not None else 0
@@ -220,8 +228,10 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
             app.go(ToChangeRequest(into.change_request.ref(space.ref), into.change_request))
         else:
             app.writes.is_final("What was imported is live and cannot be taken back with u: X deletes its pages.")
-            app.go(ToPage(space.id))
+            app.background(_open_imported(app, space, pages_before))
 
+    if into is None:
+        app.background(look())
     live_now = "Readers have the pages at once." if into is None else "Readers have them when it is merged."
     fill_in(
         app,
@@ -234,6 +244,19 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         intro=f"They come after the last page. {live_now}",
         doing="The server is reading it, and answers when all of it is there.",
     )
+
+
+async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
+    """Show the first page that was not there before: that is what one wants to see now."""
+    page = None
+    if before:
+        try:
+            tree = await app.session.live.fetch(content.ListPages(at=space.ref))
+            page = next((each.id for each in tree.walk() if each.id not in before and each.type == "document"), None)
+        except ApiError:
+            page = None  # the space says so
+    if not app.ending:
+        app.go(ToPage(space.id, page))
 
 
 # The repository

@@ -81,6 +81,7 @@ class Spaces:
             if reading.space is not None and reading.space.id == self._gone:
                 reading.leave_space()
                 reading.view.clear()
+                reading.view.state.leave("The space that was open is gone.", "enter opens another")
                 reading.aside.clear()
                 reading.say_where()
                 self._opens_last = False

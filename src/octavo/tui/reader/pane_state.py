@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from octavo.tui.reader.pane import Pane
-from octavo.tui.widgets.empty_states import Waiting, failed
+from octavo.tui.widgets.empty_states import Waiting, failed, nothing
 
 
 class PaneState:
@@ -17,10 +17,11 @@ class PaneState:
         self.pane, self._widget = pane, widget
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
+        self._left: tuple[str, str] | None = None
 
     def wait_for(self, what: str) -> None:
         """Say that `what` is loading, if nothing is on show yet."""
-        self._failure = None
+        self._failure = self._left = None
         if not self.pane.contents.has_any and self._waiting is None:
             self._waiting = Waiting(self._widget, what)
             self.pane.repaint()
@@ -32,9 +33,15 @@ class PaneState:
             self._failure = (what, cause)
         self.pane.repaint()
 
+    def leave(self, why: str, hint: str) -> None:
+        """Say why what was on show is not any more, and what can be done."""
+        self.settled()
+        self._left = (why, hint)
+        self.pane.repaint()
+
     def settled(self) -> None:
         """Nothing is awaited any more, and nothing failed."""
-        self._failure = None
+        self._failure = self._left = None
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
@@ -59,4 +66,6 @@ class PaneState:
             return failed(*self._failure)
         if self._waiting is not None:
             return self._waiting.lines()
+        if self._left is not None and not self.pane.contents.has_any:
+            return [Content(""), *nothing(*self._left)]
         return self.pane.contents.empty_lines() if self.pane.contents.has_any else []
