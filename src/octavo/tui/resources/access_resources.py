@@ -107,6 +107,7 @@ EVERYBODY: Resource[permissions.UserPermission] = Resource(
     ),
     told=access_reading.of_person,
     none="Nobody has a role here.",
+    elsewhere="Roles are given, changed and taken back among people and teams: ] goes there.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 WHO_MERGES: Resource[permissions.UserPermission] = replace(
@@ -127,6 +128,8 @@ def in_space(known: Known, space: str) -> Known:
     return {"at": SpaceRef(space_id=space), "organization_id": organization}
 
 
+IN_THE_TREE = "Spaces are made, changed and deleted in the tree of spaces: 2, then esc."
+
 SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,
     about="Spaces of the organization, and who may do what in each.",
@@ -139,6 +142,7 @@ SPACES: Resource[spaces.Space] = Resource(
         Column("VISIBILITY", "visibility", 13, drop=2),
         Column("CHANGED", "updated_at", 7, right=True, drop=3),
     ),
+    elsewhere=IN_THE_TREE,
     children=ACCESS,
     rights=Rights("", "", ""),
 )  # fmt: skip
@@ -155,6 +159,7 @@ MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
         Column("VISIBILITY", "space.visibility", 12, drop=1),
     ),
     told=access_reading.of_space,
+    elsewhere="Their role is given and changed in the space: enter, then people.",
     holder=lambda each: each.space,
     children=ACCESS,
     rights=Rights("", "", ""),

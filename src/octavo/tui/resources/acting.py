@@ -94,7 +94,10 @@ def _why_not_there(app: Shell, operation: type[Operation[Any]], inside: Model) -
 def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
     verb = at.resource.verbs[0]
     if at.resource.delete is None:
-        return f"{at.resource.heading} cannot be {at.resource.verbs[1]} here: the interface has no way to."
+        return (
+            at.resource.elsewhere
+            or f"{at.resource.heading} cannot be {at.resource.verbs[1]} here: the interface has no way to."
+        )
     if why := _why_not_there(app, at.resource.delete, at.inside):
         return why
     me = app.workspace.me
@@ -163,7 +166,7 @@ def _change(app: Shell, at: AtHand) -> None:
 
 def _why_not_changed(app: Shell, at: AtHand) -> str | None:
     if at.resource.update is None:
-        return f"{at.resource.heading} cannot be changed here: the interface has no way to."
+        return at.resource.elsewhere or f"{at.resource.heading} cannot be changed here: the interface has no way to."
     why = _why_not_there(app, at.resource.update, at.inside)
     return why or at.why_may_not(app, at.resource.rights.change, "change")
 
@@ -195,7 +198,7 @@ def _why_not_created(app: Shell, place: Place) -> str | None:
     if resource.single and place.row is not None:
         return f"There is one {resource.one}: e changes it."
     if resource.create is None and resource.add is None:
-        return f"{resource.heading} cannot be made here: the interface has no way to."
+        return resource.elsewhere or f"{resource.heading} cannot be made here: the interface has no way to."
     if resource.create is not None and (why := _why_not_there(app, resource.create, place.inside)):
         return why
     lacks = lacks_right((place.inside,), resource.rights.create, f"make {resource.many}", resource.one)

@@ -14,9 +14,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.errors import NotFound
-from octavo.api.operation import Listing, ListPage, Model, Operation
+from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
+from octavo.api.wire import location
 from octavo.data.live import Snapshot
 from octavo.tui.resources import acting, arranging
 from octavo.tui.resources.details import Details
@@ -259,7 +260,7 @@ class BrowserScreen(ListView[Any]):
             self.kinds.display = False
             self.query_one("#inside", Static).update("")
         else:
-            self._names_came()
+            self.names_came()
 
     def _enter(self, organization: Organization) -> None:
         self.levels.clear()
@@ -294,7 +295,7 @@ class BrowserScreen(ListView[Any]):
         level = self.level
         self.set_class(len(level.kinds) < 2, "-one-kind")
         self.query_one("#inside", Static).update(Content(level.title.upper() if len(self.levels) == 1 else level.title))
-        self.query_one("#state", Static).update(Content(f" {level.state}" if level.state else ""))
+        self.query_one("#state", Static).update(Content(level.state))
         self.kinds.display = True
         self.kinds.show(level.kinds)
         self.kinds.go_to(level.kind.many)
@@ -339,7 +340,7 @@ class BrowserScreen(ListView[Any]):
     def _ask(self) -> None:
         kind, known = self.level.kind, self.level.known
         for number, lookup in enumerate(kind.lookups):
-            self.follow(f"names {number}", listed(lookup, known), self._names_came)
+            self.follow(f"names {number}", listed(lookup, known), self.names_came)
         op = kind.list_op(known)
         if isinstance(op, Listing):
             self.subscriptions.follow_whole("list", op, self._show, MOST)
@@ -356,14 +357,18 @@ class BrowserScreen(ListView[Any]):
         level, op = self.level, self.subscriptions.op("list")
         if snapshot.value is not self.answer.value:
             self._telling.forget()
+        if op is not None:
+            _forget_counts(self, op, snapshot.value)
         self.answer = snapshot
         if snapshot.value is not None and op is not None:
             self.counts[level.kind.many, op] = _count(snapshot.value, level.kind)
         self.draw_list()
+        _ask_more_names(self)
         self.kinds.redraw()
         self.seeking.arrived()
 
-    def _names_came(self, snapshot: Snapshot[Any] | None = None) -> None:
+    def names_came(self, snapshot: Snapshot[Any] | None = None) -> None:
+        """What things are called is told, or may be another."""
         before = self._called
         if snapshot is not None and snapshot.value is not None:
             self._called = before | names_in(snapshot.value)
@@ -374,6 +379,7 @@ class BrowserScreen(ListView[Any]):
                 self.rows.apply_filter()
             if self.level.kind.beside is not None:
                 self.draw_list()
+            _ask_more_names(self)
             self.rows.redraw()
             self._draw_about()
             self.refresh_bindings()
@@ -508,6 +514,33 @@ class BrowserScreen(ListView[Any]):
         if self.levels and self._why_nothing(self.level.kind):
             self._open_kind(self.level.kind, anyway=True)
         super().ask_again()
+
+
+def _forget_counts(view: BrowserScreen, op: Operation[Any], now: Any) -> None:
+    """What is listed beside what changed tells of the same from another side: how many may merge follows from who was
+    given a role. What lies right in the place is of its own."""
+    beside, before = location(op).rpartition("/")[0], view.answer.value
+    if view.level.kind.update is None or beside == _place_of(op) or before is None or now == before:
+        return
+    for kind, other in list(view.counts):
+        if other != op and location(other).rpartition("/")[0] == beside:
+            del view.counts[kind, other]
+
+
+def _ask_more_names(view: BrowserScreen) -> None:
+    """Ask what the ids are called of which only what they are in tells."""
+    kind, known = view.level.kind, view.level.known
+    if view.answer.value is None:
+        return
+    answers = {each: view.live.peek(listed(each, known)).value for each in kind.lookups}
+    for number, op in enumerate(kind.also_named(kind.items(view.answer.value), known, answers)):
+        if view.subscriptions.op(f"more names {number}") != op:
+            view.follow(f"more names {number}", op, view.names_came)
+
+
+def _place_of(op: Operation[Any]) -> str:
+    """The path of the place an operation is about."""
+    return location(op).removesuffix(SPECS[type(op)].path)
 
 
 def _things(view: BrowserScreen, kind: Resource[Any], answer: Any) -> Sequence[Any]:

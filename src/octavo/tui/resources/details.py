@@ -49,7 +49,9 @@ class Details(VerticalScroll, can_focus=False):
         """Tell of a thing, or of nothing. `told`: what was asked for to tell it first."""
         title = Content.styled(resource.title(thing), "bold") if thing is not None else Content("")
         self.query_one(".details--title", Static).update(title)
-        self._facts = [Fact("note", label, value) for label, value in (*told, *facts_of(resource, thing, names))]
+        said = {label for label, _ in told}
+        rest = [each for each in facts_of(resource, thing, names) if each[0] not in said]
+        self._facts = [Fact("note", label, value) for label, value in (*told, *rest)]
         self.scroll_home(animate=False)
         self._lay_out()
 

@@ -17,7 +17,7 @@ from octavo.api import (
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef
 from octavo.tui.resources import specification_reading
-from octavo.tui.resources.access_resources import ACCESS, MEMBER_SPACES, SPACES, in_space
+from octavo.tui.resources.access_resources import ACCESS, IN_THE_TREE, MEMBER_SPACES, SPACES, in_space
 from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.resource import Action, Column, Known, Resource, Rights, by, made
 from octavo.tui.widgets.wording import plural
@@ -35,6 +35,7 @@ MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
     holder=lambda each: each.team,
     rights=Rights(of_thing=True, one_leaves=True),
     again=lambda known, each: made(teams.AddMember, {**known, "team_id": each.team.id, "role": _team_role(each.member)}),
+    elsewhere="A team takes people in, and says as what: teams, enter, ctrl+n.",
     verbs=("leave", "left"),
 )  # fmt: skip
 
@@ -148,6 +149,7 @@ COLLECTION_SPACES: Resource[spaces.Space] = Resource(
     title=lambda each: each.title,
     named=lambda known, each: in_space(known, each.id),
     columns=(Column("SPACE", "title"), Column("VISIBILITY", "visibility", 12), Column("CHANGED", "updated_at", 7, right=True)),
+    elsewhere=IN_THE_TREE,
     children=ACCESS,
     rights=Rights("", "", ""),
 )  # fmt: skip
@@ -190,6 +192,7 @@ LOGINS: Resource[sso.Login] = Resource(
     title=lambda each: each.label or each.id,
     columns=(Column("PROVIDER", "label"), Column("ADDRESS", "start_url")),
     address=lambda each: each.start_url,
+    elsewhere="They come and go with the SAML providers: those are changed.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 VERSIONS: Resource[openapi.Version] = Resource(
@@ -198,6 +201,7 @@ VERSIONS: Resource[openapi.Version] = Resource(
     title=lambda each: each.id,
     columns=(Column("VERSION", "id"), Column("READ", "created_at", 6, right=True), Column("ADDRESS", "url", drop=1)),
     shows=specification_reading.open_version,
+    elsewhere="Versions are filed at the specification: esc, esc, then a.",
     address=lambda each: each.url,
     rights=Rights("", "", ""),
 )  # fmt: skip

@@ -18,7 +18,7 @@ from octavo.data.live import Live
 from octavo.data.send_once import Sent
 from octavo.tui.resources import site_tree, writing
 from octavo.tui.resources.access_reading import whole
-from octavo.tui.resources.resource import AT_ONCE
+from octavo.tui.resources.resource import AT_ONCE, Facts, Known
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.wording import plural
@@ -70,6 +70,17 @@ async def _all(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
         return await whole(live, op)
     except ApiError:
         return None
+
+
+async def of_share_link(live: Live, known: Known, link: share_links.ShareLink) -> Facts:
+    """Why a link has no address yet, and whether anybody needs one. Raises ApiError."""
+    site = await live.known(sites.Get(at=known["at"]))
+    facts: list[tuple[str, str]] = []
+    if not site.published and not link.urls.published:
+        facts.append(("address", "it has one once the site is published: esc, then a"))
+    if site.visibility != "share-link":
+        facts.append(("needed", f"not while the site is {site.visibility}: visitors come in without"))
+    return facts
 
 
 def publish(app: Shell, at: AtHand) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pydantic import ValidationError
 from textual.content import Content
 
-from octavo.api import redirects, site_structure, sites
+from octavo.api import content, redirects, site_structure, sites
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
@@ -54,6 +54,19 @@ def marked(
     ]
 
 
+def pages_of(
+    listed: Sequence[redirects.Redirect], known: Known, answers: Mapping[type[Operation[Any]], Any]
+) -> Sequence[Operation[Any]]:
+    """What says how the pages are called that redirects lead to: the trees of the spaces they are in."""
+    structure = answers.get(site_structure.Get)
+    if structure is None:
+        return ()
+    holding = {each.destination.site_space_id for each in listed if each.destination.page_id}
+    on_site = (each for each, _ in site_tree.walk(structure) if isinstance(each, site_structure.SiteSpace))
+    found = [each.space.ref for each in on_site if each.id in holding and each.space is not None]
+    return [content.ListPages(at=at) for at in found[:MOST_ASKED]]
+
+
 def sign(end: str) -> Words:
     """How that is marked in the list: with a word."""
     return Content.styled(*ENDS[end]) if end in ENDS else end
@@ -91,8 +104,22 @@ class Way:
 async def of_redirect(live: Live, known: Known, thing: redirects.Redirect) -> Facts:
     """The way from a redirect: through others, round in a circle, or to nothing; and how many others do."""
     way = await find(live, known["at"], thing.source)
-    facts = [("leads", way.chain.said), ("which is", way.at), ("redirects", way.counted)]
+    page = await _page(live, known["at"], thing) if len(way.chain.steps) == 2 and way.chain.end == "leads" else ""
+    facts = [("leads", way.chain.said), ("which is", page or way.at), ("redirects", way.counted)]
     return [each for each in facts if each[1]]
+
+
+async def _page(live: Live, at: SiteRef, thing: redirects.Redirect) -> str:
+    """The page a redirect leads to, as it is called. Empty: it leads to none, or nobody says."""
+    structure = await live.known(site_structure.Get(at=at))
+    for op in pages_of([thing], {}, {site_structure.Get: structure}):
+        try:
+            tree = await live.known(op)
+        except ApiError:
+            return ""
+        title = next((each.title for each in tree.walk() if each.id == thing.destination.page_id), "")
+        return f"the page {title}" if title else ""
+    return ""
 
 
 async def find(live: Live, at: SiteRef, address: str) -> Way:

@@ -183,6 +183,12 @@ def _no_more(known: Known, thing: Any) -> Operation[Any] | None:
     return None
 
 
+def _asks_nothing(
+    things: Sequence[Any], known: Known, answers: Mapping[type[Operation[Any]], Any]
+) -> Sequence[Operation[Any]]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Resource(Generic[M]):
     """A kind of thing: what it is called, the operations that reach it, what is shown of it."""
@@ -223,6 +229,10 @@ class Resource(Generic[M]):
     """Where enter leads from one of them, if that is out of the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
     """What tells the names of the ids in them."""
+    also_named: Callable[[Sequence[M], Known, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
+        _asks_nothing
+    )
+    """What else does, once they and the answers of `lookups` are there."""
     children: tuple[Resource[Any], ...] = ()
     """What is in one of them."""
     actions: tuple[Action[M], ...] = ()
@@ -259,6 +269,8 @@ class Resource(Generic[M]):
     """What `create` and its answer come to, in sentences, where that is not that one is there. The answer is None where it was lost."""
     afterwards: Callable[[Shell, Known, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
     """What is done when one was made, or asked for by an action, with what was sent and its answer."""
+    elsewhere: str = ""
+    """Where they are made, changed or taken away, in a sentence, where that is not here."""
     making: str = ""
     """What it means to make one, in a sentence, where `about` does not say it."""
     shows: Callable[[Shell, Known, M], None] | None = None

@@ -152,9 +152,9 @@ STRUCTURE: Resource[site_tree.Standing] = Resource(
 
 
 def _destination(each: redirects.Redirect) -> str:
-    """What a redirect leads to: an address, or the id of a part of the site."""
+    """What a redirect leads to: an address, or the id of a page or part of the site."""
     to = each.destination
-    return to.url or to.site_section_id or to.site_space_id or ""
+    return to.url or to.site_section_id or to.page_id or to.site_space_id or ""
 
 
 def _redirect_again(known: Known, each: redirects.Redirect) -> Operation[Any] | None:
@@ -172,11 +172,12 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
     columns=(
         Column("SOURCE", "source"),
         Column("LEADS TO", _destination, is_id=True),
-        Column("PAGE", "destination.page_id", drop=2),
+        Column("OF", lambda each: each.destination.site_space_id if each.destination.page_id else None, is_id=True, drop=2),
         Column("KIND", "destination.kind", 13, drop=1),
         Column("ENDS", "end", 10, draw=redirect_reading.sign),
     ),
     lookups=(site_structure.Get,),
+    also_named=redirect_reading.pages_of,
     beside=redirect_reading.marked,
     ask=Question("Try an address", trying_addresses.ask_address, redirects.List),
     rights=_EDIT,
@@ -195,6 +196,7 @@ SHARE_LINKS: Resource[share_links.ShareLink] = Resource(
         Column("WORKS", "active", 6),
         Column("MADE", "created_at", 6, right=True),
     ),
+    told=publishing.of_share_link,
     actions=(
         Action("Revoke", "Its address leads nowhere until it works again.", share_links.Update, "does not work any more", {"active": False},
                share_links.Update, {"active": True}, why_not=lambda each: None if each.active else "It does not work already."),
@@ -226,6 +228,7 @@ CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
     columns=(Column("ASKS", "description"), Column("CONDITION", "condition")),
     shows=trying_conditions.open_condition,
     none="There are no conditions: an adaptive schema gives them.",
+    elsewhere="The adaptive schema gives them: that is changed.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 ADAPTIVE: Resource[adaptive_schema.AdaptiveSchema] = Resource(
@@ -251,6 +254,7 @@ PEOPLE: Resource[sites.SitePermission] = Resource(
         Column("FROM", lambda each: each.origin.space or each.origin.organization or each.origin.type, is_id=True),
         Column("E-MAIL", "user.email", drop=1),
     ),
+    elsewhere="Roles are given in the organization and in the spaces on the site: 6.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 PUBLISHED: Resource[site_tree.Standing] = Resource(
@@ -261,6 +265,7 @@ PUBLISHED: Resource[site_tree.Standing] = Resource(
     absent=lambda site: None if site.published else "The site is not published: nobody but members finds anything of it.",
     of_kinds=lambda row: (OTHERS, row.part),
     opens=_to_space,
+    elsewhere="It is what stands in the structure: that is changed.",
     title=lambda row: site_tree.title_of(row.part),
     columns=(*_PARTS[:3], Column("ADDRESS", lambda row: urlsplit(_published(row.part)).path), _PARTS[-1]),
     rights=Rights("", "", ""),

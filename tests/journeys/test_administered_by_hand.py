@@ -1,0 +1,176 @@
+"""What somebody who never saw the program needs to be told while a site, roles and spaces are administered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from octavo.api import redirects, site_structure, sites
+from octavo.server.demo.docs_site import SITE
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.resources.form import FormDialog
+from tests.journeys.managed import NOOR
+from tests.journeys.stage import Stage
+from tests.journeys.test_access import into, to_row
+from tests.journeys.test_managing_spaces import content, make_space, to_spaces
+from tests.journeys.test_resources import browser, open_kind
+from tests.journeys.test_site_structure import into_structure, to_part
+
+NARROW = (80, 24)
+
+
+async def test_a_redirect_to_a_page_is_told_by_the_name_of_the_page(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites", size=NARROW) as run:
+        spaces = (await run.ask(site_structure.ListSiteSpaces(at=SITE), NOOR)).items
+        api = next(each for each in spaces if each.space is not None and each.space.id == "harbour-api")
+        to = redirects.ToPage(site_space_id=api.id, page_id="harbour-api-page-27")
+        await run.ask(redirects.Create(at=SITE, source="/old/tides", destination=to), NOOR)
+        await into_structure(run)
+        await open_kind(run, "redirects")
+        await run.see("/old/tides             Predictions")
+        await to_row(run, "/old/tides")
+        await run.press("space")
+        await run.see("the page Predictions")
+
+
+async def test_a_form_says_what_stands_where_it_is_changed_and_nothing_of_what_nobody_tells(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await run.see("Sites · 1")
+        await run.press("e")
+        await run.see("Default site section  as it is", "Default site space    as it is")
+        await run.press("escape")
+        await into_structure(run)
+        await to_part(run, "Instruments", "section")
+        await run.press("e")
+        await run.see("Default site space    Limpet manual ▾", "Icon                  ruler")
+        await run.press("tab", "tab", "tab", "tab")
+        await run.see("The name of one: book, rocket")
+
+
+async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin", size=NARROW) as run:
+        await open_kind(run, "members")
+        await run.press("e", "enter")
+        await run.see("guest     sees only what they were given a role in")
+        await run.press("up", "up", "up", "up", "up", "up", "up", "up", "enter")
+        await run.see("guest ▾")
+        await run.press("ctrl+b", "escape")
+        await into(run, "collections", "Products")
+        await open_kind(run, "teams")
+        await run.press("ctrl+n", "enter")
+        await run.see("none      takes back the role that was given here")
+
+
+async def test_what_does_not_fit_into_a_field_or_a_row_is_seen_to_go_on(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin", size=NARROW) as run:
+        await open_kind(run, "OpenAPI specifications")
+        await run.press("ctrl+n")
+        await run.see("an address: https://example.com/page · at m…")
+        await run.press("escape")
+        await to_row(run, "harbour")
+        await run.press("a")
+        await run.see("It is read anew, and pages", "that show its operations show these.")
+
+
+async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "tides.json").write_text('{"openapi": "3.0.3"}')
+    async with stage.play(NOOR, start="admin", size=NARROW) as run:
+        await open_kind(run, "OpenAPI specifications")
+        await run.press("ctrl+n", *"tides", "tab", "ctrl+f")
+        await run.see("Text: which file?")
+        await run.type("tides.json")
+        await run.press("enter")
+        await run.see("+ Text                  ~/tides.json", "JSON or YAML · or a file")
+        dialog = run.app.screen
+        assert isinstance(dialog, FormDialog)
+        assert not dialog.state.written["source.url"]
+
+
+async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_kind(run, "spaces")
+        for key in ("ctrl+n", "e", "X"):
+            await run.press(key)
+            await run.hear("Spaces are made, changed and deleted in the tree of spaces: 2, then esc.")
+        await into(run, "collections", "Products")
+        await open_kind(run, "who may merge")
+        await run.press("ctrl+n")
+        await run.hear("Roles are given, changed and taken back among people and teams: ] goes there.")
+
+
+async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await into(run, "collections", "Products")
+        await open_kind(run, "who may merge")
+        await run.see("Who may merge        2")
+        await open_kind(run, "teams")
+        await run.press("ctrl+n", "enter")
+        await run.type("create")
+        await run.press("enter", "tab", "enter")
+        await run.see("Field crew")
+        await run.type("Field")
+        await run.press("enter", "escape", "ctrl+s")
+        await run.hear("1 team may merge, review, edit, comment and read here now.")
+        await run.see("Teams                1")
+        await run.gone("Who may merge        2")
+        await open_kind(run, "who may merge")
+        await run.see("Who may merge       22")
+
+
+async def test_a_share_link_says_why_it_has_no_address_and_whether_one_needs_it(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites", size=NARROW) as run:
+        await run.see("Sites · 1")
+        await run.ask(sites.Unpublish(at=SITE), NOOR)
+        await run.press("r")
+        await run.until(
+            lambda: getattr(browser(run).rows.item, "published", True) is False, "see that it is not published"
+        )
+        await into_structure(run)
+        await run.see("not published ·", "public")
+        await open_kind(run, "share links")
+        await run.press("ctrl+n", *"Pilots", "ctrl+s")
+        await run.hear("Pilots is there.")
+        await run.see("it has one once the site is", "not while the site is public")
+
+
+async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "tides.md").write_text("# Tides\n\nTwice a day.\n")
+    async with stage.play(NOOR, size=NARROW) as run:
+        await make_space(run, "Almanac")
+        await to_spaces(run, "Almanac")
+        await run.press("a", "enter")
+        await run.see("Import pages into Almanac")
+        await run.type("~/tides.md")
+        await run.press("ctrl+s")
+        await run.hear("1 page came into Almanac.")
+        await run.see("Twice a day.")
+        await to_spaces(run, "Almanac")
+        await run.press("M")
+        await run.type("Company")
+        await run.press("enter")
+        await run.see("Where does Almanac lie")
+        await run.press("enter")
+        await run.hear("Almanac lies in Company now.")
+        await run.see("u undo")
+        await to_spaces(run, "Almanac")
+        await run.press("X", *"Almanac", "enter")
+        await run.hear("Almanac is deleted.")
+        await run.until(lambda: content(run).reading.space is None, "leave it")
+        assert run.app.screen.query_one(PageView).document is None
+        await run.see("The space that was open is gone.", "enter opens another")
+
+
+async def test_what_is_told_of_a_thing_first_is_not_told_again(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_kind(run, "OpenAPI specifications")
+        await to_row(run, "harbour")
+        await run.see("last version", "harbour-3, read")
+        assert "\n".join(run.lines).count("last version") == 1
+        assert browser(run).rows.item is not None
