@@ -446,7 +446,7 @@ class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201
     title: teams.Title
     members: tuple[Id, ...] | None = None
     harbour: Annotated[str, Field(max_length=12)] | None = None
-    """Where they meet"""
+    """Where they meet."""
 
 
 async def test_a_field_added_to_a_request_is_in_its_form_with_its_hint_and_limit_and_travels(
