@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.widgets import wording
+from screenshots import operations
 from tests.client.backends import Memory
+from tests.journeys import pressed
 from tests.journeys.stage import Clock, Stage
 from tests.server.asking import counting
 
@@ -23,6 +26,25 @@ def no_keyring() -> Iterator[None]:
     keyring.set_keyring(Memory())
     yield
     keyring.set_keyring(before)
+
+
+pressed.follow()
+
+
+@pytest.fixture(autouse=True)
+def keys_followed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a journey shows of keys and operations by `pressed.tsv`, it shows. `RECORD_KEYS` names a file for all that is seen."""
+    pressed.forget()
+    yield
+    journey = request.node.nodeid
+    if record := os.environ.get("RECORD_KEYS"):
+        with Path(record).open("a", encoding="utf-8") as lines:
+            lines.writelines("\t".join((*each, journey)) + "\n" for each in sorted(pressed.seen))
+    elif pressed.seen:
+        wanted = {each[:3] for each in operations.pressed() if each.journey == journey}
+        assert wanted <= pressed.seen, (
+            "a key does something else now: screenshots/operations.py says how to write that down"
+        )
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,7 @@ from octavo.tui.app.octavo import Octavo
 from octavo.tui.shell.session import Session
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import NoticeBoard
+from tests.journeys import pressed
 from tests.server.asking import counting
 
 T = TypeVar("T")
@@ -102,6 +103,7 @@ class Gate:
             finally:
                 self.waiting -= 1
         self.passed.append(op)
+        pressed.sent(op)
         self.under_way += 1
         try:
             return await self._send(op)

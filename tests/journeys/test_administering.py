@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.api import content, fonts, organizations, permissions, site_structure, sites, sso
+from octavo.api import content, fonts, organizations, permissions, site_structure, sites, sso, teams
 from octavo.api.places import CollectionRef, SpaceRef
 from octavo.tui.resources.details import facts_of
 from octavo.tui.resources.form import FormDialog
@@ -140,3 +140,23 @@ def test_details_say_a_path_as_it_is_and_models_in_words() -> None:
     font = fonts.Font(id="tide", font_family="Tide", font_faces=(face,))
     assert dict(facts_of(FONTS, font, str))["font faces"] == "700 tide-bold.woff2"
     assert "FontSource(" not in str(of_fields(font))
+
+
+async def test_people_come_into_a_team_and_leave_it_in_one_step(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        at = {"at": HERE, "team_id": "field-crew"}
+        before = [each.organization.user for each in (await run.ask(teams.ListMembers(**at), NOOR)).items]
+        everybody = [each.user for each in (await run.ask(organizations.ListMembers(at=HERE, limit=1000), NOOR)).items]
+        new = next(each for each in everybody if each not in before)
+        await open_kind(run, "teams")
+        await to_row(run, "Field crew")
+        await run.press("a", "enter")
+        await run.see("People come into it")
+        for person in (new, before[0]):
+            await run.press("enter")
+            await run.type(person.name)
+            await run.press("enter", "escape", "tab")
+        await run.press("ctrl+s")
+        await run.hear("Field crew has these members now")
+        after = {each.organization.user.id for each in (await run.ask(teams.ListMembers(**at), NOOR)).items}
+        assert after == {each.id for each in before[1:]} | {new.id}

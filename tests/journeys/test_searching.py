@@ -9,11 +9,12 @@ from contextlib import asynccontextmanager
 
 from textual.events import Key
 
-from octavo.api import search
+from octavo.api import content, search, urls
+from octavo.api.places import SpaceRef
 from octavo.server.app import Platform
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.row_list import Rows
-from tests.journeys.stage import Run, Stage
+from tests.journeys.stage import MARA, Run, Stage
 
 
 @asynccontextmanager
@@ -129,3 +130,24 @@ async def test_a_click_on_a_key_of_the_key_bar_closes_what_it_is_in(stage: Stage
         await run.pilot.click(bar, offset=(run.lines[-1].index("esc close"), 0))
         await run.until(lambda: len(run.app.screen_stack) == 1)
         await run.press("j")
+
+
+async def test_an_address_that_is_pasted_leads_to_what_it_names(stage: Stage) -> None:
+    async with stage.play() as run:
+        pages = await run.ask(content.ListPages(at=SpaceRef(space_id="harbour-api")), MARA)
+        page = next(each for each in pages.walk() if each.title == "Quickstart")
+        await run.press("s")
+        await run.type(f"{page.urls.app}-of-old")
+        await run.see("Not everything could be searched", "quickstart-of-old” here")
+        await run.press("ctrl+u")
+        await run.type(page.urls.app or "")
+        await run.see("PAGES", "1 result")
+        await run.press("enter")
+        await run.see("› Quickstart")
+        assert len(run.gate.sent(urls.GetContent)) == 2
+
+
+async def test_which_version_the_server_has_is_said_when_it_is_asked_for(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press(":", *"server: its version", "enter")
+        await run.hear("The server has version")

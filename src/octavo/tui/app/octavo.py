@@ -106,6 +106,20 @@ def _show_kept(app: Octavo, _: object) -> None:
     show_kept(app)
 
 
+def _say_server(app: Octavo, _: object) -> None:
+    from octavo.api.system import Get
+
+    async def ask() -> None:
+        try:
+            service = await app.session.live.send(Get())
+        except ApiError as error:
+            app.say(f"The server does not say which version it has: {error}", tone="failed")
+        else:
+            app.say(f"The server has version {service.version}{f', build {service.build}' if service.build else ''}.")
+
+    app.background(ask())
+
+
 def _act_as(app: Octavo, _: object) -> None:
     from octavo.tui.app.acting_as import choose_role
 
@@ -156,6 +170,8 @@ ANYWHERE: Commands[Octavo] = Commands(
                 run=_show_activity, there=_has_session, key_display="!", shown=False),
         Command("offline", "", "Offline: what is kept", "The spaces that are kept for offline: how far, how large, how old, and what could not be read",
                 run=_show_kept, there=_has_session),
+        Command("server", "", "Server: its version", "Which version of the interface the server has: who is told of a fault asks for it",
+                run=_say_server, there=_has_session),
         Command("act_as", "", "Act as …", "Be another person of the demo: an administrator, a reviewer, a reader, a guest",
                 run=_act_as, there=lambda app, _: app.has_session and app.session.acting is not None),
         Command("go_back", "backspace,less_than_sign", "Back", "Back to where I was, over all views", run=lambda app, _: app.trail.travel(-1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from octavo.api import comments
@@ -24,6 +25,7 @@ class People:
 
     def __init__(self, app: Shell, at: Discussion) -> None:
         self._app, self._at = app, at
+        self._commenters = comments.ListCommenters(at=at, limit=1000)
         self.trouble = ""
         """Why the members are not known, in a sentence."""
 
@@ -32,14 +34,18 @@ class People:
         live = self._app.session.live
         threads = live.peek(comments.List(at=self._at, status="all", format="markdown", limit=200)).value
         found = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}
+        commenters = live.peek(self._commenters).value
         members = live.peek(op).value if (op := self._members()) is not None else None
-        for each in sorted(members.items if members else (), key=lambda member: member.user.name.casefold()):
+        others = sorted(members.items if members else (), key=lambda member: member.user.name.casefold())
+        for each in (*(commenters.items if commenters else ()), *others):
             if not each.disabled:
                 found.setdefault(each.user.id, each.user)
         return [user for user in found.values() if user.id]
 
     async def ask(self) -> None:
-        """Ask the server who the members are now."""
+        """Ask the server who wrote here, in replies too, and who the members are now."""
+        with suppress(ApiError):  # then those who began threads come first
+            await self._app.session.live.fetch(self._commenters)
         if (op := self._members()) is not None:
             try:
                 await self._app.session.live.fetch(op)

@@ -17,7 +17,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from octavo.api import search
+from octavo.api import search, urls
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.errors import ApiError, Unreachable
 from octavo.api.operation import ListPage
@@ -29,7 +29,7 @@ from octavo.data.index_words import Range, Sought
 from octavo.data.live import Snapshot
 from octavo.data.organization_lists import UNDECIDED, change_requests_of
 from octavo.documents import anchors
-from octavo.tui.shell.routes import ToChangeRequest, ToPage, ToThread
+from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.changing_text import ChangingText
@@ -53,7 +53,13 @@ MOST_HERE = 60
 """Hits of all kinds that are looked for in what was read here."""
 SHOWN = 160
 """Characters shown of the words around a hit."""
-_KINDS = {"page": "PAGES", "thread": "THREADS", "change request": "CHANGE REQUESTS", "space": "SPACES"}
+_KINDS = {
+    "page": "PAGES",
+    "thread": "THREADS",
+    "change request": "CHANGE REQUESTS",
+    "space": "SPACES",
+    "collection": "COLLECTIONS",
+}
 _IN = {"reply": "in a reply", "quote": "in the words it hangs on"}
 """Where in a thread words were found that are not in what it begins with."""
 
@@ -62,7 +68,7 @@ _IN = {"reply": "in a reply", "quote": "in the words it hangs on"}
 class Hit:
     """Something that was found."""
 
-    kind: Literal["page", "thread", "change request", "space"]
+    kind: Literal["page", "thread", "change request", "space", "collection"]
     space: str
     id: str
     title: str
@@ -127,7 +133,7 @@ class SearchScreen(Dialog[None]):
     HELP: ClassVar[str] = (
         "Type words; the last may be the beginning of one. What was read on this machine is found at once, comments and "
         "replies too, and also offline; what the server finds joins in. Enter opens, tab searches this space only or all of "
-        "them."
+        "them. Or paste the address of a page, change request, space or collection."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
@@ -141,6 +147,7 @@ class SearchScreen(Dialog[None]):
         self._subscriptions = Subscriptions(self)
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
         self._of_space: Snapshot[ListPage[search.PageHit]] = Snapshot()
+        self._at_address: Snapshot[urls.Content] = Snapshot()
         self._changes: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_space: SpaceRef | None = None
         self._here: tuple[index.Hit, ...] = ()
@@ -261,7 +268,10 @@ class SearchScreen(Dialog[None]):
 
     def _ask(self) -> None:
         words = self._asked = self.words
-        if not words:
+        address = urls.GetContent(url=words) if words.startswith(("https://", "http://")) else None
+        self._at_address = Snapshot()
+        self._subscriptions.follow("address", address, self._found_at_address)
+        if not words or address is not None:
             self._subscriptions.follow("pages", None)
             self._subscriptions.follow("pages of a space", None)
             self._pages, self._of_space = Snapshot(), Snapshot()
@@ -285,6 +295,10 @@ class SearchScreen(Dialog[None]):
         self._of_space = snapshot
         self._show()
 
+    def _found_at_address(self, snapshot: Snapshot[urls.Content]) -> None:
+        self._at_address = snapshot
+        self._show()
+
     def _show(self) -> None:
         if not self.words:
             self.rows.state.empty = "Type to search."
@@ -296,14 +310,20 @@ class SearchScreen(Dialog[None]):
         pages, threads, changes, spaces = (
             self._page_hits(sought), self._thread_hits(), self._change_hits(), self._space_hits(),
         )  # fmt: skip
-        hits = [*pages, *threads[:MOST_THREADS], *changes[:MOST_CHANGES], *spaces[:MOST_SPACES]]
+        hits = [*self._address_hits(), *pages, *threads[:MOST_THREADS], *changes[:MOST_CHANGES], *spaces[:MOST_SPACES]]
         self._cut = {
             "thread": f"{MOST_THREADS} of {len(threads)}" if len(threads) > MOST_THREADS else "",
             "change request": f"{MOST_CHANGES} of {len(changes)}" if len(changes) > MOST_CHANGES else "",
             "space": f"{MOST_SPACES} of {len(spaces)}" if len(spaces) > MOST_SPACES else "",
         }
         # Change requests and spaces are looked for here, among those that are known.
-        of: list[Snapshot[Any]] = [self._pages, self._of_space, self.shell.workspace.spaces, *self._changes.values()]
+        of: list[Snapshot[Any]] = [
+            self._pages,
+            self._of_space,
+            self._at_address,
+            self.shell.workspace.spaces,
+            *self._changes.values(),
+        ]
         if self._organization is None:
             of.append(self._organizations)
         error = next((each.error for each in of if each.error is not None), None)
@@ -312,7 +332,7 @@ class SearchScreen(Dialog[None]):
         if nowhere:
             unsearched = unsearched or self._organizations.error
         loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
-        unread = any(each.value is not None and each.value.next is not None for each in of)
+        unread = any(getattr(each.value, "next", None) is not None for each in of)
         among = " of what is loaded here, and there is more on the server" if unread else ""
         among = " of what was read here" if unsearched is not None or nowhere else among
         self.rows.state.empty = (
@@ -348,6 +368,22 @@ class SearchScreen(Dialog[None]):
         note = self.query_one("#note", ChangingText)
         note.update(Content.styled(said, "$octavo-note"))
         note.display = bool(said)
+
+    def _address_hits(self) -> list[Hit]:
+        """What a pasted address names."""
+        named = self._at_address.value
+        if named is None:
+            return []
+        if named.collection is not None:
+            return [Hit("collection", "", named.collection.id, named.collection.title, "collection")]
+        if named.space is None:
+            return []
+        space, change, page = named.space, named.change_request, named.page
+        if change is not None:
+            return [Hit("change request", space.id, change.id, f"#{change.number}  {change.title}", space.title)]
+        if page is not None:
+            return [Hit("page", space.id, page.id, page.title, space.title)]
+        return [Hit("space", space.id, space.id, space.title, "space")]
 
     def _page_hits(self, sought: Sought) -> list[Hit]:
         """Those of the server, in its order, and then those that were read here and it did not name."""
@@ -471,6 +507,8 @@ class SearchScreen(Dialog[None]):
             from octavo.api.places import ChangeRequestRef
 
             self.shell.go(ToChangeRequest(ChangeRequestRef(space_id=hit.space, change_request_id=hit.id)))
+        elif hit.kind == "collection":
+            self.shell.go(ToCollection(hit.id))
         else:
             self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 

@@ -261,6 +261,13 @@ def _act(app: Shell, at: AtHand) -> None:
     app.push_screen(Picker(at.resource.title(at.thing), choices), chosen)
 
 
+def fill_in_first(app: Shell, at: AtHand) -> None:
+    """Let be filled in what the first action of its kind is done with."""
+    from octavo.tui.resources import filling  # as above
+
+    filling.act(app, at.resource, at.known, at.thing, at.resource.actions[0])
+
+
 def _confirm_action(app: Shell, at: AtHand, action: Action[Any]) -> None:
     from octavo.tui.shell.write_queue import UndoAction
     from octavo.tui.widgets.confirm import Confirm, Confirmed

@@ -16,9 +16,10 @@ from octavo.api import (
 )
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef
-from octavo.tui.resources import specification_reading
+from octavo.tui.resources import acting, specification_reading
 from octavo.tui.resources.access_resources import ACCESS, IN_THE_TREE, MEMBER_SPACES, SPACES, in_space
 from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.resources.references import people
 from octavo.tui.resources.resource import Action, Column, Known, Resource, Rights, by, made
 from octavo.tui.widgets.wording import plural
 
@@ -124,6 +125,11 @@ TEAMS: Resource[teams.Team] = Resource(
         Column("CREATED", "created_at", 7, right=True, drop=1),
     ),
     children=(TEAM_MEMBERS,),
+    actions=(
+        Action("Change several members", "People come into it, and others leave it, in one step. Then who is to own it, by id.",
+               teams.UpdateMembers, "has these members now", ask=acting.fill_in_first),
+    ),
+    references={"add": people, "remove": people},
     rights=Rights(create="admin", of_thing=True),
     hangs_on=lambda each: [f"{plural(each.members, 'member')} lose the roles they have through it in {plural(each.spaces, 'space')}."],
 )  # fmt: skip
@@ -221,7 +227,7 @@ SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     children=(VERSIONS,),
     actions=(
         Action("File a new version", "From an address, or from a file or text. It is read anew, and pages that show its operations show these.",
-               openapi.Put, "is filed", ask=specification_reading.file_anew),
+               openapi.Put, "is filed", ask=acting.fill_in_first),
     ),
     told=specification_reading.of_specification,
     details=lambda each: [("error", error.message) for error in each.last_processed_errors],

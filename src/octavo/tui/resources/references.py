@@ -34,7 +34,8 @@ def _titled(thing: Any) -> Choice[str]:
     return Choice(thing.id, thing.title or getattr(space, "title", "") or thing.id, getattr(thing, "path", "") or "")
 
 
-def _people(shell: Shell, known: Known) -> References:
+def people(shell: Shell, known: Known) -> References:
+    """Members of the organization."""
     return References(
         organizations.ListMembers(at=_here(shell), limit=1000),
         lambda each: Choice(each.user.id, each.user.name, each.user.email or ""),
@@ -89,9 +90,9 @@ def _pages(shell: Shell, known: Known) -> References:
 
 
 _BY_FIELD: Mapping[str, Lists] = {
-    "user_id": _people,
-    "users": _people,
-    "members": _people,
+    "user_id": people,
+    "users": people,
+    "members": people,
     "teams": _teams,
     "default_team": _teams,
     "space": _spaces,

@@ -15,7 +15,6 @@ from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
-    from octavo.tui.resources.acting import AtHand
     from octavo.tui.shell.shell import Shell
 
 BETWEEN, LOOKS = 1.0, 60
@@ -77,13 +76,6 @@ def _in_short(text: openapi.VersionContent) -> str:
         for each in paths.values() if isinstance(paths, dict) else ():
             count += len(_METHODS & set(each)) if isinstance(each, dict) else 0
     return plural(count, "operation")
-
-
-def file_anew(shell: Shell, at: AtHand) -> None:
-    """Ask where a new version comes from, and file it."""
-    from octavo.tui.resources import filling  # tables are looked at without it
-
-    filling.act(shell, at.resource, at.known, at.thing, at.resource.actions[0])
 
 
 def open_version(shell: Shell, known: Known, version: openapi.Version) -> None:

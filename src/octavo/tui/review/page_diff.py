@@ -155,7 +155,7 @@ class PageDiff:
             trouble = self._comparison.tree.error or "its pages are still loading, so try again in a moment."
             self._view.shell.say(f"It is not known yet where this link leads: {trouble}", tone="care")
             return
-        targets = Targets(LinkContext(tree, self._comparison.at, origins(next(tree.walk(), None))), change.page.id)
+        targets = Targets(LinkContext(tree, self._comparison.head, origins(next(tree.walk(), None))), change.page.id)
         if message.kind == "image" and not message.outside:
             from octavo.tui.reader.picture import PictureScreen  # few pictures are looked at so closely
 

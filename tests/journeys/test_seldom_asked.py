@@ -1,0 +1,193 @@
+"""What is seldom asked for, by the keys that do: no other journey comes by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, collections, comments, content, pdf, spaces, users
+from octavo.api.content import DocumentBody, InsertPage
+from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
+from octavo.server.app import Platform
+from octavo.tui.reader.picture import PictureScreen
+from octavo.tui.resources.form import FormDialog
+from tests.journeys.moods import altered
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_managing_spaces import NOOR, make_space, near, to_spaces, web
+from tests.journeys.test_resources import open_kind
+from tests.journeys.test_reviewing import open_one
+from tests.journeys.test_talking import on_quickstart
+from tests.server.web import Web
+
+__all__ = ["web"]
+API = SpaceRef(space_id="harbour-api")
+TO = OrganizationRef(organization_id="eastbank")
+
+
+async def on_a_block(run: Run, start: str) -> None:
+    """Stand on a block nobody spoke of, of a page or a diff."""
+    if start == "content":
+        await on_quickstart(run)
+    else:
+        await open_one(run, "refused")
+        await run.see("− All times")
+        await run.press("enter")
+
+
+@pytest.mark.parametrize("start", ["content", "changes"])
+async def test_who_wrote_here_is_named_and_what_one_wrote_is_changed_and_taken_back(stage: Stage, start: str) -> None:
+    async with stage.play(start=start) as run:
+        await on_a_block(run, start)
+        await run.press("c", "@")
+        await run.see("Yuki Tanabe")
+        assert run.gate.sent(comments.ListCommenters)
+        await run.press("escape")
+        await run.type(" is this true?")
+        await run.press("ctrl+s")
+        await run.sent()
+        await run.press("enter")
+        await run.see("is this true?", "open")
+        await run.press("c")
+        await run.type("It is.")
+        await run.press("ctrl+s")
+        await run.sent()
+        await run.press("j", "e")
+        await run.type(" Now.")
+        await run.press("ctrl+s")
+        await run.see("It is. Now.")
+        await run.sent()
+        await run.press("X", "y")
+        await run.hear("Reply deleted")
+        await run.sent()
+        await run.press("X", "y")
+        await run.sent()
+        assert [len(run.gate.sent(each)) for each in (comments.UpdateReply, comments.DeleteReply, comments.Delete)] == [
+            1,
+            1,
+            1,
+        ]
+
+
+def with_another_organization(platform: Platform) -> None:
+    store = platform.world.store
+    store.put("/orgs/eastbank", {"id": "eastbank", "title": "East Bank", "createdAt": platform.world.timestamp()})
+    store.put(f"/orgs/eastbank/members/{NOOR}", {"id": NOOR, "role": "admin"})
+
+
+async def test_a_space_and_a_collection_are_moved_to_another_organization(stage: Stage) -> None:
+    async with stage.play(NOOR, change=with_another_organization) as run:
+        await make_space(run, "Almanac")
+        await to_spaces(run, "Almanac")
+        await run.press("a", *"repos", "enter")
+        await run.hear("Almanac is not kept in step with a repository.")
+        await run.press("ctrl+n")
+        await run.type("collection at the top")
+        await run.press("enter")
+        await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
+        await run.press(*"Shelf", "ctrl+s")
+        await run.hear("Shelf is there.")
+        await to_spaces(run, "Shelf")
+        await run.press("M", *"company", "enter", "enter")
+        await run.hear("Shelf lies in Company now.")
+        for title in ("Almanac", "Shelf"):
+            await to_spaces(run, title)
+            await run.press("a", *"another", "enter", *"east", "enter")
+            await run.see(f"Move {title} to East Bank?")
+            await run.press("y")
+            await run.hear(f"{title} is in East Bank now.")
+        assert [each.title for each in (await run.ask(spaces.List(at=TO), NOOR)).items] == ["Almanac"]
+        assert [each.title for each in (await run.ask(collections.List(at=TO), NOOR)).items] == ["Shelf"]
+
+
+async def test_a_space_and_a_change_request_are_saved_as_pdf(stage: Stage) -> None:
+    async with stage.play() as run:
+        for name in ("space", "change request"):
+            await run.press("ctrl+e", *f"whole {name} as pdf", "enter", "ctrl+u")
+            await run.type(str(stage.folder / f"{name}.pdf"))
+            await run.press("enter")
+            await run.until((stage.folder / f"{name}.pdf").exists, f"save the {name}")
+            await run.press("3")
+            await open_one(run, "refused")
+        assert len(run.gate.sent(pdf.Get)) == 2
+
+
+async def test_pages_are_imported_into_a_change_request_where_a_space_is_locked(stage: Stage, web: Web) -> None:
+    address = web.put("/tides.html", "<main><h1>Tides</h1><p>Twice a day.</p></main>")
+    async with stage.play(NOOR, change=near) as run:
+        await run.ask(spaces.Update(at=API, edit_mode="locked"), NOOR)
+        await run.press("r")
+        await to_spaces(run, "Harbour API")
+        await run.press("a", "enter")
+        await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what is imported")
+        await run.see("Readers have them when it is merged.")
+        await run.type(address)
+        await run.press("tab", "enter")
+        await run.type("html")
+        await run.press("enter", "ctrl+s")
+        await run.hear("1 page came into")
+
+
+async def test_a_member_is_let_sign_on_through_the_provider(stage: Stage) -> None:
+    async with stage.play(NOOR, start="admin") as run:
+        await open_kind(run, "members")
+        await run.press("a", "enter")
+        await run.see("sign on through the provider")
+        await run.press("y")
+        await run.hear("signs on through the provider now")
+
+
+async def propose_a_page(run: Run) -> ChangeRequestRef:
+    """Propose a page with two pictures and a person, and open that."""
+    file = (await run.ask(content.ListFiles(at=API), MARA)).items[0]
+    pictures = f"![One](/files/{file.id})\n\n![Two](../.gitbook/assets/{file.name})"
+    page = InsertPage(document=DocumentBody(markdown=f"# Drawings\n\n{pictures}\n\nby [@Elin](/users/elin-brandt)\n"))
+    made = await run.ask(change_requests.Create(at=API, subject="Name the drawing"), MARA)
+    at = ChangeRequestRef(space_id="harbour-api", change_request_id=made.id)
+    await run.ask(content.Edit(at=at, changes=(page,)), MARA)
+    await run.press("3", "]")
+    await run.see("Name the drawing")
+    await open_one(run, "drawing")
+    await run.see("by @Elin")
+    return at
+
+
+async def look_at_pictures(run: Run) -> None:
+    """Open both pictures from the diff."""
+    await run.press("enter")
+    for _ in range(2):
+        await run.press("n", "enter")
+        assert isinstance(run.app.screen, PictureScreen), run.text
+        await run.press("escape")
+
+
+def places(run: Run, kind: type[Any]) -> set[type[Any]]:
+    """Of what something was asked for."""
+    return {type(each.at) for each in run.gate.passed if isinstance(each, kind)}
+
+
+async def test_files_and_people_that_a_page_names_are_asked_for_where_it_is(stage: Stage) -> None:
+    async with stage.play() as run:
+        at = await propose_a_page(run)
+        await look_at_pictures(run)
+        assert places(run, content.GetFile) == {RevisionRef}
+        assert RevisionRef in places(run, content.ListFiles)
+        await run.ask(change_requests.Merge(at=at), NOOR)
+        await run.press("2", "r", "/", *"drawings", "enter", "enter")
+        await run.see("by @Elin")
+        assert places(run, content.GetFile) == {RevisionRef, SpaceRef}
+        assert run.gate.sent(users.Get)
+
+
+async def test_where_the_server_names_no_revision_what_a_change_request_holds_is_asked_for(stage: Stage) -> None:
+    nameless = altered("/v1/spaces/[^/]+/change-requests/[^/]+", lambda answer: answer.pop("revision", None))
+    async with stage.play(over=nameless) as run:
+        await propose_a_page(run)
+        await look_at_pictures(run)
+        assert places(run, content.GetFile) == {ChangeRequestRef}
+        assert ChangeRequestRef in places(run, content.ListFiles)
+        await run.press("B")
+        await run.see("Compare with")
+        await run.type("live")
+        await run.press("enter")
+        assert ChangeRequestRef in places(run, content.Get)
