@@ -3,7 +3,7 @@
 .venv/bin/python -m screenshots.operations
 
 What keys ask for is seen while journeys run (`tests/journeys/pressed.py`) and kept in `tests/pressed.tsv`, each with the
-journey that shows it again whenever it runs. The keys are read off the commands. After keys came or went:
+journey it was seen in, which shows what is written again whenever it runs. The keys are read off the commands. After keys came or went:
 
     RECORD_KEYS=one.tsv .venv/bin/pytest -n auto --dist worksteal tests/journeys
     .venv/bin/python -m screenshots.operations one.tsv
@@ -57,6 +57,11 @@ class Pressed(NamedTuple):
     journey: str
     """The test in which it is seen."""
 
+    @property
+    def writes(self) -> bool:
+        """Whether the operation changes anything."""
+        return not self.route.startswith("GET ")
+
 
 def pressed() -> list[Pressed]:
     """What is kept of that."""
@@ -68,7 +73,7 @@ def chosen(records: Sequence[Path]) -> list[Pressed]:
     """Of what was seen in all of these: what to keep, each command in one place."""
     found = [{Pressed(*line.split("\t")) for line in path.read_text(encoding="utf-8").splitlines()} for path in records]
     seen = set.intersection(*found)
-    writing = {each.commands for each in seen if not each.route.startswith("GET ")}
+    writing = {each.commands for each in seen if each.writes}
 
     def rank(id: str) -> tuple[bool, bool]:
         """What others did first, and what is looked at before and after something is sent, is named where nothing else is."""

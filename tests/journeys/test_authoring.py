@@ -221,6 +221,7 @@ def test_the_editor_opens_at_the_line_of_the_block_under_the_cursor(
         running.wait_for("Measured and predicted", "e edit")
         running.write(b"\t")
         running.write(b"G")
+        running.wait_for("100 %")
         running.write(b"e")
         running.wait_for("A new change request")
         running.write(b"\r")

@@ -288,7 +288,7 @@ SITES: Resource[sites.Site] = Resource(
         Column("TYPE", "type", 10, drop=3),
         Column("MADE", "created_at", 5, right=True, drop=3),
     ),
-    state=lambda each: f"{'published' if each.published else 'not published'} · {each.visibility}",
+    state=lambda each: f"{'published' if each.published else 'not published'}, {each.visibility}",
     children=(STRUCTURE, REDIRECTS, SHARE_LINKS, MCP_SERVERS, ADAPTIVE, CONDITIONS, PEOPLE, PUBLISHED),
     actions=(
         Action("Publish", "Its audience sees it from then on.", sites.Publish, back=sites.Unpublish, ask=publishing.publish,
