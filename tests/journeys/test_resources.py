@@ -122,7 +122,7 @@ async def test_one_goes_into_a_site_and_out_of_it(stage: Stage) -> None:
         await fill(run)
         await run.see("Sites · 1", "Saltmarsh Docs")
         await run.press("enter")
-        await run.see("Sites › Saltmarsh Docs › Structure · 5", "published · public")
+        await run.see("Sites › Saltmarsh Docs › Structure · 5", "published, public")
         await open_kind(run, "redirects")
         await run.see("Sites › Saltmarsh Docs › Redirects · 3", "/old/tides", "Instruments", "Harbour software")
         await run.press("enter", "x")
