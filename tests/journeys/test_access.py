@@ -90,9 +90,9 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
         await run.until(lambda: not titles(run), "it has no role any more")
         await run.ask(permissions.Grant(at=PRODUCTS, role="read", teams=("software",), users=("yuki-tanabe",)), NOOR)
         live = run.app.session.live
-        for kind in (access_resources.PEOPLE, access_resources.TEAMS):
+        for kind in (access_resources.PEOPLE, access_resources.TEAMS_WITH_A_ROLE):
             await live.fetch(kind.list_op({"at": PRODUCTS}))
-        unmade = access_resources.TEAMS.unmaking
+        unmade = access_resources.TEAMS_WITH_A_ROLE.unmaking
         assert unmade is not None
         given = permissions.Grant(at=PRODUCTS, role="create", teams=("software", "field-crew"), users=("yuki-tanabe",))
         ops = unmade(live, {"at": PRODUCTS})(given)

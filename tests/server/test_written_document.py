@@ -12,7 +12,7 @@ from octavo.api import comments, reviews
 from octavo.api.bodies import Markdown, paragraphs, plain
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
-from octavo.server.json_document import json_document
+from octavo.server.document_writer import json_document
 from octavo.server.written_document import markdown
 from tests.server.asking import Ask, refused, space_with
 

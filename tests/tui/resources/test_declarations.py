@@ -12,7 +12,7 @@ import pytest
 from octavo.api import openapi
 from octavo.api.operation import SPECS
 from octavo.api.places import OrganizationRef
-from octavo.tui.resources import organization_resources, site_resources
+from octavo.tui.resources import access_resources, organization_resources, site_resources, space_resources
 from octavo.tui.resources.resource import Resource
 
 LINES = 40
@@ -43,7 +43,7 @@ def test_a_kind_is_reached_by_operations_of_the_interface(name: str) -> None:
     assert any(each.shown for each in kind.columns)
 
 
-@pytest.mark.parametrize("module", [site_resources, organization_resources])
+@pytest.mark.parametrize("module", [site_resources, organization_resources, access_resources, space_resources])
 def test_a_kind_takes_few_lines_and_no_class(module: Any) -> None:
     source = inspect.getsource(module)
     assert not re.search(r"^class ", source, re.MULTILINE)

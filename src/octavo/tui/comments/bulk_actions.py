@@ -45,8 +45,6 @@ def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> BulkSelection:
     wanted = list(ticked)
     if deed in ("resolve", "reply_resolve"):
         wanted = [each for each in ticked if each.comment.is_open] or wanted
-    if deed == "copy":
-        return BulkSelection(deed, tuple(wanted))
     whys = [not_allowed_with(app, each.at, deed, each.comment) for each in wanted]
     may = tuple(each for each, why in zip(wanted, whys, strict=True) if why is None)
     return BulkSelection(deed, may, len(wanted) - len(may), next(filter(None, whys), ""))

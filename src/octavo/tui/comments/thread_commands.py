@@ -71,7 +71,7 @@ def _of_all(
     def why_not(app: Shell, target: ThreadTarget) -> str | None:
         if target.ticked:
             return bulk_actions.why_not(app, name, target.ticked)
-        return None if name == "copy" else not_allowed_with(app, target.at, name, target.thread, target.message)
+        return not_allowed_with(app, target.at, name, target.thread, target.message)
 
     return Command(name, keys, title, help, run, why_not, shown=shown, key_display=key_display, writes=name in _WRITES)
 

@@ -26,7 +26,7 @@ def _unmaking(live: Live, known: Known) -> Unmaking:
     sides: list[tuple[str, str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
     for kind, ids, change, take in (
         (PEOPLE, "user", permissions.UpdateUser, permissions.DeleteUser),
-        (TEAMS, "team", permissions.UpdateTeam, permissions.DeleteTeam),
+        (TEAMS_WITH_A_ROLE, "team", permissions.UpdateTeam, permissions.DeleteTeam),
     ):
         found = live.peek(kind.list_op(known)).value
         held = {kind.key(each): each.permission for each in found.items} if found is not None else {}
@@ -77,7 +77,7 @@ PEOPLE: Resource[permissions.UserPermission] = Resource(
     said_new=_given_to,
     verbs=("take the role from", "without their role"),
 )  # fmt: skip
-TEAMS: Resource[permissions.TeamPermission] = Resource(
+TEAMS_WITH_A_ROLE: Resource[permissions.TeamPermission] = Resource(
     "team", "teams", permissions.ListTeams,
     about="Teams that were given a role here.",
     create=permissions.Grant, update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
@@ -118,7 +118,7 @@ WHO_MERGES: Resource[permissions.UserPermission] = replace(
     none="Nobody may merge here.",
     items=lambda answer: tuple(each for each in answer.items if each.permission in MERGES),
 )
-ACCESS = (EVERYBODY, WHO_MERGES, PEOPLE, TEAMS)
+ACCESS = (EVERYBODY, WHO_MERGES, PEOPLE, TEAMS_WITH_A_ROLE)
 """What there is to know of who may do what somewhere."""
 
 

@@ -2,10 +2,10 @@
 
 A `Command` is declared once, in a group for the kind of thing it is about, and serves every view that has such a thing:
 
-    THREAD = Commands("comments", Command("resolve", "d", "Done", "Resolve the thread", run=resolve, why_not=may_not), ...)
+    THREAD = Commands("comments", (Command("resolve", "d", "Done", "Resolve the thread", run=resolve, why_not=may_not), ...))
 
     class CommentsScreen(View):
-        COMMAND_GROUPS = (THREAD.about(lambda view: view.thread),)
+        COMMAND_GROUPS = (THREAD.about(lambda view: view.thread_target),)
 
 A view names its groups, each with the way from it to the thing. Textual's bindings are made of them; key bar, help, palette,
 key map and the README's tables are read off the bindings. A place that has keys may also have:
