@@ -178,16 +178,19 @@ def _is_drawn_as_text(sign: str) -> bool:
 
 
 @cache
+def _editor_names() -> tuple[str, str]:
+    """Those of the platform's editor, and the same emoji in words: to run the table takes as long as to read it."""
+    tables = run_module("pymdownx.twemoji_db")
+    words = ((_BETWEEN_WORDS.sub("_", each["name"].lower()), _code_of(each)) for each in tables["emoji"].values())
+    return _listed(_named(tables)), _listed(words)
+
+
 def _short_names() -> str:
-    """Those of the platform's editor."""
-    return _listed(_named(run_module("pymdownx.twemoji_db")))
+    return _editor_names()[0]
 
 
-@cache
 def _long_names() -> str:
-    """The same emoji in words."""
-    emoji = run_module("pymdownx.twemoji_db")["emoji"]
-    return _listed((_BETWEEN_WORDS.sub("_", each["name"].lower()), _code_of(each)) for each in emoji.values())
+    return _editor_names()[1]
 
 
 @cache
