@@ -132,6 +132,19 @@ async def test_a_click_on_a_key_of_the_key_bar_closes_what_it_is_in(stage: Stage
         await run.press("j")
 
 
+async def test_a_click_on_a_thread_that_was_found_goes_to_it(stage: Stage) -> None:
+    """The search gets the click, and closes: it cannot wait for that either."""
+    async with stage.play(start="comments") as run:
+        await read_the_threads(run)
+        await run.press("s")
+        await run.type("guilty")
+        await run.see("Mara Lindqvist in a thread on Style guide", "in a reply")
+        row = next(n for n, line in enumerate(run.lines) if "in a thread on Style guide" in line)
+        await run.pilot.click(offset=(run.lines[row].index("Mara"), row), times=2)
+        await run.until(lambda: len(run.app.screen_stack) == 1)
+        await run.see("HANDBOOK › Style guide", "I counted: Safety")
+
+
 async def test_an_address_that_is_pasted_leads_to_what_it_names(stage: Stage) -> None:
     async with stage.play() as run:
         pages = await run.ask(content.ListPages(at=SpaceRef(space_id="harbour-api")), MARA)

@@ -502,7 +502,7 @@ class SearchScreen(Dialog[None]):
         if hit is None:
             return
         if hit.kind == "thread" and hit.here is not None:
-            self.shell.background(self._open_thread(hit.here))
+            self._open_thread(hit.here)
         elif hit.kind == "change request":
             from octavo.api.places import ChangeRequestRef
 
@@ -512,15 +512,16 @@ class SearchScreen(Dialog[None]):
         else:
             self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 
-    async def _open_thread(self, hit: index.Hit) -> None:
-        """Go to a thread where it is: on its page, or where all are. This closes before, for one does not go from it."""
+    def _open_thread(self, hit: index.Hit) -> None:
+        """Go to a thread where it is: on its page, or where all are. This closes before, for one does not go from it; what
+        came with a click is handled by this screen, which cannot wait for its own end."""
         from octavo.api import comments
 
         shell = self.shell
         op = comments.List(at=hit.place, status="all", format="markdown", limit=200)
         known = shell.session.live.peek(op).value
         thread = next((each for each in known.items if each.id == hit.id), None) if known is not None else None
-        await self.dismiss(None)
+        self.dismiss(None)
         shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
 
     @on(Lines.Chosen)
