@@ -130,7 +130,7 @@ async def test_a_share_link_says_why_it_has_no_address_and_whether_one_needs_it(
             lambda: getattr(browser(run).rows.item, "published", True) is False, "see that it is not published"
         )
         await into_structure(run)
-        await run.see("not published ·", "public")
+        await run.see("not published,", "public")
         await open_kind(run, "share links")
         await run.press("ctrl+n", *"Pilots", "ctrl+s")
         await run.hear("Pilots is there.")
