@@ -35,7 +35,7 @@ from tests.benchmarks.texts import TITLE, long_blocks, made_page, real_page
 HERE = Path(__file__).resolve().parent
 PYTHON = sys.executable
 _READ_TO_THE_END = 1_500_000
-"""Bytes: longer pages are not gone through page by page."""
+"""Bytes: longer pages are not gone through page by page, and read for 20 seconds before memory is looked at."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Shown:
 
     painted: list[Painted] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
-    """Of a page once it is read to its end."""
+    """Of a page once it is read to its end, if that is not long."""
     pressed: list[float] = field(default_factory=list)
     """And in another start, once all keys were pressed."""
     hello: list[tuple[Painted, float]] = field(default_factory=list)
@@ -115,16 +115,17 @@ def _round(
             figures.painted.append(app.wait_for(TITLE, limit=300.0))
             figures.memory.append(peak_memory(app.pid))
     for name, path in files.items():
+        limit = 60.0 if path.stat().st_size <= _READ_TO_THE_END else 20.0
         figures = after_hello(name)
         with running(str(HERE / "page_app.py"), str(path)) as app:
             figures.painted.append(app.wait_for(TITLE))
-            app.settle(1.0, limit=20)
+            app.rest(limit=limit)
             figures.memory.append(peak_memory(app.pid))
         with running(str(HERE / "page_app.py"), str(path)) as app:
             app.wait_for(TITLE)
             early = [app.press(b"j", quiet=0.05) for _ in range(keys)]
             figures.early += [each for each in early if each is not None]
-            app.settle(1.0, limit=20)
+            app.rest(limit=limit)
             with running(str(HERE / "floor.py")) as floor:
                 floor.wait_for("     0 the line")
                 floor.settle(0.5)

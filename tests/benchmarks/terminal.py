@@ -145,6 +145,16 @@ class Terminal:
         while self.running and self.now() < end and self.read(waiting):
             waiting = quiet
 
+    def rest(self, quiet: float = 1.0, *, limit: float = 60.0) -> None:
+        """Read until nothing has come for `quiet` seconds in which the program hardly worked either: what it reads in the
+        background is not on the screen."""
+        end, spent = self.now() + limit, 0.0
+        while self.running and self.now() < end:
+            self.settle(quiet, limit=end - self.now())
+            before, spent = spent, processor_time(self.pid)
+            if spent - before < quiet * self._pace / 20:
+                return
+
     def press(self, key: bytes, *, quiet: float = QUIET) -> Pressed | None:
         """What `key` led to. None when the program wrote nothing within a second."""
         before, spent, at = len(self.chunks), processor_time(self.pid), self.now()

@@ -68,7 +68,11 @@ def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, library: Path) -> Iterator[Stage]:
+def stage(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """Where the app is started. What it saves, by whatever key and under whatever name, stays in the folder of the test."""
+    (home := tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
     clock = wording.clock
     yield Stage(tmp_path, library)
     wording.clock = clock

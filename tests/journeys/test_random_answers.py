@@ -24,14 +24,10 @@ PATIENCE = 300.0
 
 
 @pytest.fixture(autouse=True)
-def nowhere_else(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is saved at random stays in the folder of the test."""
-    home = stage.folder / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
+def no_desktop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is opened at random."""
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    monkeypatch.chdir(home)
 
 
 @pytest.fixture(autouse=True)

@@ -20,15 +20,11 @@ MEMORY = Path(__file__).parents[1] / "benchmarks" / "memory.py"
 
 
 @pytest.fixture(autouse=True)
-def nowhere_else(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What is saved at random stays in the folder of the test, and the looks of this app are no other's."""
-    home = stage.folder / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No editor and no desktop is opened at random, and the looks of this app are no other's."""
     monkeypatch.setenv("EDITOR", "true")
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    monkeypatch.chdir(home)
     before = gc.get_threshold()
     yield
     gc.set_threshold(*before)
