@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from textual import _wait
 
 import octavo
+from octavo.api.operation import SPECS
 from octavo.documents import emoji
 from octavo.documents.alignment import most_alike
 from octavo.server.demo.library import build
@@ -109,6 +110,9 @@ def load_all() -> None:
     for module in walk_packages(octavo.__path__, "octavo."):
         if not module.name.endswith(".__main__"):
             import_module(module.name)
+    for spec in SPECS.values():
+        spec.operation.model_rebuild()
+        assert spec.codec
     for language in LANGUAGES:
         tokenize(language, "as it is")
     most_alike("words", ("wards",), 0.0)
