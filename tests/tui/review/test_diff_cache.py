@@ -22,7 +22,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
-from octavo.tui.review.diff_cache import AT_ONCE, Comparisons, Sides
+from octavo.tui.review.diff_cache import AT_ONCE, Comparisons, Sides, _name
 from octavo.tui.review.viewed_pages import ViewedMarks
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock, small_world
@@ -147,6 +147,22 @@ async def test_long_pages_are_not_all_kept(review: Review, monkeypatch: pytest.M
     assert 0 < len(kept) < 8
     assert next(iter(review.pages.values())) in kept, "the next to be looked at"
     assert len(review.comparisons.sizes) == 8, "how much changed stays known"
+
+
+async def test_at_rest_only_what_was_looked_at_last_is_kept_until_one_looks_again(review: Review) -> None:
+    pages = [review.pages[f"Page {number}"] for number in range(6)]
+    await review.comparisons.compare(pages[2])
+    review.comparisons.ahead(pages[:4])
+    await review.settle()
+    review.comparisons.rest()
+    assert list(review.comparisons._kept) == [_name(pages[2])]
+    review.comparisons.ahead(pages)
+    await review.settle()
+    assert list(review.comparisons._kept) == [_name(pages[2])]
+    assert set(review.comparisons.sizes) == {each.key for each in pages}
+    assert review.comparisons.known(pages[2]) is not None
+    await review.comparisons.compare(pages[5])
+    assert list(review.comparisons._kept) == [_name(pages[2]), _name(pages[5])]
 
 
 def test_marks_hold_until_what_they_are_on_changes() -> None:

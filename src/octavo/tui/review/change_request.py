@@ -35,6 +35,7 @@ from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.reverting import TAKING_BACK, ChangeAtHand
 from octavo.tui.shell.addresses import ADDRESS
+from octavo.tui.shell.navigation_history import is_stop
 from octavo.tui.shell.permissions import NEVER_DELETED, not_allowed_with
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
@@ -201,7 +202,9 @@ class ChangeRequestScreen(View):
         self.subscriptions.follow_whole("threads", threads, self._show_threads)
         self.request_head.start()
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
-        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show_held())
+        self.shell.workspace.frame_changed.subscribe(
+            self, lambda _: self.request_head.show_held(self.page_diff.draw_threads)
+        )
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
         self.changed_tree.take_up_marks()
         self.view.place.places = self.changed_tree.marks.places
@@ -238,10 +241,9 @@ class ChangeRequestScreen(View):
             self.page_diff.draw_threads()
             self.request_head.draw()
 
-    def _show_held(self) -> None:
-        if self.request_head.show_held():
-            self.page_diff.draw_threads()
-            self.refresh_bindings()
+    def on_screen_suspend(self) -> None:
+        if is_stop(self.app.screen):  # over a dialog it stays as it is
+            self.comparison.rest()
 
     def on_screen_resume(self) -> None:
         if self.diff_threads.unsent_by_page():

@@ -104,6 +104,11 @@ class Comparison:
         if self.sides is not None:
             self.diffs.stop()
 
+    def rest(self) -> None:
+        """Keep no diff but the one on show: one is elsewhere, and may come back."""
+        if self.sides is not None:
+            self.diffs.rest()
+
     def instead(self, group: str, work: WorkType[None]) -> None:
         """Do `work` instead of what else the group may be doing. It is begun by the worker: one that is stopped before
         has nothing that was never awaited."""

@@ -54,6 +54,8 @@ class Comparisons:
         self._under_way: dict[Name, asyncio.Task[Compared]] = {}
         self._next: deque[ChangedPage] = deque()
         self._wanted = 0
+        self._looked_at: Name | None = None
+        self._is_at_rest = False
         self._measured: dict[str, Name] = {}
         """Of which comparison of a page the size is."""
         self.sizes: dict[str, Size] = {}
@@ -78,11 +80,19 @@ class Comparisons:
             task.cancel()
         self._under_way.clear()
 
+    def rest(self) -> None:
+        """Keep none but the one that was looked at last, until one is looked at again: several change requests one may go
+        back to would keep their diffs each."""
+        self._is_at_rest = True
+        for name in self._kept.keys() - {self._looked_at}:
+            del self._kept[name]
+
     def known(self, page: ChangedPage) -> Compared | None:
         """The diff of a page, if it is there."""
-        found = self._kept.get(_name(page))
+        self._looked_at, self._is_at_rest = _name(page), False
+        found = self._kept.get(self._looked_at)
         if found is not None:
-            self._kept.move_to_end(_name(page))
+            self._kept.move_to_end(self._looked_at)
         return found
 
     async def compare(self, page: ChangedPage) -> Compared:
@@ -146,7 +156,8 @@ class Comparisons:
             self._text(sides.old, page, page.is_there_before), self._text(sides.new, page, page.is_there_after)
         )
         found = await asyncio.to_thread(compare, before, after)
-        if self._wanted or self._text_kept() + _length(found) <= MOST_TEXT:
+        room = 0 if self._is_at_rest else MOST_TEXT
+        if self._wanted or self._text_kept() + _length(found) <= room:
             self._kept[_name(page)] = found
         self.sizes[page.key] = found.diff.size
         self._measured[page.key] = _name(page)
@@ -154,7 +165,7 @@ class Comparisons:
             self.undecided.add(page.key)
         else:
             self.undecided.discard(page.key)
-        while len(self._kept) > 1 and self._text_kept() > MOST_TEXT:
+        while len(self._kept) > 1 and self._text_kept() > room:
             self._kept.popitem(last=False)
         self._made(page.key)
         return found

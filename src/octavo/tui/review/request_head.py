@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from octavo.api import change_requests
@@ -77,13 +78,12 @@ class RequestHead:
                 self._newer[revision] = len(found)
         self.draw()
 
-    def show_held(self) -> bool:
-        """Show what is held for the review. Whether it is other than what was shown."""
-        before = self._held
-        if before == self._held_now():
-            return False
-        self.draw()
-        return True
+    def show_held(self, draw_threads: Callable[[], None]) -> None:
+        """Show what is held for the review here, and at its places, if it is other than what was shown."""
+        if self._held != self._held_now():
+            self.draw()
+            draw_threads()
+            self._view.refresh_bindings()
 
     def _held_now(self) -> tuple[Entry, ...]:
         shell = self._view.shell

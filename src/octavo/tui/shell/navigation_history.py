@@ -110,9 +110,9 @@ class NavigationHistory:
     def _here(self) -> Stop | None:
         """Where one is."""
         stack = self._app.screen_stack
-        if not stack or not _is_stop(base := stack[0]):
+        if not stack or not is_stop(base := stack[0]):
             return None
-        over = tuple(each for each in stack[1:] if _is_stop(each))
+        over = tuple(each for each in stack[1:] if is_stop(each))
         return Stop(self._app.current_mode, over, getattr(base, "here", None))
 
     def _skip_here(self) -> None:
@@ -179,6 +179,6 @@ class NavigationHistory:
                 screen.remove()
 
 
-def _is_stop(screen: Screen[Any]) -> bool:
+def is_stop(screen: Screen[Any]) -> bool:
     """Whether one can come back to a screen: views and lists of results say so, dialogs do not."""
     return bool(getattr(screen, "IS_STOP", False))
