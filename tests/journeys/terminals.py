@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from octavo.data.state import State
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import Stage
 
+ROOT = Path(__file__).parents[2]
 MODULE = (sys.executable, "-m")
 
 
@@ -25,7 +27,11 @@ def terminal(stage: Stage, *command: str, size: tuple[int, int] = (120, 36), con
     from the keys of the terminal."""
     _was_reading(stage)
     folders = {f"OCTAVO_{name.upper()}_DIR": str(stage.folder / name) for name in ("config", "data", "state", "cache")}
-    return Terminal((*(CONTROLS if controls else ()), *MODULE, *command), folders, columns=size[0], rows=size[1])
+    environ = {
+        **folders,
+        "PYTHONPATH": str(ROOT),
+    }  # some modules are of the tests, and the folder it runs in is another
+    return Terminal((*(CONTROLS if controls else ()), *MODULE, *command), environ, columns=size[0], rows=size[1])
 
 
 def _was_reading(stage: Stage) -> None:

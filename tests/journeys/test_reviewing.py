@@ -43,6 +43,22 @@ async def test_open_a_change_request_read_its_diff_and_mark_its_pages_viewed(sta
         await run.see("1 of 2 viewed")
 
 
+async def test_a_change_request_one_left_keeps_the_diff_on_show_alone_and_over_a_dialog_all(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("page 1 of 2")
+        view = run.app.screen
+        assert isinstance(view, ChangeRequestScreen)
+        await run.press("?", "escape")
+        assert len(view.comparison.diffs._kept) == 2
+        await run.press("2")
+        assert len(view.comparison.diffs._kept) == 1
+        await run.press("<", "J")
+        assert run.app.screen is view
+        await run.see("page 2 of 2")
+        assert len(view.comparison.diffs._kept) == 2
+
+
 async def test_threads_of_a_change_request_hang_in_its_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
