@@ -49,14 +49,15 @@ async def test_a_change_request_one_left_keeps_the_diff_on_show_alone_and_over_a
         await run.see("page 1 of 2")
         view = run.app.screen
         assert isinstance(view, ChangeRequestScreen)
+        diffs = view.comparison.diffs
         await run.press("?", "escape")
-        assert len(view.comparison.diffs._kept) == 2
+        assert len(diffs._kept) == 2
         await run.press("2")
-        assert len(view.comparison.diffs._kept) == 1
+        assert len(diffs._kept) == 1
         await run.press("<", "J")
         assert run.app.screen is view
         await run.see("page 2 of 2")
-        assert len(view.comparison.diffs._kept) == 2
+        assert len(diffs._kept) == 2
 
 
 async def test_threads_of_a_change_request_hang_in_its_diff(stage: Stage) -> None:
