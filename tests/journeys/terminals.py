@@ -27,10 +27,7 @@ def terminal(stage: Stage, *command: str, size: tuple[int, int] = (120, 36), con
     from the keys of the terminal."""
     _was_reading(stage)
     folders = {f"OCTAVO_{name.upper()}_DIR": str(stage.folder / name) for name in ("config", "data", "state", "cache")}
-    environ = {
-        **folders,
-        "PYTHONPATH": str(ROOT),
-    }  # some modules are of the tests, and the folder it runs in is another
+    environ = {**folders, "PYTHONPATH": str(ROOT)}  # for modules of the tests, wherever it runs
     return Terminal((*(CONTROLS if controls else ()), *MODULE, *command), environ, columns=size[0], rows=size[1])
 
 

@@ -54,6 +54,7 @@ async def test_a_change_request_one_left_keeps_the_diff_on_show_alone_and_over_a
         assert len(diffs._kept) == 2
         await run.press("2")
         assert len(diffs._kept) == 1
+        run.gate.shut()
         await run.press("<", "J")
         assert run.app.screen is view
         await run.see("page 2 of 2")
