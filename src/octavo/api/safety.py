@@ -5,21 +5,22 @@ invisible characters go, piles of combining marks are cut. All functions are ide
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from itertools import chain
 from typing import Any
 
 LINE_LIMIT = 300
 
 _DIRECTION = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
-_INVISIBLE = {
-    *(0x200B, 0x2060, 0x2061, 0x2062, 0x2063, 0x2064, 0xFEFF, 0x00AD, 0x180E, 0x034F),
-    *(0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0),
-    *range(0x206A, 0x2070),
-    *range(0xFFF9, 0xFFFC),
-    *range(0xE0000, 0xE0080),
-    *range(0xE0100, 0xE01F0),
-}
+_INVISIBLE: tuple[Iterable[int], ...] = (
+    (0x200B, 0x2060, 0x2061, 0x2062, 0x2063, 0x2064, 0xFEFF, 0x00AD, 0x180E, 0x034F),
+    (0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0),
+    range(0x206A, 0x2070),
+    range(0xFFF9, 0xFFFC),
+    range(0xE0000, 0xE0080),
+    range(0xE0100, 0xE01F0),
+)
 _NEW_LINES = {0x85, 0x2028, 0x2029}
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
@@ -64,7 +65,7 @@ def _in_text() -> Mapping[int, str | None]:
     table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
     table[0x7F] = "\u2421"
     table |= dict.fromkeys({*range(0x80, 0xA0), *_DIRECTION, *range(0xD800, 0xE000)}, "\ufffd")
-    table |= dict.fromkeys(_INVISIBLE)
+    table |= dict.fromkeys(chain(*_INVISIBLE))
     table |= dict.fromkeys([plane << 16 | end for plane in range(17) for end in (0xFFFE, 0xFFFF)], "\ufffd")
     table |= dict.fromkeys(_NEW_LINES, "\n")
     del table[0x0A], table[0x09]

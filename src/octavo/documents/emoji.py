@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain
 from runpy import run_module
-from typing import Any
+from typing import Any, TypeAlias
 from unicodedata import category, east_asian_width
 from unicodedata import name as unicode_name
+from zlib import compress, decompress
 
 from octavo.api.safety import line
 
@@ -48,6 +50,7 @@ _BETWEEN = {"heart": "2764-fe0f", "kiss": "2764-fe0f-200d-1f48b"}
 _NAME = re.compile(r"[a-z0-9_+]{1,60}")
 _TONE = re.compile("skin_tone_([2-6])")
 _IN_COLOUR, _KEY = "\ufe0f", "\u20e3"
+_NONE = compress(b"\n")
 
 
 def of_code(code: str) -> str | None:
@@ -136,12 +139,13 @@ def _plain(sign: str) -> str:
 
 def _code(name: str) -> str | None:
     """The code points of what the platform's editor and most writers name."""
-    return _looked_up(name, _short_names())
+    names, others, _ = _editor_names()
+    return _looked_up(name, names) or _looked_up(name, others)
 
 
 def _code_in_full(name: str) -> str | None:
     """Those of what is named in any way."""
-    return _code(name) or _looked_up(name, _long_names()) or _looked_up(name, _other_names())
+    return _code(name) or _looked_up(name, _editor_names()[2]) or _looked_up(name, _other_names())
 
 
 def _by_another_name(name: str) -> str | None:
@@ -173,62 +177,72 @@ def _is_drawn_as_text(sign: str) -> bool:
     return east_asian_width(sign) != "W" and category(sign) != "Cn"
 
 
-# The library's tables are Python objects of 5 MB, and are let go once they are read: what stays of them are texts with a
-# line for each name, of a third of a megabyte, in which a name is found in some 20 µs.
+# The library's tables are Python objects of 5 MB, and are let go once they are read. What stays of them are compressed lines,
+# those of each first letter for themselves: 100 KB in all, in which a name is found in some 70 µs.
+_Names: TypeAlias = Mapping[str, bytes]
 
 
 @cache
-def _editor_names() -> tuple[str, str]:
-    """Those of the platform's editor, and the same emoji in words: to run the table takes as long as to read it."""
+def _editor_names() -> tuple[_Names, _Names, _Names]:
+    """Those of the platform's editor, what else it calls them, and the same emoji in words: to run the table takes as long
+    as to read it."""
     tables = run_module("pymdownx.twemoji_db")
     words = ((_BETWEEN_WORDS.sub("_", each["name"].lower()), _code_of(each)) for each in tables["emoji"].values())
-    return _listed(_named(tables)), _listed(words)
-
-
-def _short_names() -> str:
-    return _editor_names()[0]
-
-
-def _long_names() -> str:
-    return _editor_names()[1]
+    return _packed(_named(tables)), _packed(_renamed_in(tables)), _packed(words)
 
 
 @cache
-def _other_names() -> str:
+def _other_names() -> _Names:
     """Those that other programs write, and those of Unicode."""
-    others = dict(_named(run_module("pymdownx.gemoji_db")))
-    listed = (each.split(" ")[1] for each in _short_names().splitlines()[1:])
+    tables = run_module("pymdownx.gemoji_db")
+    others = dict(chain(_named(tables), _renamed_in(tables)))
+    listed = (each.split(" ")[1] for each in _lines(_editor_names()[0]))
     for code in {code for code in (*listed, *others.values()) if "-" not in code}:
         others.setdefault(_BETWEEN_WORDS.sub("_", unicode_name(chr(int(code, 16)), "").lower()), code)
-    return _listed(others.items())
+    return _packed(others.items())
 
 
 def _named(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Each name in one of the library's tables, and what it stands for."""
-    emoji: Mapping[str, Mapping[str, str]] = tables["emoji"]
-    for name, each in chain(emoji.items(), ((other, emoji[name]) for other, name in tables["aliases"].items())):
-        yield name.strip(":").replace("-", "_"), _code_of(each)
+    for name, each in tables["emoji"].items():
+        yield _plainly(name), _code_of(each)
+
+
+def _renamed_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each other name in them."""
+    for other, name in tables["aliases"].items():
+        yield _plainly(other), _code_of(tables["emoji"][name])
+
+
+def _plainly(name: str) -> str:
+    return name.strip(":").replace("-", "_")
 
 
 def _code_of(emoji: Mapping[str, str]) -> str:
     return emoji.get("unicode_alt") or emoji["unicode"]
 
 
-def _listed(names: Iterable[tuple[str, str]]) -> str:
-    lines = bytearray()  # a list of them takes four times as much, a `StringIO` as well
+def _packed(names: Iterable[tuple[str, str]]) -> _Names:
+    lines: defaultdict[str, bytearray] = defaultdict(bytearray)  # lists of them take four times as much
     for name, code in names:
-        lines += f"\n{name} {code}".encode()
-    return f"{lines.decode()}\n"
+        if name:
+            lines[name[0]] += f"\n{name} {code}".encode()
+    return {first: compress(each + b"\n") for first, each in lines.items()}
 
 
-def _looked_up(name: str, table: str) -> str | None:
-    begun = f"\n{name} "
-    at = table.find(begun)
-    return None if at < 0 else table[at + len(begun) : table.index("\n", at + len(begun))]
+def _looked_up(name: str, table: _Names) -> str | None:
+    lines, begun = decompress(table.get(name[:1], _NONE)), f"\n{name} ".encode()
+    at = lines.find(begun)
+    return None if at < 0 else lines[at + len(begun) : lines.index(b"\n", at + len(begun))].decode()
+
+
+def _lines(table: _Names) -> Iterator[str]:
+    for each in table.values():
+        yield from decompress(each).decode().splitlines()[1:]
 
 
 def _all_names() -> Iterator[str]:
     """Each once or more."""
-    for table in (_short_names(), _long_names(), _other_names()):
-        for each in table.splitlines()[1:]:
+    for table in (*_editor_names(), _other_names()):
+        for each in _lines(table):
             yield each.split(" ")[0]

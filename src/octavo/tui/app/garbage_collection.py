@@ -65,7 +65,6 @@ class Garbage:
 
     def begin(self) -> None:
         """What there is now is never looked at again."""
-        self._c_library = _CLibrary()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
         self._blocks = sys.getallocatedblocks()
@@ -139,8 +138,9 @@ class Garbage:
             gc.collect()
             if nobody_there:
                 gc.freeze()
-            if self._c_library is not None:
-                self._c_library.trim()
+            if self._c_library is None:
+                self._c_library = _CLibrary()  # 0.3 MB, which nobody needs who opens one page and reads it
+            self._c_library.trim()
             self._blocks, self._stays = sys.getallocatedblocks(), not nobody_there
         if nobody_there:
             self._late.clear()

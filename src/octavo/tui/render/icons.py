@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from octavo.documents.emoji import character
 from octavo.tui.terminal.ascii_twins import TWINS
@@ -128,7 +128,6 @@ _BY_SIGN = {
     "🏦": "vault",
     "🤝": "hands-helping",
 }
-_SIGNS = {name: sign for sign, names in _BY_SIGN.items() for name in names.split()}
 _AROUND = frozenset(
     (
         "face",
@@ -169,16 +168,21 @@ def in_words(name: str) -> str | None:
 @lru_cache(512)
 def _sign(name: str) -> str | None:
     """That of the name, or of the beginning of it that has one: a `file-medical` is a file."""
-    if known := _SIGNS.get(name):
+    if known := _signs().get(name):
         return known
     parts = _parts(name[:_LONGEST])
     if len(parts) == len(parts[0]) == 1:
         return parts[0].upper()
     for count in range(len(parts), 0, -1):
         start = "-".join(parts[:count])
-        if found := _SIGNS.get(start) or _emoji(start):
+        if found := _signs().get(start) or _emoji(start):
             return found
     return None
+
+
+@cache
+def _signs() -> dict[str, str]:
+    return {name: sign for sign, names in _BY_SIGN.items() for name in names.split()}
 
 
 def _parts(name: str) -> list[str]:
