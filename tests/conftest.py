@@ -2,10 +2,8 @@
 
 Textual's pilot waits for the app in steps of 5 ms instead of 20: such waits were a third of a run. It waits for the
 widgets that have something to do, and does not wake the others to hear that they have not. The style sheets of
-widgets are parsed once, not again for each of the hundreds of apps. Widgets draw what has changed, as they do for a
-terminal; that is not cut into what a terminal is sent, since Textual throws this away where there is none (apps that
-have one are programs of their own here, and what a test looks at is drawn and cut for it). What was imported and
-collected before the first test is no garbage as long as tests run, and not looked through for it.
+widgets are parsed once, not again for each of the hundreds of apps. What was imported and collected before the first
+test is no garbage as long as tests run, and not looked through for it. What is drawn, and when, stands in `painting.py`.
 
 And no loop sleeps through time in which nothing can happen (`idle_time.py`).
 
@@ -16,7 +14,7 @@ And what the app goes on after, a bug in showing one block, is none that a test 
 
 from __future__ import annotations
 
-import tests.idle_time  # isort: skip  # noqa: F401  # first: who takes a clock then takes one that it puts forward
+import tests.idle_time  # isort: skip  # first: who takes a clock then takes one that it puts forward
 
 import gc
 import logging
@@ -27,19 +25,16 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from textual import _wait, strip
-from textual._compositor import Compositor
-from textual._context import visible_screen_stack
 from textual._queue import Queue
 from textual.cache import LRUCache
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.css.types import CSSLocation
-from textual.geometry import Region
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot
-from textual.screen import Screen
 from textual.widget import Widget
 
+import tests.painting  # noqa: F401  # for all apps of tests
 from octavo.tui.terminal.crash_report import FaultLog, faults_kept
 
 settings.register_profile("house", deadline=None)
@@ -70,21 +65,6 @@ def _parsed_once(
 Stylesheet._parse_rules = _parsed_once  # type: ignore[assignment, method-assign]  # of a library, for all of its apps
 
 strip.FIFOCache = lambda size: {}  # type: ignore[assignment, return-value, attr-defined]  # seven to a strip, most of them never used
-
-
-def _drawn(
-    compositor: Compositor, full: bool = False, screen_stack: list[Screen[object]] | None = None, simplify: bool = False
-) -> None:
-    visible_screen_stack.set(screen_stack or [])
-    screen, changed = compositor.size.region, compositor._dirty_regions.copy()
-    compositor._dirty_regions.clear()
-    if full or changed:
-        seen = screen if full else Region.from_union(changed).intersection(screen)
-        for _ in compositor._get_renders(seen):
-            pass
-
-
-Compositor.render_update = _drawn  # type: ignore[assignment]  # of a library, for all of its apps
 
 
 class _Raising(logging.Handler):

@@ -22,6 +22,9 @@ AT_MOST = 10.0
 """Seconds that pass so until a loop hears of something else than a timer. Who waits longer than that may wait for what was
 not seen coming: the rest of the time it is given is real."""
 
+SELDOM = 50
+"""How many looks of a busy loop are spared until the system is asked."""
+
 _monotonic, _perf_counter = time.monotonic, time.perf_counter
 _passed = 0.0
 """Seconds that the clocks were put forward."""
@@ -48,9 +51,13 @@ class _Selector(selectors.DefaultSelector):
         self.in_threads = 0
         """How much is awaited of threads."""
         self._left = AT_MOST
+        self._unasked = 0
+        """How often the system was not asked since it was."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         global _passed
+        if self._can_hear_nothing(timeout):
+            return []
         passes = timeout is not None and 0 < timeout <= self._left and self._waits_for_timers_only()
         if ready := super().select(0 if passes else timeout):
             self._left = AT_MOST
@@ -58,6 +65,17 @@ class _Selector(selectors.DefaultSelector):
             self._left -= timeout
             _passed += timeout
         return ready
+
+    def _can_hear_nothing(self, timeout: float | None) -> bool:
+        """Whether a look, for a loop that has something to do, finds nothing: to ask the system for it was an eighth of a run.
+
+        It is asked at times: only it knows of a signal.
+        """
+        if timeout is None or timeout > 0 or self.in_threads or len(self.get_map()) > 1 or self._unasked == SELDOM:
+            self._unasked = 0
+            return False
+        self._unasked += 1
+        return True
 
     def _waits_for_timers_only(self) -> bool:
         return (

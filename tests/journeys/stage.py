@@ -38,6 +38,7 @@ from octavo.tui.app.octavo import Octavo
 from octavo.tui.shell.session import Session
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import NoticeBoard
+from tests import painting
 from tests.journeys import pressed
 from tests.server.asking import counting
 
@@ -195,6 +196,7 @@ class Run:
                     await asyncio.sleep(0.004)
                 else:
                     await self.pilot.pause(0.004)
+                    painting.draw(self.app.screen)  # which may ask for more: what is on show is loaded
                     quiet = 0 if self._busy() else quiet + 1
 
     def _busy(self) -> bool:
@@ -331,6 +333,7 @@ class Stage:
         over: Callable[[Platform], AbstractAsyncContextManager[str]] | None = None,
         deadline: float = 30.0,
         in_order: bool = False,
+        every_frame: bool = False,
         read_only: str = "",
         behind: Callable[[Application], Application] = lambda platform: platform,
         where: str = "",
@@ -342,6 +345,7 @@ class Stage:
         which origin; otherwise it is asked in this process. `deadline`: seconds an answer may take.
         `read_only`: why nothing is sent that changes anything. `behind`: what stands between the client and the platform.
         `where`: the person who was signed in before, where nobody knew that it is another now.
+        `every_frame`: it is drawn as often as for a terminal, also while it is busy.
         `in_order`: what was asked in one moment of the clock is told by its name, not as the answers came.
         """
         settings = self.settings(**chosen)
@@ -355,8 +359,9 @@ class Stage:
                 )
                 if shut:
                     gate.shut()
-                async with self.show(settings, session, platform, gate, size=size, start=start) as run:
-                    yield run
+                with nullcontext() if every_frame else painting.only_at_rest():
+                    async with self.show(settings, session, platform, gate, size=size, start=start) as run:
+                        yield run
 
     @asynccontextmanager
     async def show(

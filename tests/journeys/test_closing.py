@@ -50,7 +50,7 @@ def followings(screen: Widget) -> list[Subscriptions]:
 @pytest.mark.parametrize("name", WAYS)
 async def test_an_answer_that_comes_while_a_screen_closes_is_not_shown(stage: Stage, name: str) -> None:
     start, keys = WAYS[name]
-    async with stage.play(start=start) as run:
+    async with stage.play(start=start, every_frame=True) as run:
         await run.press(*keys)
         if name == "search":
             await run.see("PAGES")
@@ -69,7 +69,7 @@ async def test_an_answer_that_comes_while_a_screen_closes_is_not_shown(stage: St
 
 
 async def test_what_works_for_a_screen_ends_when_the_screen_begins_to_go(stage: Stage) -> None:
-    async with stage.play(start="changes") as run:
+    async with stage.play(start="changes", every_frame=True) as run:
         await run.press("enter")
         screen = run.app.screen
 
@@ -86,7 +86,7 @@ async def test_what_works_for_a_screen_ends_when_the_screen_begins_to_go(stage: 
 
 
 async def test_the_place_on_a_page_is_kept_once_also_when_all_ends_twice(stage: Stage) -> None:
-    async with stage.play() as run:
+    async with stage.play(every_frame=True) as run:
         await run.press("j", "j", "enter", "G")
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
@@ -118,7 +118,7 @@ class Lasting(Widget):
 
 
 async def test_a_suggestion_that_was_compared_when_its_thread_is_closed_is_not_shown(stage: Stage) -> None:
-    async with stage.play(start="changes") as run:
+    async with stage.play(start="changes", every_frame=True) as run:
         await suggest(run, await seven(run), "All times in requests", "All times are in UTC.")
         await open_one(run, "refused")
         await run.see("● 2 open", "− All times")
@@ -142,7 +142,7 @@ async def test_a_folder_that_is_not_there_is_told_when_the_app_is_left_by_then(s
 
 
 async def test_what_is_said_when_a_bug_has_taken_all_down_ends_it_no_second_time(stage: Stage) -> None:
-    async with stage.play() as run:
+    async with stage.play(every_frame=True) as run:
         app = run.app
     app._exit = False  # as it is when nobody asked it to end
     app.say("Too late.")

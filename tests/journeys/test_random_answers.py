@@ -44,7 +44,9 @@ async def try_all(stage: Stage, seed: int, keys: int, *, changing: bool, longest
     server = RandomServer(seed, changing=changing, longest=longest)
     done: list[str] = []
     while len(done) < keys:
-        async with stage.play(over=lambda _: serving(server), start=STARTS[seed % len(STARTS)]) as run:
+        async with stage.play(
+            over=lambda _: serving(server), every_frame=True, start=STARTS[seed % len(STARTS)]
+        ) as run:
             fingers = Fingers(run, seed + len(done), done)
             while len(done) < keys and run.app.return_value is None:
                 async with asyncio.timeout(PATIENCE):
