@@ -25,6 +25,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from textual import _wait, strip
+from textual._compositor import Compositor
 from textual._queue import Queue
 from textual.cache import LRUCache
 from textual.css.model import RuleSet
@@ -34,8 +35,8 @@ from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-import tests.painting  # noqa: F401  # for all apps of tests
 from octavo.tui.terminal.crash_report import FaultLog, faults_kept
+from tests.painting import draw_changed
 
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
@@ -65,6 +66,8 @@ def _parsed_once(
 Stylesheet._parse_rules = _parsed_once  # type: ignore[assignment, method-assign]  # of a library, for all of its apps
 
 strip.FIFOCache = lambda size: {}  # type: ignore[assignment, return-value, attr-defined]  # seven to a strip, most of them never used
+
+Compositor.render_update = draw_changed  # type: ignore[assignment]  # of a library, for all of its apps
 
 
 class _Raising(logging.Handler):

@@ -44,9 +44,10 @@ def draw(screen: Screen[object]) -> None:
         _is_held = True
 
 
-def _draw_changed(
+def draw_changed(
     compositor: Compositor, full: bool = False, screen_stack: list[Screen[object]] | None = None, simplify: bool = False
 ) -> None:
+    """What is drawn in the place of Textual's own."""
     visible_screen_stack.set(screen_stack or [])
     screen = compositor.size.region
     if _is_held:
@@ -59,6 +60,3 @@ def _draw_changed(
         seen = screen if full else Region.from_union(changed).intersection(screen)
         for _ in compositor._get_renders(seen):
             pass
-
-
-Compositor.render_update = _draw_changed  # type: ignore[assignment]  # of a library, for all of its apps
