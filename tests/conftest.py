@@ -14,7 +14,7 @@ And what the app goes on after, a bug in showing one block, is none that a test 
 
 from __future__ import annotations
 
-import tests.idle_time  # isort: skip  # first: who takes a clock then takes one that it puts forward
+import tests.idle_time  # isort: skip  # noqa: F401  # first: who takes a clock then takes one that it puts forward
 
 import gc
 import logging
