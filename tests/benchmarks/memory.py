@@ -34,6 +34,7 @@ from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.render.highlight import tokenize
+from octavo.tui.terminal import malloc
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_soak import Soak
 
@@ -137,6 +138,7 @@ async def watch(stalls: Counter[int]) -> None:
 
 async def measure(folder: Path, name: str, times: int) -> None:
     """Print the figures of one kind."""
+    malloc.use_one_arena()  # as where there is a terminal
     library = folder / "library.db"
     store = Store(library)
     build(World(store))

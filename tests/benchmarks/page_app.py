@@ -22,6 +22,7 @@ from textual.app import App, ComposeResult
 from octavo.tui.app.garbage_collection import Garbage
 from octavo.tui.app.preloading import AFTER
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.terminal import malloc
 from octavo.tui.terminal.textual_internals import OnceParsed
 from octavo.tui.widgets.themes import themes
 
@@ -125,6 +126,7 @@ class Probed(PageApp):
 def main() -> None:
     """Show the page."""
     gc.disable()  # as the app does until it is drawn
+    malloc.use_one_arena()  # as the app does
     path = Path(sys.argv[1])
     app = Probed(path, Path(sys.argv[2])) if len(sys.argv) > 2 else PageApp(path)
     app.run()

@@ -56,9 +56,10 @@ def run(options: argparse.Namespace) -> int:
         guard_the_rest()
         from octavo.cli.sessions import Ways
         from octavo.tui.app.octavo import Octavo
-        from octavo.tui.terminal import graphics
+        from octavo.tui.terminal import graphics, malloc
         from octavo.tui.terminal.crash_report import faults_kept
 
+        malloc.use_one_arena()
         graphics.ask(os.environ)
         try:
             session = opening.session() if opening.session is not None else None

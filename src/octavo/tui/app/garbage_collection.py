@@ -17,6 +17,8 @@ from weakref import WeakSet
 from textual.dom import DOMNode
 from textual.message_pump import MessagePump
 
+from octavo.tui.terminal import malloc
+
 PAUSE = 1.5
 """Seconds without a key after which nobody waits for the next."""
 LATER = 30.0
@@ -33,9 +35,6 @@ young, and those between two at everything. Often enough that little is looked a
 let go, and where a page is read, which lets lines go as it sets others, there are five times as many. Seldom enough that a
 dialog was closed by then: what was open is looked at no more. The last is for days in which no key is pressed: a page of
 1 MB that is read to its end takes 214 looks at the young, and one at all of it holds the loop for 200 ms."""
-_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
-"""Of mallopt(3). One arena: else each thread has its own, with its own holes. Large blocks apart from the small: what is
-between two of them is not given back."""
 
 
 class Garbage:
@@ -61,10 +60,10 @@ class Garbage:
         self._caches: list[_lru_cache_wrapper[Any]] = []
         """What Textual and Rich have worked out and may need again: thousands of small things, made in the middle of what
         is closed soon and left behind in its memory, so that none of it can be given back. Made anew in milliseconds."""
-        self._c_library: _CLibrary | None = None
 
     def begin(self) -> None:
         """What there is now is never looked at again."""
+        malloc.keep_large_blocks_apart()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
         self._blocks = sys.getallocatedblocks()
@@ -138,9 +137,7 @@ class Garbage:
             gc.collect()
             if nobody_there:
                 gc.freeze()
-            if self._c_library is None:
-                self._c_library = _CLibrary()  # 0.3 MB, which nobody needs who opens one page and reads it
-            self._c_library.trim()
+            malloc.trim()
             self._blocks, self._stays = sys.getallocatedblocks(), not nobody_there
         if nobody_there:
             self._late.clear()
@@ -167,24 +164,3 @@ def caches(*of: str) -> Iterator[_lru_cache_wrapper[Any]]:
                     if isinstance(function, _lru_cache_wrapper) and function.__module__.startswith(of):
                         found[id(function)] = function
     yield from found.values()
-
-
-class _CLibrary:
-    """The allocator of the C library, as far as it can be told anything: glibc's."""
-
-    def __init__(self) -> None:
-        import ctypes  # 8 ms, which no start waits for
-
-        self._trim: Callable[[int], int] | None = None
-        try:
-            library = ctypes.CDLL(None)
-            mallopt, self._trim = library.mallopt, library.malloc_trim
-        except (AttributeError, OSError, TypeError):
-            return
-        mallopt(_M_ARENA_MAX, 1)
-        mallopt(_M_MMAP_THRESHOLD, 128 * 1024)
-
-    def trim(self) -> None:
-        """Give the system what is free between what is not: else every peak stays, and the next is laid beside it."""
-        if self._trim is not None:
-            self._trim(0)
