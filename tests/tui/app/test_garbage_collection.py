@@ -22,6 +22,7 @@ from textual.geometry import Region
 from textual.screen import ModalScreen
 from textual.signal import Signal
 from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from octavo.tui.app import garbage_collection
@@ -296,3 +297,15 @@ def test_the_caches_of_a_library_are_found_by_name_in_its_modules_and_classes() 
     found = [each.__qualname__ for each in caches("textual.", "rich.")]
     assert {"cached_cell_len", "Color.parse", "StylesCache.get_inner_outer"} <= set(found)
     assert len(found) == len(set(map(id, caches("textual.", "rich."))))
+
+
+async def test_after_a_look_no_widget_keeps_how_large_it_was_where_there_was_other_room() -> None:
+    app = App()
+    async with app.run_test() as pilot:
+        await opened(app)
+        for width in range(40, 50):
+            await pilot.resize_terminal(width, 20)
+        kept = [each._box_model_cache for each in app.screen.walk_children(Widget)]
+        assert sum(map(len, kept)) >= 10
+        app.teardown.garbage.look(nobody_there=True)
+        assert sum(map(len, kept)) == 0

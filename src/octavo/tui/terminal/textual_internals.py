@@ -393,6 +393,13 @@ def message_pumps(app: App[Any]) -> Iterable[MessagePump]:
     return app._registry
 
 
+def forget_sizes(pumps: Iterable[MessagePump]) -> None:
+    """Let go of what widgets came out as in rooms they no longer have: each keeps sixteen such results, 10 KB."""
+    for each in pumps:
+        if isinstance(each, Widget):
+            each._box_model_cache.clear()
+
+
 def all_screens(app: App[Any]) -> list[Screen[Any]]:
     """The screens of all modes; Textual tells those of one."""
     return [screen for stack in app._screen_stacks.values() for screen in stack]
