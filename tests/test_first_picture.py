@@ -11,6 +11,9 @@ import pytest
 
 from octavo.data.state import State
 from tests.benchmarks.terminal import Terminal
+from tests.journeys.conftest import library
+
+__all__ = ["library"]
 
 ROOT = Path(__file__).parent.parent
 PAGE, OTHER = "The Harbour API answers", "Your first tide"
@@ -19,9 +22,11 @@ LEFT = b"\x1b[?1049l"
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def known(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the demo was opened once, long enough for its picture."""
     folder = tmp_path_factory.mktemp("known")
+    (demo_folder := folder / "data" / "demo").mkdir(parents=True, mode=0o700)
+    shutil.copyfile(library, demo_folder / "platform.db")
     with demo(folder) as first:
         first.wait_for("Inbox", "live")
         first.write(b"2")
@@ -63,11 +68,14 @@ def shown_first(app: Terminal) -> bool:
     return not any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
 
 
-def test_the_next_start_shows_it(home: Path) -> None:
+def test_the_next_start_shows_it_and_what_is_typed_under_it_reaches_the_app(home: Path) -> None:
     with demo(home) as app:
         assert shown_first(app)
         assert "● saved" in app.screen
         assert "● live" not in app.screen
+        app.write(b"s")  # it waits until the app is there
+        app.wait_for("Search everywhere")
+        app.write(b"\x1b")
         app.wait_for("● live")
         quit_from(app)
         # The app found itself on the alternate screen, and left it once.
@@ -75,24 +83,17 @@ def test_the_next_start_shows_it(home: Path) -> None:
         assert (written.count(b"\x1b[?1049h"), written.count(LEFT)) == (1, 1)
 
 
-def test_the_next_start_shows_the_inbox_that_was_left(tmp_path: Path) -> None:
-    with demo(tmp_path) as app:
+def test_the_next_start_shows_the_inbox_that_was_left(home: Path) -> None:
+    for kept in ("state", "cache"):
+        shutil.rmtree(home / kept)
+    with demo(home) as app:
         app.wait_for("YOUR REVIEW IS ASKED", "17 of 17", "live")
         quit_from(app)
-    assert pictures(tmp_path)
-    with demo(tmp_path) as app:
+    assert pictures(home)
+    with demo(home) as app:
         app.wait_for("17 of 17")
         assert not any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
         app.wait_for("● live")
-        quit_from(app)
-
-
-def test_what_is_typed_under_it_reaches_the_app(home: Path) -> None:
-    with demo(home) as app:
-        assert shown_first(app)
-        assert "Search everywhere" not in app.screen
-        app.write(b"s")
-        app.wait_for("Search everywhere")
         quit_from(app)
 
 
@@ -109,8 +110,40 @@ def test_it_is_not_shown_when_all_starts_anew(home: Path) -> None:
         assert any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
 
 
-def test_only_text_and_styles_of_our_own_are_shown(home: Path) -> None:
+def test_what_was_spoiled_is_not_shown_and_the_app_starts_as_ever(home: Path) -> None:
     (kept,) = pictures(home)
+    kept.write_text(kept.read_text(encoding="utf-8") + "\x1b]52;c;aGk=\x07", encoding="utf-8")
+    with demo(home) as app:
+        assert not shown_first(app)
+
+
+SHOW = """
+import os, sys
+from pathlib import Path
+from octavo.first_picture import FirstPicture
+
+picture = FirstPicture(Path(sys.argv[1]), "a place", "a look")
+if sys.argv[2:]:
+    picture.keep(["a row"] * os.get_terminal_size(2).lines)
+is_shown = picture.show()
+picture.take_down()
+print("It was shown." if is_shown else "Nothing was shown.")
+"""
+"""What the app does with its picture before it is imported, and nothing else; with a word more a picture is kept first."""
+
+
+def is_shown(folder: Path, *keep: str) -> bool:
+    with Terminal([sys.executable, "-c", SHOW, str(folder), *keep], {"PYTHONPATH": str(ROOT)}) as program:
+        program.wait_for("shown.")
+        assert program.end() == 0
+        written = b"".join(chunk.data for chunk in program.chunks)
+        assert (b"a row" in written) == ("It was shown." in program.screen)
+        return "It was shown." in program.screen
+
+
+def test_only_text_and_styles_of_our_own_are_shown(tmp_path: Path) -> None:
+    assert is_shown(tmp_path, "keep")
+    (kept,) = tmp_path.iterdir()
     head, *rows = kept.read_text(encoding="utf-8").split("\n")
     spoiled = (
         [head, *rows[:-1], "\x1b]52;c;aGk=\x07"],
@@ -121,15 +154,16 @@ def test_only_text_and_styles_of_our_own_are_shown(home: Path) -> None:
     )
     for lines in spoiled:
         kept.write_text("\n".join(lines), encoding="utf-8")
-        with demo(home) as app:
-            assert not shown_first(app)
+        assert not is_shown(tmp_path)
+    kept.write_text("\n".join([head, *rows]), encoding="utf-8")
+    assert is_shown(tmp_path)
 
 
-def test_what_others_may_have_written_is_not_shown(home: Path) -> None:
-    (kept,) = pictures(home)
+def test_what_others_may_have_written_is_not_shown(tmp_path: Path) -> None:
+    assert is_shown(tmp_path, "keep")
+    (kept,) = tmp_path.iterdir()
     kept.chmod(0o620)
-    with demo(home) as app:
-        assert not shown_first(app)
+    assert not is_shown(tmp_path)
 
 
 def test_it_shows_the_page_that_was_left_where_it_was_left(home: Path) -> None:

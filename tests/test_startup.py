@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 from octavo import __version__
 from octavo.tui.app.routes import CHANGE_REQUEST, OWN_CONFLICTS, SEARCH, VIEWS
 from tests.benchmarks.terminal import Terminal
+from tests.journeys.conftest import library
+
+__all__ = ["library"]
 
 ROOT = Path(__file__).parent.parent
 PAGE, TREE = "The Harbour API answers", "Your first tide"
@@ -49,9 +53,11 @@ AFTER_THE_FIRST_SCREEN = {
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An environment whose demo library is known: it was opened once, and its picture was taken."""
     folder = tmp_path_factory.mktemp("home")
+    (demo_folder := folder / "data" / "demo").mkdir(parents=True, mode=0o700)
+    shutil.copyfile(library, demo_folder / "platform.db")
     environ = {f"OCTAVO_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     environ |= {"HOME": str(folder), "PYTHONPATH": str(ROOT)}
     with demo(environ) as first:

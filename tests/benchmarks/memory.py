@@ -4,7 +4,7 @@
 
 Each in a process of its own, headless, 120x36, on the demo, with the looks for garbage the app has where there is a
 terminal. Prints memory after a tenth and at the end, in MiB, what each round left between, and the longest time the event
-loop worked before it came round.
+loop worked before it came round. `OCTAVO_MEMORY_LIBRARY` names a library that was set out before.
 """
 
 from __future__ import annotations
@@ -139,11 +139,14 @@ async def watch(stalls: Counter[int]) -> None:
 async def measure(folder: Path, name: str, times: int) -> None:
     """Print the figures of one kind."""
     malloc.use_one_arena()  # as where there is a terminal
-    library = folder / "library.db"
-    store = Store(library)
-    build(World(store))
-    store.set("library", "demo")
-    store.close()
+    if kept := os.environ.get("OCTAVO_MEMORY_LIBRARY"):
+        library = Path(kept)
+    else:
+        library = folder / "library.db"
+        store = Store(library)
+        build(World(store))
+        store.set("library", "demo")
+        store.close()
     async with Stage(folder / "stage", library).play() as run:
         await run.see("Your first tide")
         load_all()

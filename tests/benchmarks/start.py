@@ -26,6 +26,7 @@ compiling costs more than all that is measured here. The first round is thrown a
 from __future__ import annotations
 
 import argparse
+import shutil
 import statistics
 import sys
 import tempfile
@@ -126,6 +127,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
         environ = {f"OCTAVO_{name}_DIR": f"{folder}/{name.lower()}" for name in ("CONFIG", "DATA", "STATE", "CACHE")}
         bench = Bench({**environ, "HOME": folder}, Path(folder, "cache"), columns, rows, options.pace, only)
+        if options.library is not None:
+            (demo := Path(folder, "data", "demo")).mkdir(parents=True, mode=0o700)
+            shutil.copyfile(options.library, demo / "platform.db")
         _first_start(bench)
         folders = {name: Path(folder, f"of {name}") for name in long}
         for name, of_pages in folders.items():
@@ -225,6 +229,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=9, help="times each program is started")
     parser.add_argument("--keys", type=int, default=12, help="times each key is pressed in a round")
     parser.add_argument("--only", default="", help="what is started: names with commas between them, hello among them")
+    parser.add_argument("--library", type=Path, help="a demo that was set out before, to be copied")
     parser.add_argument("--size", default="120x36", help="of the terminal: columns x rows")
     parser.add_argument("--pace", type=float, default=1.0, help="how long silences are: below 1 figures say nothing")
     return parser

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -9,12 +10,17 @@ import pytest
 
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
+from tests.journeys.conftest import library
+
+__all__ = ["library"]
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def environ(tmp_path: Path) -> dict[str, str]:
+def environ(library: Path, tmp_path: Path) -> dict[str, str]:
+    (demo := tmp_path / "data" / "demo").mkdir(parents=True, mode=0o700)
+    shutil.copyfile(library, demo / "platform.db")
     folders = {f"OCTAVO_{name}_DIR": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     return {**folders, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
 

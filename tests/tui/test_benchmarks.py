@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -36,6 +38,26 @@ from tests.tui.reader.panes import screen
 __all__ = ["library", "stage"]
 QUICKLY = ("--rounds", "0", "--keys", "1", "--pace", "0.1")
 Out = pytest.CaptureFixture[str]
+SHARE = 0.005
+"""Of the large demo, which is large enough for programs that shall but run."""
+
+
+@pytest.fixture(scope="session")
+def made_large(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """So much of the large demo, set out once for all workers of a run, as the programs do."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "large"
+    with (folder.parent / "large.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        inbox.make(folder, SHARE)
+    return folder
+
+
+@pytest.fixture
+def large(made_large: Path, tmp_path: Path) -> str:
+    """A copy of it, which the programs change."""
+    shutil.copytree(made_large, tmp_path / "large")
+    return str(tmp_path / "large")
 
 
 async def test_the_measured_page_is_shown(tmp_path: Path) -> None:
@@ -87,13 +109,8 @@ def test_pages_are_compared(capsys: Out) -> None:
     assert "made, 40 edits" in capsys.readouterr().out
 
 
-async def test_the_same_is_opened_and_closed_again(stage: Stage) -> None:
-    async with stage.play() as run:
-        await run.see("Your first tide")
-        assert (await memory.rounds(run, "help", 1, 0.0)).startswith("help ")
-
-
-def test_memory_is_measured(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_memory_is_measured(library: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("OCTAVO_MEMORY_LIBRARY", str(library))
     monkeypatch.setattr(sys, "argv", ["memory.py", "help:2"])
     memory.main()
     assert capfd.readouterr().out.startswith("help ")
@@ -111,21 +128,23 @@ async def test_the_first_diff_of_a_change_request_is_shown(stage: Stage) -> None
     assert stall >= 0
 
 
-def test_the_inbox_is_followed(capsys: Out) -> None:
-    inbox.main(["--share", "0.01", "--wait", "0"])
+def test_the_inbox_is_followed(large: str, capsys: Out) -> None:
+    inbox.main([large, "--wait", "0"])
     said = capsys.readouterr().out
     assert all(f"{start}: " in said for start in ("first start", "second start", "a turn more"))
     assert "a reply of another person is there after " in said
 
 
-def test_the_inbox_is_started(capsys: Out) -> None:
-    inbox_start.main(["--share", "0.005", "--rounds", "0", "--pace", "0.1"])
+def test_the_inbox_is_started(large: str, library: Path, tmp_path: Path, capsys: Out) -> None:
+    (demo := tmp_path / "kept" / "demo" / "data" / "demo").mkdir(parents=True, mode=0o700)
+    shutil.copyfile(library, demo / "platform.db")
+    inbox_start.main(["--large", large, "--kept", str(tmp_path / "kept"), "--rounds", "0", "--pace", "0.1"])
     said = capsys.readouterr().out
     assert all(f"\n{name} " in said for name in ("demo", "large", "ratio"))
 
 
-def test_programs_are_started(capsys: Out) -> None:
-    start.main(["--only", "hello,demo", *QUICKLY])
+def test_programs_are_started(library: Path, capsys: Out) -> None:
+    start.main(["--only", "hello,demo", "--library", str(library), *QUICKLY])
     said = capsys.readouterr().out
     assert all(f"\n{name} " in said for name in ("hello", "demo", "j in the tree", "switch views", "floor: scroll"))
 
@@ -149,8 +168,8 @@ def test_the_diff_that_is_measured_has_a_change(name: str) -> None:
     assert block_app.edited(page) != page
 
 
-def test_an_hour_with_nothing_happening_is_measured(capsys: Out) -> None:
-    idle.main(["--share", "0.02", "--hours", "0.05"])
+def test_an_hour_with_nothing_happening_is_measured(large: str, capsys: Out) -> None:
+    idle.main([large, "--hours", "0.05"])
     assert "% of one" in capsys.readouterr().out
 
 
