@@ -241,7 +241,7 @@ class Changes(RuleBasedStateMachine):
 
 
 def test_no_change_is_lost_made_twice_or_made_over_anothers() -> None:
-    run_state_machine_as_test(Changes, settings=settings(max_examples=40, stateful_step_count=40, deadline=None))
+    run_state_machine_as_test(Changes, settings=settings(max_examples=15, stateful_step_count=40, deadline=None))
 
 
 @pytest.mark.long

@@ -33,7 +33,7 @@ def check(page: Page) -> None:
         assert max(Counter(re.findall(r"\b[na]\d+x\b(?! *\")", result)).values(), default=0) <= 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(pages())
 def test_a_decision_is_about_one_part_and_all_else_is_merged(page: Page) -> None:
     check(page)
@@ -63,7 +63,7 @@ def check_parts(page: Worked) -> None:
             assert said.count(f"{name} ") <= 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(worked_on())
 def test_every_part_is_there_once_as_it_was_decided(page: Worked) -> None:
     check_parts(page)

@@ -19,7 +19,9 @@ from tests.journeys.test_access import HERE, into, to_row
 from tests.journeys.test_managing_spaces import make_space, of, to_spaces
 from tests.journeys.test_resources import open_kind, titles
 
-SIZES = pytest.mark.parametrize("size", [(120, 36), (80, 24)], ids=["wide", "narrow"])
+SIZES = pytest.mark.parametrize(
+    "size", [pytest.param((120, 36), id="wide", marks=pytest.mark.long), pytest.param((80, 24), id="narrow")]
+)
 FIRST, SECOND = (f"-----BEGIN CERTIFICATE-----\n{word}\n-----END CERTIFICATE-----\n" for word in ("MIIBone", "MIIBtwo"))
 
 

@@ -200,8 +200,8 @@ WRITES = {
 }
 """All that can be done with the kinds there are."""
 PEOPLE = {**CAST, **KEEPERS}
-SHORT = (*KEEPERS, "administrator", "creator", "commenter", "guest")
-"""What the others may do lies between."""
+SHORT = ("administrator", "keeper of a space", "guest")
+"""Who may everything, something and next to nothing: what the others may do lies between."""
 
 
 @pytest.mark.parametrize(

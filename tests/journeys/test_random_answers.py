@@ -70,7 +70,7 @@ async def test_where_organizations_do_not_load_no_view_says_that_there_is_nothin
 
 @pytest.mark.parametrize("seed", range(2))
 async def test_no_answer_ends_the_app_or_is_shown_as_its_opposite_whatever_is_pressed(stage: Stage, seed: int) -> None:
-    await try_all(stage, seed, 40, changing=seed == 1, longest=1000)
+    await try_all(stage, seed, 20, changing=seed == 1, longest=1000)
 
 
 @pytest.mark.long

@@ -26,6 +26,8 @@ VIEWS = {
     "threads": ("comments", ("/", *"09:06", "enter"), "Elisa Moretti"),
 }
 """Where one is, and how one comes there."""
+OFTEN = ("a thread in the inbox", "a page", "a change request", "an organization")
+"""Where all else that can be done is done in every run: in the other views it is the same commands."""
 _LEAVES = frozenset({"app.quit", "app.back", "app.suspend", "view.back", "view.forward", "app.act_as"})
 _TERMINAL = ("open_browser", "link_hints", "help", "palette", "theme", "activity", "search", "organization", "filter")
 
@@ -58,7 +60,19 @@ async def test_every_key_that_writes_is_dim_and_says_why_and_none_sends_anything
         assert READ_ONLY in run.said
         if where == "a thread in the inbox":
             assert "inbox.done" in {each.id for each in told}
-        await do_all_else(run, before)
+        if where in OFTEN:
+            await do_all_else(run, before)
+        written(run)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("where", [each for each in VIEWS if each not in OFTEN])
+async def test_nothing_else_that_can_be_done_sends_anything(stage: Stage, where: str) -> None:
+    start, keys, seen = VIEWS[where]
+    async with stage.play(start=start, read_only=READ_ONLY) as run:
+        await run.press(*keys)
+        await run.see(seen, "read-only")
+        await do_all_else(run, run.app.screen)
         written(run)
 
 
