@@ -3,9 +3,11 @@
 .venv/bin/python -m screenshots.operations
 
 What keys ask for is seen while journeys run (`tests/journeys/pressed.py`) and kept in `tests/pressed.tsv`, each with the
-journey it was seen in, which shows what is written again whenever it runs. The keys are read off the commands. After keys came or went:
+journey it was seen in, which shows what is written again whenever it runs, some of them in long runs alone. The keys are
+read off the commands. After keys came or went:
 
     RECORD_KEYS=one.tsv .venv/bin/pytest -n auto --dist worksteal tests/journeys
+    RECORD_KEYS=one.tsv .venv/bin/pytest -m long tests/journeys/test_every_kind.py
     .venv/bin/python -m screenshots.operations one.tsv
 
 Of several records only what all of them have is kept.
