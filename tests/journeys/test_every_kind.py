@@ -263,6 +263,4 @@ async def manage(furnished_stage: Stage, start: str, kinds: set[str]) -> None:
     async with furnished_stage.play(NOOR, start=start) as run:
         managing = Managing(run, Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world), font, kinds)
         await managing.level()
-    assert managing.done == {
-        each for _, kind in all_of(VIEWS[start]) if kind.name in kinds for each in writable(kind)
-    }
+    assert managing.done == {each for _, kind in all_of(VIEWS[start]) if kind.name in kinds for each in writable(kind)}

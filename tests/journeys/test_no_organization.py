@@ -45,8 +45,8 @@ async def look_at_all(run: Run, said: str, *, is_live: bool = True) -> None:
     ("status", "answer", "said"),
     [
         (403, {"error": {"code": 403, "message": "It is Sunday."}}, "Organizations did not"),
-        (200, {"items": "none"}, "Organizations did not"),
-        (200, {"items": [{"id": 5}]}, "Organizations cannot"),
+        pytest.param(200, {"items": "none"}, "Organizations did not", marks=pytest.mark.long),
+        pytest.param(200, {"items": [{"id": 5}]}, "Organizations cannot", marks=pytest.mark.long),
         (200, {"items": []}, "You are in no"),
     ],
 )

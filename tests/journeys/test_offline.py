@@ -107,8 +107,9 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
         assert [each for each in said if "from the plane" in each] == written
 
 
-@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
-@pytest.mark.parametrize(("view", "words"), [("inbox", "17 of 17"), ("comments", "Open 72")])
+@pytest.mark.parametrize(
+    ("view", "words", "size"), [("inbox", "17 of 17", (120, 36)), ("comments", "Open 72", (80, 24))]
+)
 async def test_rows_that_are_kept_are_shown_with_one_quiet_line_that_says_how_old_they_are(
     stage: Stage, view: str, words: str, size: tuple[int, int]
 ) -> None:

@@ -18,6 +18,9 @@ MOODS = {
     "401": (Mood(401), "○ key refused", "4 waiting for you to sign in"),
 }
 
+OFTEN = ("429 for two minutes", "401")
+"""One that ends by itself and one that waits for somebody: the others are as the first."""
+
 
 async def pass_time(run: Run, minutes: int) -> None:
     """Let so much time pass in which nobody types."""
@@ -29,7 +32,9 @@ async def pass_time(run: Run, minutes: int) -> None:
         await run.settle()
 
 
-@pytest.mark.parametrize("name", MOODS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=() if each in OFTEN else pytest.mark.long) for each in MOODS]
+)
 async def test_what_waits_goes_out_once_and_the_lists_are_asked_more_seldom_until_then(stage: Stage, name: str) -> None:
     mood, state, waiting = MOODS[name]
     moody: list[Moody] = []

@@ -13,7 +13,13 @@ from octavo.tui.widgets.dialog import Frame
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_talking import HERE
 
-SIZES = [(80, 24), (120, 36), (150, 40), (200, 60)]
+SIZES = [
+    (80, 24),
+    pytest.param((120, 36), marks=pytest.mark.long),
+    (150, 40),
+    pytest.param((200, 60), marks=pytest.mark.long),
+]
+"""Below its words and beside them: two of them in every run."""
 
 
 def sees_its_words(run: Run, pane: Reader, last_words: str) -> None:

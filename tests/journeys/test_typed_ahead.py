@@ -33,7 +33,7 @@ def written(run: Run) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("turns", [0, 3])
+@pytest.mark.parametrize("turns", [0, pytest.param(3, marks=pytest.mark.long)])
 async def test_letters_after_the_key_that_asks_for_them_are_written(stage: Stage, turns: int) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
@@ -64,8 +64,14 @@ async def test_letters_typed_before_the_organization_is_known_are_written_and_se
             assert written(run) == ["battery"]
 
 
-@pytest.mark.parametrize("key", ["n", "e", "t"])
-@pytest.mark.parametrize("turns", [0, 2, 4])
+@pytest.mark.parametrize(
+    ("key", "turns"),
+    [
+        pytest.param(key, turns, marks=() if (key, turns) in (("n", 0), ("e", 2), ("t", 4)) else pytest.mark.long)
+        for key in ("n", "e", "t")
+        for turns in (0, 2, 4)
+    ],
+)
 async def test_a_key_for_a_screen_that_has_no_parts_yet_is_done_once_it_has_them(
     stage: Stage, key: str, turns: int
 ) -> None:
