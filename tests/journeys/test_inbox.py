@@ -14,8 +14,10 @@ from octavo.server.app import Platform
 from octavo.settings import InboxFilter
 from octavo.tui.inbox.inbox import InboxScreen
 from octavo.tui.review.change_request import ChangeRequestScreen
+from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage
 
+__all__ = ["lived_in", "new_stage", "stage"]
 HARBOUR = SpaceRef(space_id="harbour-api")
 NOOR, TOMAS, YUKI = "noor-haddad", "tomas-okafor", "yuki-tanabe"
 
@@ -374,11 +376,13 @@ async def test_a_saved_filter_is_a_tab(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("kind", [reviews.List, reviews.ListRequested, comments.List])
-async def test_a_part_that_fails_is_said_and_nothing_is_claimed(stage: Stage, kind: type[Operation[object]]) -> None:
+async def test_a_part_that_fails_is_said_and_nothing_is_claimed(
+    new_stage: Stage, kind: type[Operation[object]]
+) -> None:
     def stumble(platform: Platform) -> None:
         platform.refuse_next(kind, 500, "The platform stumbled.", times=500)
 
-    async with stage.play(start="inbox", change=stumble) as run:
+    async with new_stage.play(start="inbox", change=stumble) as run:
         await run.see("did not load", "r retry", "not known yet")
         assert "Nothing needs you" not in run.text
         run.accept()
@@ -410,8 +414,8 @@ async def test_the_frame_says_live_once_the_lists_were_answered_that_all_rows_ar
         assert "● live" in run.lines[0]
 
 
-async def test_keys_that_come_before_the_rows_are_told_that_it_loads(stage: Stage) -> None:
-    async with stage.play(start="inbox", shut=True) as run:
+async def test_keys_that_come_before_the_rows_are_told_that_it_loads(new_stage: Stage) -> None:
+    async with new_stage.play(start="inbox", shut=True) as run:
         await run.press("j")
         await run.hear("Wait a moment: this is still loading.")
 
@@ -474,8 +478,8 @@ async def test_what_needs_one_is_counted_by_looks_in_the_background_also_before_
         assert len(run.gate.passed) - asked < 25, [type(op) for op in run.gate.passed[asked:]]
 
 
-async def test_for_who_never_opened_the_inbox_nothing_is_asked_for_it(stage: Stage) -> None:
-    async with stage.play() as run:
+async def test_for_who_never_opened_the_inbox_nothing_is_asked_for_it(new_stage: Stage) -> None:
+    async with new_stage.play() as run:
         run.app.keeping_fresh.look_if_due()
         run.clock.forward(seconds=31)
         run.app.keeping_fresh.look_if_due()

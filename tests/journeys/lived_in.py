@@ -1,0 +1,46 @@
+"""A machine on which Mara read her inbox before: a start there asks for what is new, and not for all there is."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from octavo.tui.widgets import wording
+from tests.journeys.stage import Stage
+
+KEPT = ("cache", "state")
+
+
+@pytest.fixture(scope="session")
+def lived_in(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folders of that machine."""
+    clock = wording.clock
+    before = Stage(tmp_path_factory.mktemp("lived-in"), library)
+
+    async def read() -> None:
+        async with before.play(start="inbox") as run:
+            await run.see("17 of 17")
+            await run.quit()
+
+    asyncio.run(read())
+    wording.clock = clock
+    return before.folder
+
+
+@pytest.fixture
+def stage(stage: Stage, lived_in: Path) -> Stage:
+    """The stage of other journeys, there."""
+    for kept in KEPT:
+        shutil.copytree(lived_in / kept, stage.folder / kept)
+    return stage
+
+
+@pytest.fixture
+def new_stage(stage: Stage) -> Stage:
+    """One on which nothing was opened yet."""
+    for kept in KEPT:
+        shutil.rmtree(stage.folder / kept)
+    return stage
