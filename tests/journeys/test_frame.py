@@ -19,7 +19,10 @@ from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces
 from octavo.tui.review import change_request
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.shell.frame import StatusBar, TopBar
+from tests.journeys.lived_in import lived_in, stage
 from tests.journeys.stage import Run, Stage
+
+__all__ = ["lived_in", "stage"]
 
 
 def lit(run: Run) -> set[str]:

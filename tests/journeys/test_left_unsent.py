@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from octavo.api import change_requests, comments, reviews
+from tests.journeys.lived_in import lived_in, stage
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_authoring import an_editor_left
 from tests.journeys.test_holding import hold
 from tests.journeys.test_reviewing import open_one
+
+__all__ = ["lived_in", "stage"]
 
 DISCARDED, BACK = "Draft discarded", "Your draft is back."
 
