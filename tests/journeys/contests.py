@@ -67,7 +67,7 @@ class Contest:
 
     async def open(self) -> None:
         """Open the change request from the list."""
-        await self.run.press("3")
+        await self.run.press("3", "r")
         await self.run.see(OURS)
         await self.run.press("/", *"recount", "enter")
         await self.run.see(f"#{self.number}")

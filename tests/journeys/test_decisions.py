@@ -32,7 +32,7 @@ Ask the keeper.
 
 
 async def test_a_row_is_decided_and_no_other_goes_back(stage: Stage) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         contest = Contest(run)
         main = TABLE.replace("Apple | 1", "Apple | 10").replace("Date | 4", "Date | 40")
         await contest.texts(TABLE, main, TABLE.replace("Apple | 1", "Apple | 100"))
@@ -51,7 +51,7 @@ async def test_a_row_is_decided_and_no_other_goes_back(stage: Stage) -> None:
 
 
 async def test_rows_beside_one_another_are_no_conflict(stage: Stage) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         contest = Contest(run)
         main, mine = TABLE.replace("Apple | 1", "Apple | 10"), TABLE.replace("Banana | 2", "Banana | 20")
         await contest.texts(TABLE, main, mine)
@@ -87,7 +87,7 @@ KEY = "Ask the keeper for the key, and bring it back before noon.\n\n"
 
 
 async def test_what_main_moved_and_the_change_request_edited_is_the_edited_text_at_its_new_place(stage: Stage) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         contest = Contest(run)
         main = PAGE.replace(KEY, "").replace("Four degrees.\n\n", f"Four degrees.\n\n{KEY}")
         await contest.texts(PAGE, main, PAGE.replace("before noon", "before dusk"))
@@ -99,7 +99,7 @@ async def test_what_main_moved_and_the_change_request_edited_is_the_edited_text_
 
 
 async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage: Stage) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         contest = Contest(run)
         main = PAGE.replace(KEY, "").replace("Four degrees.\n\n", f"Four degrees.\n\n{KEY}")
         mine = PAGE.replace(KEY, "") + f"\n{KEY.rstrip()}\n"
@@ -129,7 +129,7 @@ async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage:
     ],
 )
 async def test_what_one_side_deleted_and_the_other_edited_shows_the_edit(stage: Stage, gone_in: str, key: str) -> None:
-    async with stage.play(size=(200, 60)) as run:
+    async with stage.play(start="changes", size=(200, 60)) as run:
         contest = Contest(run)
         gone, edited = PAGE.replace(KEY, ""), PAGE.replace("before noon", "before dusk")
         sides = {"m": gone, "t": edited} if gone_in == "main" else {"m": edited, "t": gone}
@@ -149,7 +149,7 @@ async def test_what_one_side_deleted_and_the_other_edited_shows_the_edit(stage: 
 
 
 async def test_items_and_lines_are_decided_each_for_itself(stage: Stage) -> None:
-    async with stage.play(size=(200, 60)) as run:
+    async with stage.play(start="changes", size=(200, 60)) as run:
         contest = Contest(run)
         main = PAGE.replace("Herring", "Herring, salted").replace("count --all", "count --all --cold")
         main = main.replace("* Ice", "* Ice, crushed").replace("label --new", "label --old")
@@ -173,7 +173,7 @@ async def test_items_and_lines_are_decided_each_for_itself(stage: Stage) -> None
 
 
 async def test_a_page_that_one_side_renamed_and_the_other_moved_is_both(stage: Stage) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         contest = Contest(run)
         await contest.publish(new(PAGE), new("# Yard\n\nBehind the house.\n"), subject="Write down the stores")
         stores, yard = await contest.page("Stores"), await contest.page("Yard")
@@ -192,7 +192,7 @@ async def test_a_page_that_one_side_renamed_and_the_other_moved_is_both(stage: S
 
 
 async def test_where_there_is_room_for_one_pane_nothing_is_decided_that_is_not_on_show(stage: Stage) -> None:
-    async with stage.play(size=(60, 20)) as run:
+    async with stage.play(start="changes", size=(60, 20)) as run:
         contest = Contest(run)
         await contest.publish(new(PAGE), new("# Yard\n\nOutside.\n"), new("# Barn\n\nDry.\n"), subject="Write it down")
         stores, yard, barn = [await contest.page(title) for title in ("Stores", "Yard", "Barn")]
@@ -221,7 +221,7 @@ async def test_where_there_is_room_for_one_pane_nothing_is_decided_that_is_not_o
 
 
 async def test_what_both_set_besides_the_text_is_no_part_of_the_text(stage: Stage) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         contest = Contest(run)
         await contest.publish(new(PAGE), subject="Write down the stores")
         stores = await contest.page("Stores")
@@ -244,7 +244,7 @@ async def test_what_both_set_besides_the_text_is_no_part_of_the_text(stage: Stag
 
 
 async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stage) -> None:
-    async with stage.play(size=(120, 50)) as run:
+    async with stage.play(start="changes", size=(120, 50)) as run:
         contest = Contest(run)
         await contest.propose(new("# Crates\n\nThe blue ones.\n"))
         number = contest.number
@@ -262,7 +262,7 @@ async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stag
 
 
 async def test_what_a_text_from_elsewhere_puts_back_is_said_before_it_is_merged(stage: Stage) -> None:
-    async with stage.play(size=(120, 50)) as run:
+    async with stage.play(start="changes", size=(120, 50)) as run:
         contest = Contest(run)
         main = TABLE.replace("Date | 4", "Date | 40")
         await contest.texts(TABLE, main, TABLE.replace("Apple | 1", "Apple | 100"))

@@ -57,7 +57,7 @@ def where(dialog: FormDialog) -> str:
 
 
 async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
         await run.see("Saltmarsh Docs", "Visibility", "public", "Adaptive content")
@@ -86,7 +86,7 @@ async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
 
 
 async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_does(stage: Stage) -> None:
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(sites.Update)
         await run.see("Adaptive content      left out ▾")
@@ -99,7 +99,7 @@ async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_
 
 
 async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage: Stage) -> None:
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
         await run.press("ctrl+u", *"Q", "tab", "tab", "end", *"-2", "escape")
@@ -108,7 +108,7 @@ async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage:
         await run.see("What you wrote before is here", "Title must have at least 2 characters.", "docs-2")
         await run.press("tab", "tab", "end", *"3")
         await run.quit()
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         dialog = await form.settings()
         await run.see("docs-23")
@@ -122,7 +122,7 @@ async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage:
 
 
 async def test_what_is_refused_is_said_at_its_field_and_all_stays(stage: Stage) -> None:
-    async with stage.play(NOOR, size=(80, 24)) as run:
+    async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
         form = Opened(run)
         dialog = await form.settings()
         await run.press("ctrl+u", *"Sea", "tab", "tab", "ctrl+u", *"sea")
@@ -141,7 +141,7 @@ async def test_what_is_refused_is_said_at_its_field_and_all_stays(stage: Stage) 
 
 
 async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(stage: Stage) -> None:
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         dialog = await form.settings()
         await run.press("ctrl+u", *"Mine")
@@ -158,7 +158,7 @@ async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(st
 
 
 async def test_what_others_made_just_so_is_not_sent(stage: Stage) -> None:
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
         await run.press("ctrl+u", *"Same")
@@ -172,7 +172,7 @@ async def test_what_is_long_or_has_several_lines_is_not_changed_by_being_shown(s
     address = f"https://sea.example/{'x' * 1500}"
     server = mcp_servers.McpServer(id="m1", name="Tides\u202e", url=address, headers={"X": "y"})
     section = site_structure.SiteSection(id="s1", title="Tides", description="High\nand low")
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         one = await form.open(mcp_servers.Update, known={"at": DOCS, "site_mcp_server_id": "m1"}, now=server)
         assert one.state.made().changed == frozenset()
@@ -188,7 +188,7 @@ async def test_what_is_long_or_has_several_lines_is_not_changed_by_being_shown(s
 
 
 async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
         await run.press("ctrl+u", *"Sea")
@@ -208,7 +208,7 @@ async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
 
 
 async def test_what_it_names_is_picked(stage: Stage) -> None:
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(teams.Create, known={"at": AT}, references={"members": PEOPLE})
         await run.press(*"Divers", "tab", "enter")
@@ -235,7 +235,7 @@ async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_t
         lambda each: Choice(each.id, each.user.name),
         search=lambda words: organizations.ListMembers(at=AT, search=words, limit=20),
     )
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="sites") as run:
         form = Opened(run)
         await form.open(teams.Create, known={"at": AT}, references={"members": some})
         await run.press(*"Divers", "tab", "enter")
@@ -263,7 +263,7 @@ class Kinds(Operation[None], put="/users/me", again=True):
 
 
 async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage: Stage) -> None:
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         dialog = await form.open(Kinds)
         swatch = dialog.query_one(".form--swatch")
@@ -298,7 +298,7 @@ async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage:
 
 
 async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) -> None:
-    async with stage.play(NOOR, size=(80, 24)) as run:
+    async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
         form = Opened(run)
         dialog = await form.open(redirects.Create, references={"destination.site_space_id": SITE_SPACES})
         await run.see("Source", "Destination", "Kind")
@@ -322,7 +322,7 @@ async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) ->
 
 
 async def test_what_may_be_a_secret_is_hidden_until_it_is_asked_for(stage: Stage) -> None:
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(mcp_servers.Create)
         await run.press(*"Tides", "tab", *"https://sea.example", "tab")
@@ -352,7 +352,7 @@ async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
     seen, following, program = tmp_path / "seen", tmp_path / "next", tmp_path / "editor"
     program.write_text(EDITOR.format(python=sys.executable, seen=str(seen), next=str(following)))
     program.chmod(0o700)
-    async with stage.play(NOOR, editor=(str(program),)) as run:
+    async with stage.play(NOOR, start="changes", editor=(str(program),)) as run:
         form = Opened(run)
         await form.settings()
         await run.press("ctrl+u", *"Sea", "tab")
@@ -389,7 +389,7 @@ async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
 
 
 async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stage) -> None:
-    async with stage.play(NOOR) as run:
+    async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
         await run.press("ctrl+u", *"Sea")

@@ -59,7 +59,7 @@ class Proposal:
 async def test_a_page_that_is_moved_again_is_said_to_be_where_it_is(
     stage: Stage, late: type[Operation[object]]
 ) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(proposal.move("Time and time zones", "Help"))
         await proposal.show()
@@ -74,7 +74,7 @@ async def test_a_page_that_is_moved_again_is_said_to_be_where_it_is(
 async def test_a_page_that_is_deleted_and_put_back_with_other_words_shows_these(
     stage: Stage, late: type[Operation[object]]
 ) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         page = proposal.ids["Time and time zones"]
         await proposal.edit(DeletePage(page=page))
@@ -94,7 +94,7 @@ async def test_a_page_that_is_deleted_and_put_back_with_other_words_shows_these(
 
 @late(often=content.ListPages)
 async def test_a_page_that_is_made_renamed_and_gone_again(stage: Stage, late: type[Operation[object]]) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(InsertPage(title="Leap seconds", document=DocumentBody(markdown="One more.\n")))
         await proposal.show()
@@ -115,7 +115,7 @@ async def test_a_page_that_is_made_renamed_and_gone_again(stage: Stage, late: ty
 async def test_a_group_that_is_as_it_was_again_is_not_said_to_be_renamed(
     stage: Stage, late: type[Operation[object]]
 ) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(UpdatePage(page=proposal.ids["Concepts"], title="Ideas"))
         await proposal.show()
@@ -130,7 +130,7 @@ async def test_a_group_that_is_as_it_was_again_is_not_said_to_be_renamed(
 
 
 async def test_own_moves_and_a_rename_are_shown_one_after_the_other(stage: Stage) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(proposal.move("Time and time zones", "Help"))
         await proposal.show()
@@ -151,7 +151,7 @@ async def test_own_moves_and_a_rename_are_shown_one_after_the_other(stage: Stage
 
 
 async def test_what_is_found_out_on_the_way_to_a_dialog_is_on_show_behind_it(stage: Stage) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(proposal.move("Time and time zones", "Help"))
         await proposal.show()
@@ -164,7 +164,7 @@ async def test_what_is_found_out_on_the_way_to_a_dialog_is_on_show_behind_it(sta
 
 
 async def test_a_list_of_changes_that_cannot_be_had_again_is_said_to_be_old(stage: Stage) -> None:
-    async with stage.play() as run:
+    async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(proposal.move("Time and time zones", "Help"))
         await proposal.show()
