@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -23,12 +24,22 @@ from octavo.server.app import Platform
 from octavo.server.demo import people
 from octavo.server.demo.people import ORGANIZATION
 from octavo.server.store import NotWritten, Store
+from tests.journeys.conftest import library
+
+__all__ = ["library"]
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     place = Place(tmp_path / "demo")
     place.key()
+    return place
+
+
+@pytest.fixture
+def demo_place(place: Place, library: Path) -> Place:
+    """One where the demo was set out before."""
+    shutil.copyfile(library, place.database)
     return place
 
 
@@ -39,9 +50,8 @@ def test_there_is_a_person_for_each_role_in_the_demo() -> None:
     assert CAST[DEFAULT] == people.DEFAULT_PERSON.id
 
 
-def test_everybody_in_the_demo_has_a_key_of_their_own(place: Place) -> None:
-    build_demo(place).world.store.close()
-    keys = {}
+def test_everybody_in_the_demo_has_a_key_of_their_own(demo_place: Place) -> None:
+    place, keys = demo_place, dict[str, str]()
     for role in ("", *CAST):
         theirs = replace(place, role="" if role == DEFAULT else role)
         platform = build_demo(theirs)
@@ -99,7 +109,8 @@ async def test_a_library_that_another_program_keeps_to_itself_is_said(place: Pla
     first.close()
 
 
-async def test_what_cannot_be_kept_now_is_answered_with_a_sentence(place: Place) -> None:
+async def test_what_cannot_be_kept_now_is_answered_with_a_sentence(demo_place: Place) -> None:
+    place = demo_place
     platform = build_demo(place)
     platform.world.store._db.execute("PRAGMA busy_timeout = 0")
     other = Store(place.database)

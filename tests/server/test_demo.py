@@ -25,16 +25,18 @@ from octavo.server.demo import crews, docs_site, large, library, people, registe
 from octavo.server.middleware import answer
 from octavo.server.store import Json, Store
 from octavo.server.world import World
+from tests.journeys.conftest import library as set_out
 
+__all__ = ["set_out"]
 SPACES = [SpaceRef(space_id=manual.id) for manual in library.MANUALS]
 BROKEN = [("harbour-api", "how-to/guides/berth-planning.md", "tide-clock.md")]
 """The one link that leads nowhere."""
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(set_out: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with the demo library."""
-    return _built(tmp_path_factory.mktemp("demo") / "demo.db")
+    return Path(shutil.copy(set_out, tmp_path_factory.mktemp("demo") / "demo.db"))
 
 
 @pytest.fixture(scope="module")
