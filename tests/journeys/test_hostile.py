@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,18 @@ from tests.journeys.terminals import terminal, typed, written
 from tests.tui.widgets.scratch import harmless
 
 
+@pytest.fixture(scope="module")
+def poisoned(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library in which every text is hostile. Tests copy it."""
+    path = tmp_path_factory.mktemp("poisoned") / "library.db"
+    shutil.copyfile(library, path)
+    poison(path)
+    return path
+
+
 @pytest.fixture
-def stage(tmp_path: Path, stage: Stage) -> Stage:
-    poison(stage.database)
+def stage(stage: Stage, poisoned: Path) -> Stage:
+    shutil.copyfile(poisoned, stage.database)
     return stage
 
 
