@@ -19,10 +19,10 @@ from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces
 from octavo.tui.review import change_request
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.shell.frame import StatusBar, TopBar
-from tests.journeys.lived_in import lived_in, stage
+from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import Run, Stage
 
-__all__ = ["lived_in", "stage"]
+__all__ = ["lived_in", "new_stage", "stage"]
 
 
 def lit(run: Run) -> set[str]:
@@ -215,9 +215,10 @@ async def test_a_new_screen_is_painted_as_wide_as_it_is_to_be_and_keys_have_thei
         assert not laid_out, "nothing came that was not there"
 
 
-async def test_the_comments_in_change_requests_are_counted_once(stage: Stage) -> None:
-    """Where the organization becomes known while the first screen is painted, it is asked for twice to count."""
-    async with stage.play(start="content") as run:
+async def test_the_comments_in_change_requests_are_counted_once(new_stage: Stage) -> None:
+    """Where the organization becomes known while the first screen is painted, it is asked for twice to count. Who read an
+    inbox knows which of them are words of reviews."""
+    async with new_stage.play(start="content") as run:
         await run.see("4 Comments 76")
         before = [each.route for each in run.app.session.activity()]
         assert sum("change-requests" in name for name in before) == 2, before
