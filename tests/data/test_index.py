@@ -445,7 +445,8 @@ class TestTheFile:
         read_page(index, "jetty")
         assert await index.search("jetty") == ()
 
-    async def test_two_programs_share_one(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("time", range(10))  # they make it at the same moment, at times
+    async def test_two_programs_share_one(self, tmp_path: Path, time: int) -> None:
         one, other = Index(tmp_path, "mia"), Index(tmp_path, "mia")
         read_page(one, "slipway")
         read_page(other, "jetty", id="p2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -12,6 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Literal, TypeVar
+
+WAITS = 5.0
+"""Seconds in which another program is done with a file."""
 
 R = TypeVar("R")
 Work = Callable[[sqlite3.Connection], R]
@@ -43,15 +47,33 @@ def connect(
     db = sqlite3.connect(path, isolation_level=None, timeout=5, check_same_thread=False)
     with closed_on_failure(db):
         db.text_factory = _text
-        db.execute("PRAGMA busy_timeout = 5000")
-        (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
+        db.execute(f"PRAGMA busy_timeout = {WAITS * 1000:.0f}")
+        mode = _journaled(db, "WAL")
         if mode != "wal":  # a network file system has no shared memory
-            db.execute("PRAGMA journal_mode = DELETE")
+            _journaled(db, "DELETE")
             synchronous = "FULL"
         db.execute(f"PRAGMA synchronous = {synchronous}")
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA journal_size_limit = 16777216")
     return db
+
+
+def _journaled(db: sqlite3.Connection, mode: str) -> str:
+    """Have it journaled so, and tell how it is. Of two programs that make a file at the same moment SQLite lets one change
+    this and refuses the other at once, whatever it was told of waiting."""
+    until = time.monotonic() + WAITS
+    while True:
+        try:
+            return str(db.execute(f"PRAGMA journal_mode = {mode}").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    """Whether another program has the file, and nothing is wrong with it."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 @contextmanager
@@ -97,8 +119,8 @@ def sound(db: sqlite3.Connection) -> bool:
     """Whether what is in the file hangs together."""
     try:
         return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
-    except sqlite3.DatabaseError:
-        return False
+    except sqlite3.DatabaseError as error:
+        return _is_busy(error)
 
 
 def set_aside(path: Path, name: str) -> Path:
