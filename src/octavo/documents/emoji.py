@@ -139,13 +139,13 @@ def _plain(sign: str) -> str:
 
 def _code(name: str) -> str | None:
     """The code points of what the platform's editor and most writers name."""
-    names, others, _ = _editor_names()
+    names, others = _editor_names()
     return _looked_up(name, names) or _looked_up(name, others)
 
 
 def _code_in_full(name: str) -> str | None:
     """Those of what is named in any way."""
-    return _code(name) or _looked_up(name, _editor_names()[2]) or _looked_up(name, _other_names())
+    return _code(name) or _looked_up(name, _in_words()) or _looked_up(name, _other_names())
 
 
 def _by_another_name(name: str) -> str | None:
@@ -180,15 +180,21 @@ def _is_drawn_as_text(sign: str) -> bool:
 # The library's tables are Python objects of 5 MB, and are let go once they are read. What stays of them are compressed lines,
 # those of each first letter for themselves: 100 KB in all, in which a name is found in some 70 µs.
 _Names: TypeAlias = Mapping[str, bytes]
+_EDITOR = "pymdownx.twemoji_db"
 
 
 @cache
-def _editor_names() -> tuple[_Names, _Names, _Names]:
-    """Those of the platform's editor, what else it calls them, and the same emoji in words: to run the table takes as long
-    as to read it."""
-    tables = run_module("pymdownx.twemoji_db")
-    words = ((_BETWEEN_WORDS.sub("_", each["name"].lower()), _code_of(each)) for each in tables["emoji"].values())
-    return _packed(_named(tables)), _packed(_renamed_in(tables)), _packed(words)
+def _editor_names() -> tuple[_Names, _Names]:
+    """Those of the platform's editor, and what else it calls them."""
+    tables = run_module(_EDITOR)
+    return _packed(_named(tables)), _packed(_renamed_in(tables))
+
+
+@cache
+def _in_words() -> _Names:
+    """The same emoji in words. Few are named so: who does waits for the table once more."""
+    emoji = run_module(_EDITOR)["emoji"].values()
+    return _packed((_BETWEEN_WORDS.sub("_", each["name"].lower()), _code_of(each)) for each in emoji)
 
 
 @cache
@@ -227,7 +233,7 @@ def _packed(names: Iterable[tuple[str, str]]) -> _Names:
     for name, code in names:
         if name:
             lines[name[0]] += f"\n{name} {code}".encode()
-    return {first: compress(each + b"\n") for first, each in lines.items()}
+    return {first: compress(each + b"\n", 1) for first, each in lines.items()}
 
 
 def _looked_up(name: str, table: _Names) -> str | None:
@@ -243,6 +249,6 @@ def _lines(table: _Names) -> Iterator[str]:
 
 def _all_names() -> Iterator[str]:
     """Each once or more."""
-    for table in (*_editor_names(), _other_names()):
+    for table in (*_editor_names(), _in_words(), _other_names()):
         for each in _lines(table):
             yield each.split(" ")[0]
