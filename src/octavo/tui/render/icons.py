@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from octavo.documents.emoji import character
+from octavo.documents.emoji import of_editor
 from octavo.tui.terminal.ascii_twins import TWINS
 
 _BY_SIGN = {
@@ -127,6 +127,14 @@ _BY_SIGN = {
     "🎙": "podcast",
     "🏦": "vault",
     "🤝": "hands-helping",
+    "✊": "fist-raised",
+    "🛍": "shopping",
+    "👕": "tshirt",
+    "🏃": "running",
+    "©": "copyright",
+    "⛵": "boat",
+    "✋": "hand",
+    "🚗": "car",
 }
 _AROUND = frozenset(
     (
@@ -192,5 +200,5 @@ def _parts(name: str) -> list[str]:
 
 def _emoji(name: str) -> str | None:
     """The emoji of that name, as letters are drawn where terminals differ about its width."""
-    found = (character(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
+    found = (of_editor(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
     return found if len(found) == 1 else None
