@@ -135,6 +135,9 @@ _BY_SIGN = {
     "⛵": "boat",
     "✋": "hand",
     "🚗": "car",
+    "🖱": "computer-mouse",
+    "🧂": "salt-shaker",
+    "👞": "shoe",
 }
 _AROUND = frozenset(
     (
