@@ -31,6 +31,20 @@ def test_there_are_changes_exactly_when_any_trees_differ(pair: tuple[Document, D
     check_pair(*pair)
 
 
+@pytest.mark.parametrize(
+    "sign",
+    [
+        Run("", kind="image"),
+        Run("", kind="icon", attrs={"name": "anchor"}),
+        Run("", kind="icon", attrs={"name": "bell"}),
+    ],
+)
+def test_what_a_link_shows_where_it_leads_nowhere_is_named_also_where_it_has_no_words(sign: Run) -> None:
+    old, new = (Block("content-ref", {"url": "a.md"}, runs=(run,)) for run in (Run("", kind="icon"), sign))
+    check_pair(Document("", (old,), ""), Document("", (new,), ""))
+    check_pair(Document("", (new,), ""), Document("", (old,), ""))
+
+
 def check_pair(old: Document, new: Document) -> None:
     """Check that changes are told exactly when two trees differ, and that both can be rebuilt from them."""
     found = diff(old, new)

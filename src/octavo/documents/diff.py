@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from octavo.documents.alignment import align
@@ -18,7 +18,7 @@ from octavo.documents.operations_as_text import in_newer_tags, in_older_tags
 from octavo.documents.replacing import replaced
 from octavo.documents.restructuring import restructured
 from octavo.documents.sequences import stretches
-from octavo.documents.setting_diff import changed_metadata, changed_runs, changed_settings
+from octavo.documents.setting_diff import changed_metadata, changed_runs, changed_settings, differences
 from octavo.documents.steps import Fate, Step, entries
 from octavo.documents.table_diff import column_pairs, column_settings, row_pairs, same_title
 from octavo.documents.word_diff import compare
@@ -99,8 +99,21 @@ def _fallback(old: Block, new: Block) -> tuple[Setting, ...]:
     if before != after:
         return (Setting("fallback text", before or None, after or None),)
     said = {(each.old, each.new) for each in changed_settings(old, new)}
+    found = changed_runs(compare(old.runs, new.runs).words)
+    if not found and runs_key(old.runs) != runs_key(new.runs):
+        found = tuple(_without_words(old, new))
     # Words that lead where the block itself does.
-    return tuple(each for each in changed_runs(compare(old.runs, new.runs).words) if (each.old, each.new) not in said)
+    return tuple(each for each in found if (each.old, each.new) not in said)
+
+
+def _without_words(old: Block, new: Block) -> Iterator[Setting]:
+    """What differs in signs that say no words: what they are, or else what is set at them."""
+    before, after = (", ".join(run.kind for run in side.runs) or None for side in (old, new))
+    if before != after:
+        yield Setting("fallback", before, after)
+    else:
+        for ours, theirs in zip(old.runs, new.runs, strict=True):
+            yield from differences(ours.attrs, theirs.attrs)
 
 
 def _says_nothing(step: Step) -> bool:
