@@ -44,10 +44,9 @@ def connect(
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     if read_only:
         return _readable(path)
-    db = sqlite3.connect(path, isolation_level=None, timeout=5, check_same_thread=False)
+    db = sqlite3.connect(path, isolation_level=None, timeout=WAITS, check_same_thread=False)
     with closed_on_failure(db):
         db.text_factory = _text
-        db.execute(f"PRAGMA busy_timeout = {WAITS * 1000:.0f}")
         mode = _journaled(db, "WAL")
         if mode != "wal":  # a network file system has no shared memory
             _journaled(db, "DELETE")
@@ -66,12 +65,12 @@ def _journaled(db: sqlite3.Connection, mode: str) -> str:
         try:
             return str(db.execute(f"PRAGMA journal_mode = {mode}").fetchone()[0])
         except sqlite3.OperationalError as error:
-            if not _is_busy(error) or time.monotonic() > until:
+            if not is_busy(error) or time.monotonic() > until:
                 raise
             time.sleep(0.01)
 
 
-def _is_busy(error: sqlite3.Error) -> bool:
+def is_busy(error: sqlite3.Error) -> bool:
     """Whether another program has the file, and nothing is wrong with it."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
@@ -90,7 +89,7 @@ def _readable(path: Path) -> sqlite3.Connection:
     """A connection that writes nothing, where it may not even make the companions of the file."""
     for how in ("mode=ro", "mode=ro&immutable=1"):
         uri = f"{path.absolute().as_uri()}?{how}"
-        db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5, check_same_thread=False)
+        db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=WAITS, check_same_thread=False)
         db.text_factory = _text
         try:
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -120,7 +119,7 @@ def sound(db: sqlite3.Connection) -> bool:
     try:
         return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
     except sqlite3.DatabaseError as error:
-        return _is_busy(error)
+        return is_busy(error)
 
 
 def set_aside(path: Path, name: str) -> Path:

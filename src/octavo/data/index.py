@@ -34,6 +34,7 @@ from octavo.data.database import (
     Writer,
     closed_on_failure,
     connect,
+    is_busy,
     moment,
     private_file,
     private_folder,
@@ -357,7 +358,7 @@ class Index:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._made_anew < MOST_FILES:
             self._anew()
-        elif code not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        elif not is_busy(error):
             self._give_up(str(error))
 
     def _give_up(self, why: str) -> None:

@@ -50,7 +50,6 @@ _BETWEEN = {"heart": "2764-fe0f", "kiss": "2764-fe0f-200d-1f48b"}
 _NAME = re.compile(r"[a-z0-9_+]{1,60}")
 _TONE = re.compile("skin_tone_([2-6])")
 _IN_COLOUR, _KEY = "\ufe0f", "\u20e3"
-_NONE = compress(b"\n")
 
 
 def of_code(code: str) -> str | None:
@@ -245,7 +244,9 @@ def _packed(names: Iterable[tuple[str, str]]) -> _Names:
 
 
 def _looked_up(name: str, table: _Names) -> str | None:
-    lines, begun = decompress(table.get(name[:1], _NONE)), f"\n{name} ".encode()
+    if name[:1] not in table:
+        return None
+    lines, begun = decompress(table[name[0]]), f"\n{name} ".encode()
     at = lines.find(begun)
     return None if at < 0 else lines[at + len(begun) : lines.index(b"\n", at + len(begun))].decode()
 
