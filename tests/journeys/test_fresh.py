@@ -114,7 +114,7 @@ async def test_what_another_person_says_comes_by_itself_and_the_cursor_stays(sta
         await run.see("Open 73", "1 new thread · 1 new reply", "I looked: it is not.")
         assert rows(run).item.comment.id == under
         assert rows(run).item.key == scrolled
-        assert len(run.gate.passed) - asked < 25
+        assert len(run.gate.passed) - asked < 25, [type(op) for op in run.gate.passed[asked:]]
         assert lines
         await run.press("j")
         await run.see("1 new thread")
@@ -183,7 +183,7 @@ async def test_a_page_and_the_tree_that_another_person_changes_are_shown_anew_wh
         )
         assert {each.title for each in reading.pages.walk()} == pages | {"Put behind all others"}
         assert reading.pages_tree.key == under
-        assert len(run.gate.passed) - asked < 25
+        assert len(run.gate.passed) - asked < 25, [type(op) for op in run.gate.passed[asked:]]
         cursor = [line for line in lines if line.lstrip().startswith("▌")]
         assert cursor
         assert [line for line in run.lines if line.lstrip().startswith("▌")] == cursor
@@ -202,14 +202,15 @@ async def test_what_comes_to_need_one_is_a_row_without_a_key_and_the_cursor_stay
         made = await another.does(change_requests.Create(at=at, subject="Say what a datum is"))
         await another.does(change_requests.Update(at=made.ref(at), status="open"))
         await another.does(reviews.Request(at=made.ref(at), users=(MARA,)))
-        asked = len(run.gate.passed)
+        await run.settle()
+        whole = asked = len(run.gate.passed)
         await look(run)
         await run.see("18 of 18")
         row = next(each for each in rows(run).items if "Say what a datum is" in each.title)
         assert row.reason == "review asked"
         assert rows(run).items.index(row) < rows(run).cursor, "it came in above"
         assert rows(run).item.key == under
-        assert len(run.gate.passed) - asked < 25
+        assert len(run.gate.passed) - asked < whole / 2, [type(op) for op in run.gate.passed[asked:]]
         await another.does(reviews.Withdraw(at=made.ref(at), user_id=MARA))
         await another.does(change_requests.Update(at=made.ref(at), status="archived"))
         await look(run)
