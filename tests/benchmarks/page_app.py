@@ -12,6 +12,7 @@ import json
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from textual.app import App, ComposeResult
 
 from octavo.tui.app.garbage_collection import Garbage
-from octavo.tui.app.preloading import AFTER
+from octavo.tui.app.preloading import AFTER, FOR_PAGES
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.terminal import malloc
 from octavo.tui.terminal.textual_internals import OnceParsed
@@ -64,7 +65,7 @@ class PageApp(App[None]):
 
 
 class Probed(PageApp):
-    """Reads its pages by itself."""
+    """Reads its pages by itself, once what pages need is there: the app loads it while its first one is looked at."""
 
     def __init__(self, path: Path, figures: Path, view: Any = None) -> None:
         super().__init__(path, view)
@@ -98,6 +99,7 @@ class Probed(PageApp):
 
     async def _read(self) -> None:
         found: dict[str, Any] = {}
+        await asyncio.to_thread(lambda: [import_module(name) for name in FOR_PAGES])
         paths = sorted(self.path.glob("*.md")) if self.path.is_dir() else [self.path]
         for again, path in enumerate([paths[0], *paths]):
             text = path.read_text("utf-8")

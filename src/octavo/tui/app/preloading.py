@@ -14,9 +14,17 @@ from octavo.tui.app.garbage_collection import Garbage
 AFTER, AT_THE_LATEST = 0.6, 6.0
 """Seconds after the first screen. Sooner it would take time from the first keys, and from the answers that make it live:
 for those it is waited, but not for ever."""
-_MODULES = (
-    "octavo.data.freshness",
+FOR_PAGES = (
     "octavo.documents.parse",
+    "octavo.tui.render.highlight",
+    "octavo.tui.render.openapi",
+    "octavo.tui.render.page_operations",
+    "octavo.tui.render.table_records",
+)
+"""What a page needs that is not there for the first frame: 10 to 30 ms each for the page that is the first to need it."""
+_MODULES = (
+    *FOR_PAGES,
+    "octavo.data.freshness",
     "octavo.documents.diff",
     "octavo.tui.content.content",
     "octavo.tui.review.change_requests",
@@ -39,10 +47,6 @@ _MODULES = (
     "octavo.tui.reader.record",
     "octavo.tui.reader.markdown_preview",
     "octavo.tui.review.merge_dialog",
-    "octavo.tui.render.highlight",
-    "octavo.tui.render.openapi",
-    "octavo.tui.render.page_operations",
-    "octavo.tui.render.table_records",
 )
 """What the other views need: a tenth of a second each when a key asks for it, nothing when it is there."""
 
