@@ -16,6 +16,7 @@ AFTER, AT_THE_LATEST = 0.6, 6.0
 for those it is waited, but not for ever."""
 FOR_PAGES = (
     "octavo.documents.parse",
+    "octavo.tui.render.formulas",
     "octavo.tui.render.highlight",
     "octavo.tui.render.openapi",
     "octavo.tui.render.page_operations",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2_500
 """Pages of fewer characters are read before anything of them is shown."""
-BLOCKS, FIRST = 12, 0.012
+BLOCKS, FIRST = 12, 0.010
 """Of a longer one so many are read first, as far as they can be in so many seconds."""
 TO_PLACE = 0.03
 """Seconds one who comes back to a place further down waits for it at most, before the beginning is shown."""
