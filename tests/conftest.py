@@ -2,8 +2,8 @@
 
 Textual's pilot waits for the app in steps of 5 ms instead of 20: such waits were a third of a run. It waits for the
 widgets that have something to do, and does not wake the others to hear that they have not. The style sheets of
-widgets are parsed once, not again for each of the hundreds of apps. What was imported and collected before the first
-test is no garbage as long as tests run, and not looked through for it. What is drawn, and when, stands in `painting.py`.
+widgets are parsed once, not again for each of the hundreds of apps. Garbage is looked for between tests, and not in what
+was imported and collected before the first. What is drawn, and when, stands in `painting.py`.
 
 And no loop sleeps through time in which nothing can happen (`idle_time.py`).
 
@@ -44,6 +44,10 @@ settings.load_profile("house")
 
 _wait.SLEEP_GRANULARITY = 0.005
 _wait.SLEEP_IDLE = 0.001
+
+LEFT_OVER = 500_000
+"""Objects that came and did not go, for which garbage is looked for: between two tests, as in the middle of them it was a
+twelfth of a run."""
 
 _parse = Stylesheet._parse_rules
 _parsed: LRUCache[tuple[object, ...], list[RuleSet]] = LRUCache(512)
@@ -119,4 +123,10 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 10, 50)  # most is gone before it is looked through
+    gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    if gc.get_count()[0] > LEFT_OVER:
+        gc.collect()
