@@ -45,6 +45,7 @@ settings.load_profile("house")
 _wait.SLEEP_GRANULARITY = 0.005
 _wait.SLEEP_IDLE = 0.001
 
+COVERED_ELSEWHERE = Path(__file__).with_name("covered_elsewhere.txt")
 LEFT_OVER = 500_000
 """Objects that came and did not go, for which garbage is looked for: between two tests, as in the middle of them it was a
 twelfth of a run."""
@@ -118,6 +119,16 @@ Pilot._wait_for_screen = _those_at_work_waited_for  # type: ignore[assignment, m
 def pytest_xdist_auto_num_workers() -> int:
     """Three workers on two processors: a quarter of a run is spent waiting for programs that tests start."""
     return 3 * (os.cpu_count() or 1) // 2
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to long runs what cheaper tests go through as well (`covered_elsewhere.py`)."""
+    elsewhere = frozenset(COVERED_ELSEWHERE.read_text("utf-8").splitlines())
+    for item in items:
+        if item.nodeid in elsewhere:
+            item.add_marker("covered_elsewhere")
+            item.add_marker("long")
 
 
 def pytest_collection_finish() -> None:
