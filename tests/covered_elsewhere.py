@@ -44,7 +44,9 @@ _measured = coverage.Coverage(data_file=str(REACHED), source=["octavo"], config_
 def pytest_configure() -> None:
     BUILD.mkdir(exist_ok=True)
     SECONDS.unlink(missing_ok=True)
-    _measured.set_option("run:disable_warnings", ["module-not-measured"])  # what modules do when they are loaded, all do
+    _measured.set_option(
+        "run:disable_warnings", ["module-not-measured"]
+    )  # what modules do when they are loaded, all do
     _measured.erase()
     _measured.start()
 

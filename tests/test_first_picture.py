@@ -104,6 +104,7 @@ def test_it_is_not_shown_on_another_kind_of_terminal(home: Path) -> None:
             assert not shown_first(app)
 
 
+@pytest.mark.long
 def test_it_is_not_shown_when_all_starts_anew(home: Path) -> None:
     with demo(home, "--reset") as app:
         app.wait_for("YOUR REVIEW IS ASKED")
@@ -166,6 +167,7 @@ def test_what_others_may_have_written_is_not_shown(tmp_path: Path) -> None:
     assert not is_shown(tmp_path)
 
 
+@pytest.mark.long
 def test_it_shows_the_page_that_was_left_where_it_was_left(home: Path) -> None:
     with demo(home) as app:
         app.wait_for(PAGE, "● live")
@@ -182,6 +184,7 @@ def test_it_shows_the_page_that_was_left_where_it_was_left(home: Path) -> None:
         quit_from(app)
 
 
+@pytest.mark.long
 def test_it_goes_when_the_next_start_shows_another_page_than_was_on_show(home: Path) -> None:
     with demo(home) as app:
         app.wait_for(PAGE, "● live")

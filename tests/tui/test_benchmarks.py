@@ -38,7 +38,7 @@ from tests.tui.reader.panes import screen
 __all__ = ["library", "stage"]
 QUICKLY = ("--rounds", "0", "--keys", "1", "--pace", "0.1")
 Out = pytest.CaptureFixture[str]
-SHARE = 0.005
+SHARE = 0.002
 """Of the large demo, which is large enough for programs that shall but run."""
 
 
