@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import stat
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -54,6 +55,32 @@ def test_what_was_put_is_there_in_the_next_run(tmp_path: Path, clock: Clock) -> 
     assert value(again.get(OF_REVISION)) == tree
     assert again.get(comments.List(at=HERE, status="open")) is None
     again.close()
+
+
+def test_what_was_put_is_there_before_it_is_written(tmp_path: Path, clock: Clock) -> None:
+    shelf, written = ResponseCache(tmp_path, "mia", now=clock), Event()
+    shelf._writer.submit(lambda db: written.wait(20))
+    shelf.put(spaces.Get(at=HERE), SPACE)
+    assert shelf.get(spaces.Get(at=HERE)) == (SPACE, clock())
+    shelf.put(spaces.Get(at=HERE), newer := SPACE.model_copy(update={"comments": 4}))
+    assert value(shelf.get(spaces.Get(at=HERE))) == newer
+    written.set()
+    shelf.flush()
+    assert shelf._unwritten == {}
+    assert value(shelf.get(spaces.Get(at=HERE))) == newer
+    shelf.close()
+
+
+def test_what_is_forgotten_before_it_is_written_is_not_there(tmp_path: Path) -> None:
+    shelf, written = ResponseCache(tmp_path, "mia"), Event()
+    shelf._writer.submit(lambda db: written.wait(20))
+    shelf.put(spaces.Get(at=HERE), SPACE)
+    shelf.forget()
+    assert shelf.get(spaces.Get(at=HERE)) is None
+    written.set()
+    shelf.flush()
+    assert shelf.get(spaces.Get(at=HERE)) is None
+    shelf.close()
 
 
 def test_profiles_do_not_meet(tmp_path: Path) -> None:

@@ -97,6 +97,8 @@ class ResponseCache:
         self._path = folder / f"cache-v{SCHEMA_VERSION}.db" if folder else None
         self._db = self._opened()
         self._writer = Writer(self._writing, "octavo shelf writer")
+        self._unwritten: dict[str, tuple[Any, datetime]] = {}
+        """What was put and is not written yet, by its URL."""
         if self._path is not None:
             self._writer.submit(self._check)
 
@@ -109,9 +111,12 @@ class ResponseCache:
         """The same as the bytes it is kept as: a long one takes a while to decode."""
         if self._damaged:
             self._replace()
+        url = encode(op).url
+        if (put := self._unwritten.get(url)) is not None:
+            return _body(op, put[0]), put[1]
         query = "SELECT body, kept_at FROM answers WHERE namespace = ? AND url = ?"
         try:
-            row = self._db.execute(query, (self._namespace, encode(op).url)).fetchone()
+            row = self._db.execute(query, (self._namespace, url)).fetchone()
         except sqlite3.DatabaseError:
             self._damaged = True
             return None
@@ -129,19 +134,27 @@ class ResponseCache:
     def put(self, op: Operation[Any], value: Any, *, still: float | None = None) -> float:
         """Keep `value` as the answer to `op`. It is encoded and written behind. `still`: what this said when the same value
         was put. If that is what is kept, only the moment is written anew."""
-        url, now, kept_for_ever = encode(op).url, self._now().timestamp(), immutable(op)
-        codec = SPECS[type(op)].codec
+        url, moment_now, kept_for_ever = encode(op).url, self._now(), immutable(op)
+        now = moment_now.timestamp()
+        put = self._unwritten[url] = (value, moment_now)
 
-        def work(db: sqlite3.Connection) -> None:
+        def write(db: sqlite3.Connection) -> None:
             if (
                 still is not None
                 and db.execute(f"{_STILL} AND kept_at = ?", (now, self._namespace, url, still)).rowcount
             ):
                 return
-            body = codec.dump_json(value, by_alias=True, exclude_unset=True)
+            body = _body(op, value)
             if db.execute(f"{_STILL} AND body = ?", (now, self._namespace, url, body)).rowcount == 0:
                 row = (self._namespace, url, body, now, kept_for_ever)
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+
+        def work(db: sqlite3.Connection) -> None:
+            try:
+                write(db)
+            finally:
+                if self._unwritten.get(url) is put:  # not what was put since
+                    self._unwritten.pop(url, None)
 
         self._write(work)
         self._puts += 1
@@ -241,6 +254,7 @@ class ResponseCache:
 
     def forget(self) -> None:
         """Throw away all answers of this namespace."""
+        self._unwritten.clear()
         for table in ("answers", "readings", "pins", "made"):
             self._later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
 
@@ -332,3 +346,8 @@ class ResponseCache:
     def _notice(self, sentence: str) -> None:
         if sentence not in self.notices:
             self.notices = (*self.notices, sentence)
+
+
+def _body(op: Operation[Any], value: Any) -> bytes:
+    """What an answer is kept as."""
+    return SPECS[type(op)].codec.dump_json(value, by_alias=True, exclude_unset=True)
