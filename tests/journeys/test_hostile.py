@@ -34,7 +34,7 @@ POINTER = re.compile(rb"\x1b\]22;[a-z-]+\x07")
 """The one command with text in it that Textual gives to a terminal: the form of the mouse pointer."""
 VISITED = {
     "content": {
-        *("ContentScreen", "Composer", "ThreadSheet", "Picker", "ActivityScreen"),
+        *("ContentScreen", "Composer", "ThreadSheet", "ReactionPicker", "ActivityScreen"),
         *("SearchScreen", "PaletteScreen", "HelpScreen"),
     },
     "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadSheet", "Confirm", "CheckedDialog"},
