@@ -44,9 +44,8 @@ _measured = coverage.Coverage(data_file=str(REACHED), source=["octavo"], config_
 def pytest_configure() -> None:
     BUILD.mkdir(exist_ok=True)
     SECONDS.unlink(missing_ok=True)
-    _measured.set_option(
-        "run:disable_warnings", ["module-not-measured"]
-    )  # what modules do when they are loaded, all do
+    # What modules do when they are loaded, they do for all tests.
+    _measured.set_option("run:disable_warnings", ["module-not-measured"])
     _measured.erase()
     _measured.start()
 
