@@ -83,6 +83,7 @@ def test_the_next_start_shows_it_and_what_is_typed_under_it_reaches_the_app(home
         assert (written.count(b"\x1b[?1049h"), written.count(LEFT)) == (1, 1)
 
 
+@pytest.mark.long
 def test_the_next_start_shows_the_inbox_that_was_left(home: Path) -> None:
     for kept in ("state", "cache"):
         shutil.rmtree(home / kept)

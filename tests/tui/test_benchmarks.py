@@ -1,4 +1,5 @@
-"""The programs that are measured by hand run, each one round of the smallest size: what they find is looked at by people."""
+"""The programs that are measured by hand run, one round of the smallest size (the longest of them in long runs): people look at what
+they find."""
 
 from __future__ import annotations
 
@@ -109,6 +110,7 @@ def test_pages_are_compared(capsys: Out) -> None:
     assert "made, 40 edits" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_memory_is_measured(library: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("OCTAVO_MEMORY_LIBRARY", str(library))
     monkeypatch.setattr(sys, "argv", ["memory.py", "help:2"])
@@ -128,6 +130,7 @@ async def test_the_first_diff_of_a_change_request_is_shown(stage: Stage) -> None
     assert stall >= 0
 
 
+@pytest.mark.long
 def test_the_inbox_is_followed(large: str, capsys: Out) -> None:
     inbox.main([large, "--wait", "0"])
     said = capsys.readouterr().out
@@ -135,6 +138,7 @@ def test_the_inbox_is_followed(large: str, capsys: Out) -> None:
     assert "a reply of another person is there after " in said
 
 
+@pytest.mark.long
 def test_the_inbox_is_started(large: str, library: Path, tmp_path: Path, capsys: Out) -> None:
     (demo := tmp_path / "kept" / "demo" / "data" / "demo").mkdir(parents=True, mode=0o700)
     shutil.copyfile(library, demo / "platform.db")
@@ -143,6 +147,7 @@ def test_the_inbox_is_started(large: str, library: Path, tmp_path: Path, capsys:
     assert all(f"\n{name} " in said for name in ("demo", "large", "ratio"))
 
 
+@pytest.mark.long
 def test_programs_are_started(library: Path, capsys: Out) -> None:
     start.main(["--only", "hello,demo", "--library", str(library), *QUICKLY])
     said = capsys.readouterr().out
@@ -168,6 +173,7 @@ def test_the_diff_that_is_measured_has_a_change(name: str) -> None:
     assert block_app.edited(page) != page
 
 
+@pytest.mark.long
 def test_an_hour_with_nothing_happening_is_measured(large: str, capsys: Out) -> None:
     idle.main([large, "--hours", "0.05"])
     assert "% of one" in capsys.readouterr().out
