@@ -3,9 +3,13 @@ styled again that stays as it is."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, ClassVar
+
 from textual.app import App, ComposeResult
 from textual.color import Color
 from textual.containers import Vertical
+from textual.screen import Screen
 from textual.widgets import Static
 
 from octavo.tui.app.first_screen import HeldBack
@@ -115,3 +119,52 @@ async def test_what_it_is_in_the_colours_and_what_was_set_beside_the_rules_are_l
         app.stylesheet.add_source("Line { color: black; }")
         app.stylesheet.update(first)
         assert first.styles.color == Color.parse("black")
+
+
+class Other(Screen[None]):
+    """Another view."""
+
+    def compose(self) -> ComposeResult:
+        yield Line("of the other")
+
+
+class Views(Box):
+    """An app of two views: its own screen, and one more."""
+
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {"first": lambda: Screen(), "other": Other}
+    DEFAULT_MODE = "first"
+    AUTO_FOCUS = None
+
+
+async def test_a_view_that_is_shown_for_the_first_time_has_nothing_laid_out_or_styled_twice() -> None:
+    app = Views()
+    async with app.run_test() as pilot:
+        await app.screen.mount(Line("of the first"))
+        await pilot.pause()
+        first = app.screen
+        laid_out: list[Screen[object]] = []
+        first.screen_layout_refresh_signal.subscribe(app, laid_out.append)
+        first.query_one(Line).styled = 0
+        await app.switch_mode("other")
+        await pilot.pause()
+        line = app.screen.query_one(Line)
+        assert (first.query_one(Line).styled, line.styled, laid_out) == (0, 1, [])
+        await app.switch_mode("first")
+        await app.switch_mode("other")
+        await pilot.pause()
+        assert line.styled == 1
+
+
+async def test_a_view_wears_the_theme_that_was_chosen_while_another_was_on_show() -> None:
+    app = Views()
+    async with app.run_test() as pilot:
+        await app.switch_mode("other")
+        line = app.screen.query_one(Line)
+        assert line.styles.color == Color.parse("red")
+        await app.switch_mode("first")
+        app.ink = "white"
+        app.theme = "textual-light"
+        await pilot.pause()
+        await app.switch_mode("other")
+        await pilot.pause()
+        assert line.styles.color == Color.parse("white")

@@ -51,7 +51,7 @@ async def test_a_sheet_that_stands_below_leaves_the_notice_above() -> None:
     class Sheet(Dialog[None]):
         CSS = "Sheet { align: center bottom; Frame { height: 20; } }"
 
-        def compose(self) -> ComposeResult:
+        def body(self) -> ComposeResult:
             yield Frame()
 
     app = Telling()
@@ -72,7 +72,7 @@ async def test_keys_that_the_border_names_do_not_stand_below_it() -> None:
             Binding("escape", "dismiss", "Close", tooltip="Close", id="ordering.close"),
         ]
 
-        def compose(self) -> ComposeResult:
+        def body(self) -> ComposeResult:
             frame = Frame()
             frame.name_it("Order", "J and K change the order · esc stops")
             yield frame

@@ -23,7 +23,6 @@ from octavo.tui.content import keeping_offline
 from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Column, Heading, Row, Rows
 from octavo.tui.widgets.wording import in_a_line, short_age
@@ -106,7 +105,7 @@ class ActivityScreen(Dialog[None]):
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         rows: Rows[Line] = Rows(
             self._draw,
             key=lambda line: line[0],
@@ -125,7 +124,6 @@ class ActivityScreen(Dialog[None]):
             frame.name_it("Activity")
             yield rows
             yield Static("", id="why")
-        yield KeyBar()
 
     @property
     def rows(self) -> Rows[Line]:

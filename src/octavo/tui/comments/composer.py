@@ -130,7 +130,7 @@ class Composer(Dialog[str | None]):
         self._typed_ahead: list[Key] = []
         """Keys pressed while the text is on its way to the disk: they are for the screen below."""
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         with Frame() as frame:
             frame.name_it(self._title, self._keys())
             quoted = [line for line in named(self._quoted).splitlines() if line.strip()][:_QUOTED_LINES]

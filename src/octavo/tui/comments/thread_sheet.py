@@ -21,8 +21,6 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.notices import Notices
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -111,11 +109,9 @@ class ThreadSheet(Dialog[None]):
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         with Frame():
             yield ThreadView(id="thread")
-        yield KeyBar()
-        yield Notices(self.shell.notices)
 
     def on_mount(self) -> None:
         self.query_one(ThreadView).focus()

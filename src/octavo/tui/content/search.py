@@ -166,7 +166,7 @@ class SearchScreen(Dialog[None]):
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         rows: Rows[Hit] = Rows(
             self._draw,
             key=lambda hit: hit.key,

@@ -15,7 +15,6 @@ from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.sources import Sources
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.key_bar import KeyBar
 
 NOTE: Commands[NoteSheet] = Commands(
     "note",
@@ -46,16 +45,14 @@ class NoteSheet(Dialog[LinkFollowed | None]):
         self._note, self._sources = note, sources
         self._title = name or f"Note {note.attrs.get('label') or ''}".strip()
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         view = PageView(excerpt=Excerpt(("page.open", "page.link_hints", "page.yank")), id="note")
         view.contents.sources = self._sources
         with Frame() as frame:
             frame.name_it(self._title)
             yield view
-        yield KeyBar()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._view.focus()
         self._view.show(Document("", self._note.children, ""), key=self._note.key)
         self.call_after_refresh(self._fit)

@@ -29,7 +29,6 @@ from octavo.tui.terminal.scaled_picture import ScaledPicture
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.safe_text import safe, safe_lines
 
 if TYPE_CHECKING:
@@ -150,7 +149,7 @@ class PictureScreen(Dialog[None]):
         """Its address on the ground there is."""
         return self.picture.on(dark=self.app.current_theme.dark)
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         with Frame():
             with Vertical(id="room"):
                 yield Canvas()
@@ -158,10 +157,8 @@ class PictureScreen(Dialog[None]):
                 yield ChangingText("", id="facts")
                 yield ChangingText("", id="alt")
                 yield ChangingText("", id="caption")
-        yield KeyBar()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.call_after_refresh(self._show)
 
     def on_resize(self, event: Resize) -> None:

@@ -16,7 +16,6 @@ from octavo.tui.render.styled_lines import HotSpot
 from octavo.tui.render.table_records import record_of
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame, HasNotices
-from octavo.tui.widgets.key_bar import KeyBar
 
 _TITLE = 60
 
@@ -76,13 +75,11 @@ class RecordSheet(Dialog[Leaving]):
         self._view = PageView(ascii=page.look.ascii, mono=page.look.mono, excerpt=excerpt)
         self._view.contents.sources = page.contents.sources
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         with Frame():
             yield self._view
-        yield KeyBar()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._view.focus()
         self._draw()
 

@@ -132,7 +132,7 @@ class FormDialog(Dialog[None]):
         self._timer: Timer | None = None
         self._judging: Timer | None = None
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         with Frame() as frame:
             frame.name_it(self.state.form.title, self._foot)
             with VerticalScroll(classes="form--body", can_focus=False):

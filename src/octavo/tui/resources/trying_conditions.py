@@ -63,7 +63,7 @@ class TryCondition(Dialog[None]):
         self._clock = DraftClock()
         self._timer: Timer | None = None
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         with Frame() as frame:
             frame.name_it("Try a condition", "nothing is sent")
             yield Static("")

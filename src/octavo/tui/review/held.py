@@ -75,7 +75,7 @@ class HeldScreen(Dialog[Entry | None]):
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         rows: Rows[Entry] = Rows(
             self._draw,
             key=lambda entry: entry.id,

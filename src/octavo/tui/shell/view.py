@@ -205,7 +205,7 @@ def _pane_beside(view: View) -> Widget | None:
 
 
 @internals.with_bindings_of(_pane_beside)
-@internals.in_turns
+@internals.opened_in_turns
 @internals.held_back(_is_opening)
 class View(HasCommands, Screen[None]):
     """A screen inside the frame: the top bar, its body, the status line and the keys."""
@@ -230,7 +230,6 @@ class View(HasCommands, Screen[None]):
         self.subscriptions = Subscriptions(self)
 
     def compose(self) -> ComposeResult:
-        internals.add_breakpoint_classes(self)
         yield TopBar(self.VIEW)
         yield from self.body()
         yield StatusBar()

@@ -36,7 +36,7 @@ from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Event, Mount, Resize, ScreenResume
+from textual.events import Compose, Event, Mount, Resize, ScreenResume
 from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -143,15 +143,23 @@ App._background_screens = property(_uncovered)  # type: ignore[method-assign, as
 _painted = Screen._compositor_refresh
 
 
-def _painted_below(screen: Screen[Any]) -> None:
-    """What changed on a screen below a dialog has the dialog painted, once. Textual leaves the screen marked as changed: each
-    message it got, also one that changed nothing, had all of it and of the dialog painted again."""
+def _painted_once(screen: Screen[Any]) -> None:
+    """What is painted as a part of its whole screen has said so far that it changed for nothing: Textual paints it again.
+
+    And what changed on a screen below a dialog has the dialog painted, once. Textual leaves that screen marked as changed:
+    each message it got, also one that changed nothing, had all of it and of the dialog painted again.
+    """
+    app, compositor = screen.app, screen._compositor
+    is_below = screen is not app.screen
+    if not is_below and not app._batch_count and compositor.size.region in compositor._dirty_regions:
+        for each in compositor.widgets:
+            each._repaint_required = False
     _painted(screen)
-    if screen is not screen.app.screen:
+    if is_below:
         screen._repaint_required = False
 
 
-Screen._compositor_refresh = _painted_below  # type: ignore[method-assign, assignment]  # the one way to the terminal
+Screen._compositor_refresh = _painted_once  # type: ignore[method-assign, assignment]  # the one way to the terminal
 
 
 _told_size = Widget._size_updated
@@ -294,6 +302,7 @@ class OnceParsed(Stylesheet):
     def set_variables(self, variables: dict[str, str]) -> None:
         if variables != self._variables:
             super().set_variables(variables)
+            self._require_parse = True
 
     def parse(self) -> None:
         super().parse()
@@ -302,7 +311,8 @@ class OnceParsed(Stylesheet):
         self._styled.clear()
 
     def reparse(self) -> None:
-        self.parse()
+        if self._require_parse:
+            self.parse()
 
     def apply(
         self, node: DOMNode, *, animate: bool = False, cache: dict[tuple[Any, ...], RulesMap] | None = None
@@ -338,6 +348,20 @@ class OnceParsed(Stylesheet):
         if self._states is not None:
             self._states[node] = state
         return state
+
+
+_load_screen_css = App._load_screen_css
+
+
+def _styled_once(app: App[Any], screen: Screen[Any]) -> None:
+    """A new screen is styled with all rules as it gets its widgets. Textual takes it for one of another theme: the first time
+    that a view is shown, all of it and of the one before is styled again, and laid out, two or three times."""
+    _load_screen_css(app, screen)
+    if screen._css_update_count < 0:
+        screen._css_update_count = app._css_update_count
+
+
+App._load_screen_css = _styled_once  # type: ignore[method-assign, assignment]  # what each new screen comes through
 
 
 # Of an app
@@ -425,54 +449,66 @@ def add_line_filters(app: App[Any], filters: Iterable[LineFilter]) -> None:
 
 def held_back(is_held_back: Callable[[V], bool]) -> Callable[[type[V]], type[V]]:
     """Put before a screen class: nothing of it is painted, and no styles of focus are looked up, as long as
-    `is_held_back`. Nor is it painted when it is shown for the first time, as it is told its size right after and painted
-    then. Textual renders all of it, and drops the picture."""
+    `is_held_back`."""
 
     def hold(kind: type[V]) -> type[V]:
-        update_focus_styles, refresh, resume = (
-            kind._update_focus_styles,
-            kind._compositor_refresh,
-            kind._on_screen_resume,
-        )
-        shown: WeakSet[V] = WeakSet()
-        resuming: WeakSet[V] = WeakSet()
+        update_focus_styles, refresh = kind._update_focus_styles, kind._compositor_refresh
 
         def focus_styles(screen: V, focused: Widget | None = None, blurred: Widget | None = None) -> None:
             if not is_held_back(screen):
                 update_focus_styles(screen, focused, blurred)
 
         def paint(screen: V) -> None:
-            if not is_held_back(screen) and screen not in resuming:
+            if not is_held_back(screen):
                 refresh(screen)
-
-        def resumed(screen: V, event: ScreenResume) -> None:
-            event.prevent_default()
-            if screen not in shown:
-                resuming.add(screen)
-            shown.add(screen)
-            resume(screen, event)
-            resuming.discard(screen)
 
         kind._update_focus_styles = focus_styles  # type: ignore[method-assign, assignment]  # in its place
         kind._compositor_refresh = paint  # type: ignore[method-assign, assignment]  # in its place
-        kind._on_screen_resume = resumed  # type: ignore[method-assign, assignment]  # in its place
         return kind
 
     return hold
 
 
-def in_turns(kind: type[V]) -> type[V]:
-    """Put before a screen class: a key has its turn before the screen is shown, and before it is painted. When it is made
-    Textual asks, styles, lays out and paints it in a row, which holds the loop for 50 ms and more."""
-    dispatch = kind._dispatch_message
+def opened_in_turns(kind: type[V]) -> type[V]:
+    """Put before a screen class: each screen is styled, laid out and painted once when it opens, and a key has its turn
+    before it is shown and before it is painted. Textual does all of it in a row, which holds the loop for 50 ms and more:
+    it lays out and paints the screen when it is shown, again when it is told its size right after, and styles it and lays
+    it out once more when classes say what size that is.
+    """
+    dispatch, resume, refresh = kind._dispatch_message, kind._on_screen_resume, kind._compositor_refresh
+    shown: WeakSet[V] = WeakSet()
+    resuming: WeakSet[V] = WeakSet()
 
     async def dispatch_in_turn(screen: V, message: Message) -> None:
-        if isinstance(message, (ScreenResume, Resize)):
+        if isinstance(message, Compose):
+            _add_breakpoint_classes(screen)
+        elif isinstance(message, (ScreenResume, Resize)):
             await asyncio.sleep(0)
         await dispatch(screen, message)
 
+    def resumed(screen: V, event: ScreenResume) -> None:
+        event.prevent_default()
+        if screen not in shown:
+            resuming.add(screen)
+        shown.add(screen)
+        resume(screen, event)
+        resuming.discard(screen)
+
+    def paint(screen: V) -> None:
+        if screen not in resuming:
+            refresh(screen)
+
     kind._dispatch_message = dispatch_in_turn  # type: ignore[method-assign, assignment]  # in its place
+    kind._on_screen_resume = resumed  # type: ignore[method-assign, assignment]  # in its place
+    kind._compositor_refresh = paint  # type: ignore[method-assign, assignment]  # in its place
     return kind
+
+
+def _add_breakpoint_classes(screen: Screen[Any]) -> None:
+    """Tell `screen` how large it is before it has widgets."""
+    size, app = screen.app.size, screen.app
+    across = screen._get_breakpoint_classes(size.width, app.HORIZONTAL_BREAKPOINTS or [])
+    screen.add_class(*across, *screen._get_breakpoint_classes(size.height, app.VERTICAL_BREAKPOINTS or []))
 
 
 def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], type[V]]:
@@ -495,13 +531,6 @@ def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], 
         return kind
 
     return bind
-
-
-def add_breakpoint_classes(screen: Screen[Any]) -> None:
-    """Tell `screen` how large it is before it has widgets: told later, all would be styled and laid out again."""
-    size, app = screen.app.size, screen.app
-    across = screen._get_breakpoint_classes(size.width, app.HORIZONTAL_BREAKPOINTS or [])
-    screen.add_class(*across, *screen._get_breakpoint_classes(size.height, app.VERTICAL_BREAKPOINTS or []))
 
 
 def painted_rows(screen: Screen[Any]) -> list[Strip]:

@@ -101,7 +101,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.is_shown = False
         """Whether the choices are in the list: `is_mounted` holds only later."""
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         self._choices = self.choices()
         with Frame():
             if prose := self.prose():

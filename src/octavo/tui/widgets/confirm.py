@@ -146,7 +146,7 @@ class Confirm(Dialog[Confirmed | None]):
         self._clock = DraftClock()
         self._timer: Timer | None = None
 
-    def compose(self) -> ComposeResult:
+    def body(self) -> ComposeResult:
         with Frame() as frame:
             frame.name_it(self._title, self._foot)
             with VerticalScroll(classes="confirm--body", can_focus=False):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import ClassVar, Protocol, runtime_checkable
 
 from textual import on
+from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
+from textual.widget import Widget
 
+from octavo.tui.terminal.textual_internals import opened_in_turns
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import NoticeBoard, Notices
@@ -43,6 +47,7 @@ class Frame(Vertical):
                 self.screen.refresh_bindings()  # the key bar shows what the border does not
 
 
+@opened_in_turns
 class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     """A dialog. Its keys are the only ones that work while it is open, and the only ones that are seen: those its border
     does not name stand in the key bar. What is said meanwhile is seen beside it."""
@@ -53,11 +58,14 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     """Whether one comes back to it from what was opened in it."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 
-    def on_mount(self) -> None:
-        if not self.query(KeyBar):
-            self.mount(KeyBar())
-        if isinstance(self.app, HasNotices) and not self.query(Notices):
-            self.mount(Notices(self.app.notices, top=0, beside=Frame))
+    body: Callable[[], Iterable[Widget]]
+    """The widgets of the dialog itself. Each dialog has its own."""
+
+    def compose(self) -> ComposeResult:
+        yield from self.body()
+        yield KeyBar()
+        if isinstance(self.app, HasNotices):
+            yield Notices(self.app.notices, top=0, beside=Frame)
 
     @property
     def keys_named(self) -> frozenset[str]:
