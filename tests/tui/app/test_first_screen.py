@@ -168,3 +168,16 @@ async def test_a_view_wears_the_theme_that_was_chosen_while_another_was_on_show(
         await app.switch_mode("other")
         await pilot.pause()
         assert line.styles.color == Color.parse("white")
+
+
+async def test_a_view_that_is_there_is_painted_without_a_wait_and_one_that_is_made_once_it_is_filled() -> None:
+    app = Views()
+    async with app.run_test() as pilot:
+        await app.switch_mode("other")
+        assert app._batch_count
+        while app._batch_count:
+            await pilot.pause()
+        await app.switch_mode("first")
+        assert not app._batch_count
+        app.delay_update()
+        assert app._batch_count

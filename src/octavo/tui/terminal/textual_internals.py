@@ -47,7 +47,7 @@ from textual.strip import Strip
 from textual.style import Style as VisualStyle
 from textual.timer import Timer, TimerCallback
 from textual.visual import RenderOptions, Visual
-from textual.widget import Widget
+from textual.widget import AwaitMount, Widget
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
@@ -362,6 +362,31 @@ def _styled_once(app: App[Any], screen: Screen[Any]) -> None:
 
 
 App._load_screen_css = _styled_once  # type: ignore[method-assign, assignment]  # what each new screen comes through
+
+
+_switch_mode, _delay_update = App.switch_mode, App.delay_update
+_switching: WeakSet[App[Any]] = WeakSet()
+"""Apps that switch now to a view that is there."""
+
+
+def _switched(app: App[Any], mode: str) -> AwaitMount:
+    """A view that is there is painted at once. Textual waits 50 ms with each, in which one that is made is filled."""
+    if not app._screen_stacks.get(mode):
+        return _switch_mode(app, mode)
+    _switching.add(app)
+    try:
+        return _switch_mode(app, mode)
+    finally:
+        _switching.discard(app)
+
+
+def _delayed(app: App[Any], delay: float = 0.05) -> None:
+    if app not in _switching:
+        _delay_update(app, delay)
+
+
+App.switch_mode = _switched  # type: ignore[method-assign, assignment]  # which says nothing of why it waits
+App.delay_update = _delayed  # type: ignore[method-assign, assignment]  # as it is asked to there
 
 
 # Of an app
