@@ -11,7 +11,7 @@ from textual.widgets import Input, TextArea
 from octavo.api import teams
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.review.change_request import ChangeRequestScreen
-from tests.journeys.stage import Run, Stage
+from tests.journeys.stage import LONGEST, Run, Stage
 from tests.journeys.test_access import into
 from tests.journeys.test_resources import open_kind
 
@@ -105,3 +105,18 @@ async def test_letters_typed_while_what_can_be_picked_in_a_form_is_read_are_look
             assert isinstance(dialog, FormDialog)
             assert dialog.state.written == {"role": "create", "teams": "software", "users": ""}
             await run.press("ctrl+b", "shift+tab", "ctrl+b", "shift+tab", "ctrl+b", "escape")
+
+
+@pytest.mark.parametrize(
+    "opens", ["s", pytest.param("C", marks=pytest.mark.long), pytest.param("1", marks=pytest.mark.long)]
+)
+async def test_what_is_opened_by_a_key_right_after_the_one_that_quits_ends_nothing_with_a_bug(
+    stage: Stage, opens: str
+) -> None:
+    async with stage.play() as run:
+        run.app.post_message(Key("q", "q"))
+        run.app.post_message(Key(opens, opens))
+        async with asyncio.timeout(LONGEST):
+            while run.app.return_value is None:
+                await run.pilot.pause(0.004)
+    assert run.app.return_code == 0

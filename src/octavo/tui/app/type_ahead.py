@@ -40,6 +40,8 @@ class TypeAhead(App[ReturnType]):
     async def on_event(self, event: Event) -> None:
         if not isinstance(event, Key | Paste):
             await super().on_event(event)
+        elif is_ending(self):
+            return
         elif event.is_forwarded:
             # Nothing took it, and a key before it led elsewhere: it is for what is there now.
             if event in self._given and self._given[event]() is not self._on_show:

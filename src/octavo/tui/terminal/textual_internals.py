@@ -119,8 +119,8 @@ if set(Strip.__slots__) == {*_CACHES, "_segments", "_cell_length", "_render_cach
 
 
 async def _heard(widget: Widget, event: Event) -> None:
-    """What is taken down before it is there has no parts to make ready."""
-    if not (isinstance(event, Mount) and widget._pruning):
+    """What is taken down before it is there has no parts to make ready, nor has what is opened while the app ends."""
+    if not (isinstance(event, Mount) and (is_being_removed(widget) or is_ending(widget.app))):
         await MessagePump.on_event(widget, event)
 
 
