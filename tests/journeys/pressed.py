@@ -74,7 +74,8 @@ def _way(screen: Screen[Any] | None) -> str:
     if screen is None:
         return ""
     mode = screen.app.current_mode
-    levels = getattr(screen.app._screen_stacks[mode][0], "levels", ())
+    stack = screen.app._screen_stacks[mode]  # of a view that is being made there is none yet
+    levels = getattr(stack[0], "levels", ()) if stack else ()
     return " › ".join((mode, *(each.kind.many for each in levels)))
 
 
