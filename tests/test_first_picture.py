@@ -112,6 +112,7 @@ def test_it_is_not_shown_when_all_starts_anew(home: Path) -> None:
         assert any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
 
 
+@pytest.mark.long
 def test_what_was_spoiled_is_not_shown_and_the_app_starts_as_ever(home: Path) -> None:
     (kept,) = pictures(home)
     kept.write_text(kept.read_text(encoding="utf-8") + "\x1b]52;c;aGk=\x07", encoding="utf-8")

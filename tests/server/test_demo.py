@@ -382,6 +382,7 @@ def test_what_customers_read_is_on_a_site(demo: World) -> None:
     assert sections == [("Instruments", "Limpet manual"), ("Harbour software", "Harbour API")]
 
 
+@pytest.mark.long
 def test_the_large_demo_is_drawn_to_scale_around_the_demo(demo: World) -> None:
     with closing(Store()) as store:
         library.build(World(store), large=0.02)

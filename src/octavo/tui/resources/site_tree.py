@@ -70,9 +70,17 @@ def _held(part: Part, group: str | None) -> Part:
 
 def standings(structure: SiteStructure) -> tuple[Standing, ...]:
     """All parts, each before what stands in it."""
+    parts = list(walk(structure))
+    titles = [title_of(part) for part, _ in parts]
+    ends, within = [len(parts)] * len(parts), list[int]()
+    for at, (_, depth) in enumerate(parts):
+        while within and parts[within[-1]][1] >= depth:
+            ends[within.pop()] = at
+        within.append(at)
     found: dict[str, Standing] = {}
-    for part, depth in walk(structure):
-        found.setdefault(part.id, Standing.model_construct(part=part, depth=depth, inside=_words(part)))
+    for at, (part, depth) in enumerate(parts):
+        inside = " ".join(titles[at + 1 : ends[at]])
+        found.setdefault(part.id, Standing.model_construct(part=part, depth=depth, inside=inside))
     return tuple(found.values())
 
 
@@ -83,11 +91,6 @@ def walk(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
         part, depth = waiting.pop()
         yield part, depth
         waiting += [(each, depth + 1) for each in reversed(parts_in(part))]
-
-
-def _words(part: Part) -> str:
-    below = SiteStructure.model_construct(type="", structure=parts_in(part))
-    return " ".join(title_of(each) for each, _ in walk(below))
 
 
 def holder_of(part: Part) -> str | None:
