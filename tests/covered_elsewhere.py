@@ -33,7 +33,7 @@ ALWAYS = (
 )
 """Of what nobody may lose, send or do, and of how it looks, more is held than that the lines for it are gone through. Some of
 it is seen in programs that a test starts, whose lines are not counted."""
-WORTH = 25
+WORTH = 40
 """Lines that no other test reaches, for a second of each run."""
 LEAST = 0.05
 """Seconds below which all tests cost the same."""
