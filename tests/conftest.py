@@ -38,6 +38,7 @@ from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.widget import Widget
 
+from octavo.api.operation import load
 from octavo.tui.terminal.crash_report import FaultLog, faults_kept
 from tests.painting import draw_changed
 
@@ -128,6 +129,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Begin with another share of all tests than the other workers: what one of them has rewritten, the others find."""
     worker = getattr(session.config, "workerinput", None)
     if worker is not None and [Path(each).resolve() for each in session.config.args] == [HERE]:
+        load()  # tests of each operation come in the order in which these were loaded
         number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
         for path in sorted(HERE.rglob("test_*.py"))[number::count]:
             with suppress(pytest.skip.Exception):  # what is not here is said when its tests are collected
