@@ -17,6 +17,7 @@ from octavo.tui.inbox.inbox import InboxScreen
 from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.shell.frame import StatusBar
 from octavo.tui.shell.view import View
+from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Rows
 from octavo.tui.widgets.section_tabs import Sections
@@ -184,6 +185,6 @@ def failed(server: RandomServer, op: Operation[Any]) -> bool:
 
 def shown(run: Run, surface: Lines) -> str:
     """What a list shows."""
-    strips = run.app.screen._compositor.render_strips()
+    strips = painted_rows(run.app.screen)
     x, y, width, height = surface.region
     return "\n".join(strip.crop(x, x + width).text for strip in strips[y : y + height])

@@ -36,6 +36,7 @@ from octavo.server.world import World
 from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.shell.session import Session
+from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import NoticeBoard
 from tests import painting
@@ -151,10 +152,7 @@ class Run:
     @property
     def lines(self) -> list[str]:
         """What the terminal shows, line by line, without the space at the ends. A space is a space."""
-        return [
-            strip.text.replace("\N{NO-BREAK SPACE}", " ").rstrip()
-            for strip in self.app.screen._compositor.render_strips()
-        ]
+        return [strip.text.replace("\N{NO-BREAK SPACE}", " ").rstrip() for strip in painted_rows(self.app.screen)]
 
     @property
     def text(self) -> str:

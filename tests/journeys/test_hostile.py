@@ -9,6 +9,7 @@ from textual.strip import Strip
 
 from octavo.api import change_requests, comments, content, reviews, spaces
 from octavo.server.app import Platform
+from octavo.tui.terminal.textual_internals import painted_rows
 from tests.journeys.hostile import HOSTILE, ROUTES, SHOWN, poison
 from tests.journeys.stage import Run, Stage
 from tests.journeys.terminals import terminal, typed, written
@@ -44,7 +45,7 @@ VISITED = {
 
 
 def strips(run: Run) -> list[Strip]:
-    return run.app.screen._compositor.render_strips()
+    return painted_rows(run.app.screen)
 
 
 def check(run: Run, after: str) -> None:

@@ -16,6 +16,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
+from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.themes import themes
@@ -65,7 +66,7 @@ class Scratch(HasCommands, App[None]):
 
 def strips(screen: Screen[Any]) -> list[Strip]:
     """What the terminal shows of `screen`, with styles."""
-    return screen._compositor.render_strips()
+    return painted_rows(screen)
 
 
 def lines(app: Scratch) -> list[str]:

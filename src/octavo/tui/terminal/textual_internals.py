@@ -23,7 +23,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import screen as screen_module
 from textual._compositor import Compositor
-from textual._context import active_message_pump
+from textual._context import active_message_pump, visible_screen_stack
 from textual._parser import ParseError as ParseError
 from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser as XTermParser
@@ -559,7 +559,9 @@ def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], 
 
 
 def painted_rows(screen: Screen[Any]) -> list[Strip]:
-    """What `screen` shows now, a row of the terminal each."""
+    """What `screen`, the one on show, looks like now, a row of the terminal each, above those below it that it lets through.
+    Each that is rendered takes the next of these, and nobody puts there those of this time but who paints for a terminal."""
+    visible_screen_stack.set(_uncovered(screen.app))
     return screen._compositor.render_strips(screen.size)
 
 
