@@ -35,6 +35,7 @@ from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
+from octavo.tui.reader.page_view import PageView
 from octavo.tui.shell.session import Session
 from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets import wording
@@ -195,7 +196,7 @@ class Run:
                 else:
                     await self.pilot.pause(0.004)
                     painting.draw(self.app.screen)  # which may ask for more: what is on show is loaded
-                    quiet = 0 if self._busy() else quiet + 1
+                    quiet = 0 if self._busy() or self._reads() else quiet + 1
 
     def _busy(self) -> bool:
         if not self.app.has_session:
@@ -213,6 +214,10 @@ class Run:
             return True
         outbox = session.outbox
         return not held_back and any(outbox._is_moving(entry) for entry in outbox.entries)
+
+    def _reads(self) -> bool:
+        """Whether a page is read that is on show, which goes on once its beginning was drawn."""
+        return any(view.stream.is_reading for view in self.app.screen.query(PageView) if view.size)
 
     async def see(self, *words: str) -> None:
         """Wait until each of `words` is on the screen."""

@@ -401,6 +401,19 @@ async def test_hostile_text_is_only_text() -> None:
         assert links(app) == []
 
 
+async def test_that_a_page_has_no_threads_is_said_once_they_are_known() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.pane.show(parse("One.\n"), key="p")
+        for is_known in (False, True):
+            app.pane.set_threads({}, known=is_known)
+            await pilot.press("t")
+        assert app.explained == [
+            "The threads of this page are not known yet.",
+            "No block of this page has an open thread.",
+        ]
+
+
 async def test_threads_are_marked_in_hardly_any_room() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(40, 10)) as pilot:

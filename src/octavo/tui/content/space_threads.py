@@ -67,7 +67,7 @@ class SpaceThreads:
             self._hanging = self._hanging.on(view.document, whole=whole)
             hanging = self._hanging.likely(threads)
             unsent = self._unsent_on(page.id, hanging)
-            view.set_threads(hanging, {key: len(words) for key, words in unsent.items()})
+            view.set_threads(hanging, {key: len(words) for key, words in unsent.items()}, known=self._are_known)
             known = threads if self._are_known else None
             aside.show(view.document, known, page, whole=whole, since=self._hanging.since, unsent=self.unsent_in)
         if self._trouble:

@@ -228,10 +228,15 @@ class PageView(Reader):
             self.stream.read(markdown, (safe_line(title), safe_text(description or "")), key)
 
     def set_threads(
-        self, threads: Mapping[str, int | Sequence[Comment]], drafts: Mapping[str, int] = MappingProxyType({})
+        self,
+        threads: Mapping[str, int | Sequence[Comment]],
+        drafts: Mapping[str, int] = MappingProxyType({}),
+        *,
+        known: bool = True,
     ) -> None:
-        """Mark the blocks, by their keys, with the number of open threads and of drafts on them."""
-        self.threads.set(self.document, threads, drafts)
+        """Mark the blocks, by their keys, with the number of open threads and of drafts on them: all there are, when
+        those of the page are `known`."""
+        self.threads.set(self.document, threads, drafts, known=known)
 
     def clear(self) -> None:
         """Show nothing."""

@@ -21,6 +21,8 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
 
+_NOT_KNOWN = "The threads of this page are not known yet."
+
 
 class PageThreads:
     """The open threads of a page, and what is written there and not sent, marked at the right of the blocks they hang on."""
@@ -29,14 +31,20 @@ class PageThreads:
         self.pane, self.cursor, self._go_to_block = pane, cursor, go_to_block
         self.marks = ThreadMarks()
         self.drafts = ThreadMarks()
+        self._is_waiting = False
+        """Whether there may be more on the page than is known."""
 
     def set(
         self,
         document: Document | None,
         threads: Mapping[str, int | Sequence[Comment]],
         drafts: Mapping[str, int] = MappingProxyType({}),
+        *,
+        known: bool = True,
     ) -> None:
-        """Mark the blocks of a page, by their keys, with the number of open threads and of drafts on them."""
+        """Mark the blocks of a page, by their keys, with the number of open threads and of drafts on them. They are all
+        there are when the threads of the page are `known`."""
+        self._is_waiting = not (known and self.pane.contents.is_whole)
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
             for key, count in threads.items()
@@ -53,6 +61,14 @@ class PageThreads:
         """More of the page is read: mark that too."""
         self.marks = ThreadMarks(document.blocks, self.marks.counts)
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
+
+    def why_none(self) -> str | None:
+        """Why there is no thread to go to, in a sentence."""
+        if self.marks:
+            return None
+        if not self.pane.contents.is_whole:
+            return STILL
+        return _NOT_KNOWN if self._is_waiting else "No block of this page has an open thread."
 
     def go(self, step: int) -> None:
         """Go to the next block with an open thread, or the one before, opening what hides it."""
@@ -116,18 +132,12 @@ def _shorter_and_shorter(dot: str, threads: int, pen: str, drafts: int) -> Seque
     return f"{dot} {threads}  {words}", f"{dot} {threads} {pen}", f"{dot}{threads}{pen}", f"{dot}{pen}"
 
 
-def _why_no_thread(_: object, threads: PageThreads) -> str | None:
-    if threads.marks:
-        return None
-    return "No block of this page has an open thread." if threads.pane.contents.is_whole else STILL
-
-
 PAGE_THREADS: Commands[PageThreads] = Commands(
     "page",
     (
-        Command("next_thread", "t", "Threads", "Go to the next block with an open thread", run=lambda _, threads: threads.go(1), why_not=_why_no_thread),
+        Command("next_thread", "t", "Threads", "Go to the next block with an open thread", run=lambda _, threads: threads.go(1), why_not=lambda _, threads: threads.why_none()),
         Command("prev_thread", "T", "Thread before", "Go to the block before with an open thread",
-                run=lambda _, threads: threads.go(-1), why_not=_why_no_thread, shown=False),
+                run=lambda _, threads: threads.go(-1), why_not=lambda _, threads: threads.why_none(), shown=False),
     ),
     find=lambda view: view.threads,
 )  # fmt: skip
