@@ -135,9 +135,11 @@ def _shorter_and_shorter(dot: str, threads: int, pen: str, drafts: int) -> Seque
 PAGE_THREADS: Commands[PageThreads] = Commands(
     "page",
     (
-        Command("next_thread", "t", "Threads", "Go to the next block with an open thread", run=lambda _, threads: threads.go(1), why_not=lambda _, threads: threads.why_none()),
+        Command("next_thread", "t", "Threads", "Go to the next block with an open thread", run=lambda _, threads: threads.go(1),
+                why_not=lambda _, threads: threads.why_none()),
         Command("prev_thread", "T", "Thread before", "Go to the block before with an open thread",
-                run=lambda _, threads: threads.go(-1), why_not=lambda _, threads: threads.why_none(), shown=False),
+                run=lambda _, threads: threads.go(-1), shown=False,
+                why_not=lambda _, threads: threads.why_none()),
     ),
     find=lambda view: view.threads,
 )  # fmt: skip
