@@ -187,37 +187,43 @@ class Run:
 
     async def settle(self, longest: float = LONGEST) -> None:
         """Wait until nothing is under way that the gate does not hold back, for so many seconds at the longest."""
-        quiet = 0
-        async with asyncio.timeout(longest):
-            while quiet < 3:
-                if self._busy():  # the app paints as it would: to ask all its widgets for their say now changes nothing
-                    quiet = 0
-                    await asyncio.sleep(0.004)
-                else:
-                    await self.pilot.pause(0.004)
-                    painting.draw(self.app.screen)  # which may ask for more: what is on show is loaded
-                    quiet = 0 if self._busy() or self._reads() else quiet + 1
+        quiet, waits_for = 0, ""
+        try:
+            async with asyncio.timeout(longest):
+                while quiet < 3:
+                    if waits_for := self._under_way():  # the app paints as it would: to ask its widgets changes nothing
+                        quiet = 0
+                        await asyncio.sleep(0.004)
+                    else:
+                        await self.pilot.pause(0.004)
+                        painting.draw(self.app.screen)  # which may ask for more: what is on show is loaded
+                        waits_for = self._under_way() or self._read()
+                        quiet = 0 if waits_for else quiet + 1
+        except TimeoutError as error:
+            raise TimeoutError(f"Not at rest after {longest:g} s: {waits_for or 'messages'}") from error
 
-    def _busy(self) -> bool:
+    def _under_way(self) -> str:
+        """What the app has still to do, or nothing."""
         if not self.app.has_session:
-            return bool(self.app.tasks)
-        session, gate = self.app.session, self._gate
-        held_back = gate.waiting if gate is not None else 0
+            return f"tasks {self.app.tasks}" if self.app.tasks else ""
+        session, gate, answers = self.app.session, self._gate, self.app.workspace.inbox.answers
         if gate is not None and gate.under_way:
-            return True
-        if not held_back and (self.app.tasks or session.live._tasks):
-            return True
-        answers = self.app.workspace.inbox.answers
-        if not held_back and answers is not None and not answers.at_rest:
-            return True
-        if not held_back and any(not worker.is_finished for worker in self.app.workers):
-            return True
+            return "requests"
+        if gate is not None and gate.waiting:
+            return ""
+        if self.app.tasks or session.live._tasks:
+            return f"tasks {self.app.tasks} {session.live._tasks}"
+        if answers is not None and not answers.at_rest:
+            return "the inbox"
+        if workers := [worker for worker in self.app.workers if not worker.is_finished]:
+            return f"workers {workers}"
         outbox = session.outbox
-        return not held_back and any(outbox._is_moving(entry) for entry in outbox.entries)
+        return "the outbox" if any(outbox._is_moving(entry) for entry in outbox.entries) else ""
 
-    def _reads(self) -> bool:
-        """Whether a page is read that is on show, which goes on once its beginning was drawn."""
-        return any(view.stream.is_reading for view in self.app.screen.query(PageView) if view.size)
+    def _read(self) -> str:
+        """Which pages on show are being read, which goes on once their beginning was drawn."""
+        reading = [view for view in self.app.screen.query(PageView) if view.size and view.stream.is_reading]
+        return f"pages {reading}" if reading else ""
 
     async def see(self, *words: str) -> None:
         """Wait until each of `words` is on the screen."""
