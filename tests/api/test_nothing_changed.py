@@ -16,7 +16,6 @@ from octavo.server.app import Platform
 from tests.server.asking import Ask, Clock
 from tests.walk import furnish
 
-DOCUMENT: dict[str, Any] = document()
 ROUTES = [route for spec in load().values() for route in routes(spec) if body_fields(spec)]
 MAKE = {"spaces.Create", "collections.Create", "sites.Create", "change_requests.Create"}
 """What can be made without a word."""
@@ -26,7 +25,7 @@ TELL_BY_THEMSELVES = {"teams.AddMember", "invites.CreateLink", "translations.Cre
 
 def schema(route: Route) -> dict[str, Any]:
     """What the published document says of a body."""
-    body: dict[str, Any] = DOCUMENT["paths"][route.path][route.spec.method.lower()]["requestBody"]
+    body: dict[str, Any] = document()["paths"][route.path][route.spec.method.lower()]["requestBody"]
     found: dict[str, Any] = body["content"]["application/json"]["schema"]
     return {**found, "body": body["required"]}
 

@@ -13,12 +13,11 @@ from octavo.api.openapi_document import _MAY_BE_MISSING, document
 from octavo.api.operation import camel, load
 from octavo.api.wire import Route, body_fields, query_fields, routes
 
-DOCUMENT = document()
 ROUTES = [route for spec in load().values() for route in routes(spec)]
 
 
 def described(route: Route) -> dict[str, Any]:
-    found: dict[str, Any] = DOCUMENT["paths"][route.path][route.spec.method.lower()]
+    found: dict[str, Any] = document()["paths"][route.path][route.spec.method.lower()]
     return found
 
 
@@ -35,7 +34,7 @@ def references(value: Any) -> Iterator[str]:
 
 
 def test_it_holds_the_operations_and_no_more() -> None:
-    held = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
+    held = {(method.upper(), path) for path, methods in document()["paths"].items() for method in methods}
     assert held == {(route.spec.method, route.path) for route in ROUTES}
 
 
@@ -46,25 +45,25 @@ def test_every_operation_has_a_name_of_its_own() -> None:
 
 
 def test_it_refers_to_nothing_that_is_not_in_it() -> None:
-    found = set(references(DOCUMENT))
+    found = set(references(document()))
     assert found
     for reference in found:
-        value = DOCUMENT
+        value = document()
         for part in reference.removeprefix("#/").split("/"):
             value = value[part]
 
 
 def test_it_names_everything_in_a_form_that_others_read() -> None:
     for kind in ("schemas", "responses", "securitySchemes"):
-        assert all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in DOCUMENT["components"][kind])
-    assert "octavo__" not in json.dumps(DOCUMENT)
-    used = set(references(DOCUMENT))
-    assert {name for name in DOCUMENT["components"]["schemas"] if f"#/components/schemas/{name}" not in used} == set()
+        assert all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in document()["components"][kind])
+    assert "octavo__" not in json.dumps(document())
+    used = set(references(document()))
+    assert {name for name in document()["components"]["schemas"] if f"#/components/schemas/{name}" not in used} == set()
 
 
 def test_its_schemas_are_json_schemas() -> None:
-    for name in DOCUMENT["components"]["schemas"]:
-        whole = {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
+    for name in document()["components"]["schemas"]:
+        whole = {"$ref": f"#/components/schemas/{name}", "components": document()["components"]}
         jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
 
 
@@ -79,10 +78,10 @@ def with_defaults(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_a_default_is_a_value_that_is_allowed() -> None:
-    found = list(with_defaults(DOCUMENT))
+    found = list(with_defaults(document()))
     assert found
     for schema in found:
-        whole = {**schema, "components": DOCUMENT["components"]}
+        whole = {**schema, "components": document()["components"]}
         assert jsonschema_rs.Draft202012Validator(whole).is_valid(schema["default"]), schema
 
 
@@ -113,19 +112,19 @@ def test_it_says_how_an_operation_is_answered() -> None:
 
 def test_limits_and_choices_are_told() -> None:
     parameters = {
-        each["name"]: each for each in DOCUMENT["paths"]["/v1/spaces/{spaceId}/comments"]["get"]["parameters"]
+        each["name"]: each for each in document()["paths"]["/v1/spaces/{spaceId}/comments"]["get"]["parameters"]
     }
     assert parameters["limit"]["schema"] == {"type": "integer", "minimum": 0, "maximum": 1000}
     assert parameters["status"]["schema"]["enum"] == ["all", "open", "resolved"]
     assert parameters["authors"]["schema"] == {"type": "array", "items": {"type": "string"}}
     assert (parameters["spaceId"]["required"], parameters["order"]["required"]) == (True, False)
     assert parameters["spaceId"]["schema"]["pattern"]
-    status = DOCUMENT["components"]["schemas"]["Comment"]["properties"]["status"]
+    status = document()["components"]["schemas"]["Comment"]["properties"]["status"]
     assert status["enum"] == ["open", "resolved"]
 
 
 def test_what_is_always_sent_is_required() -> None:
-    schemas = DOCUMENT["components"]["schemas"]
+    schemas = document()["components"]["schemas"]
     assert {"id", "status", "body", "postedBy", "permissions"} <= set(schemas["Comment"]["required"])
     assert not {"editedAt", "resolvedBy"} & set(schemas["Comment"]["required"])
     assert schemas["Body"].keys() >= {"properties"}
@@ -133,13 +132,13 @@ def test_what_is_always_sent_is_required() -> None:
 
 
 def test_what_tells_shapes_apart_is_required() -> None:
-    schemas = DOCUMENT["components"]["schemas"]
+    schemas = document()["components"]["schemas"]
     assert {"kind", "siteSectionId"} <= set(schemas["ToSection"]["required"])
     assert {"operation", "page"} <= set(schemas["UpdatePage"]["required"])
 
 
 def test_what_may_be_missing_is_there_at_all() -> None:
-    schemas = DOCUMENT["components"]["schemas"]
+    schemas = document()["components"]["schemas"]
     for named in _MAY_BE_MISSING:
         model, _, field = named.partition(".")
         assert field in schemas[model]["properties"]
@@ -147,7 +146,7 @@ def test_what_may_be_missing_is_there_at_all() -> None:
 
 
 def test_a_list_is_told_as_it_is_sent() -> None:
-    schema = DOCUMENT["components"]["schemas"]["ListPage_Comment_"]
+    schema = document()["components"]["schemas"]["ListPage_Comment_"]
     assert {"items", "next", "count"} <= set(schema["properties"])
     assert "unreadable" not in schema["properties"]
     assert schema["required"] == ["items"]

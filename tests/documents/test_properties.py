@@ -211,7 +211,7 @@ def read_in_stretches(page: str, stretch: int) -> Document:
 
 
 ALWAYS = {"open tags", "tags without end", "tags in text", "quotes within quotes", "lists within lists", "brackets"}
-ALWAYS |= {"stars", "open elements", "cells", "open details", "wide table", "footnotes", "spaces"}
+ALWAYS |= {"stars", "open elements", "cells", "wide table", "spaces"}
 ALWAYS |= {"items", "escaped brackets", "html spans", "surplus cells"}
 
 

@@ -426,7 +426,7 @@ def test_an_empty_folder_is_an_empty_space(world: World, tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not here")
-@pytest.mark.parametrize(("name", "count"), [("lista", 47), ("ssv", 146)])
+@pytest.mark.parametrize(("name", "count"), [("lista", 47), pytest.param("ssv", 146, marks=pytest.mark.long)])
 async def test_real_spaces_are_loaded_and_every_page_read(ask: Ask, world: World, name: str, count: int) -> None:
     loaded = load(world, CORPUS / name)
     assert (loaded.created, loaded.problems) == (count, ())

@@ -154,6 +154,7 @@ def test_programs_are_started(library: Path, capsys: Out) -> None:
     assert all(f"\n{name} " in said for name in ("hello", "demo", "j in the tree", "switch views", "floor: scroll"))
 
 
+@pytest.mark.long
 def test_pages_are_shown_by_programs(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OCTAVO_CORPUS", raising=False)
     pages.main(["--sizes", "3000", "--brief", *QUICKLY])
@@ -161,6 +162,7 @@ def test_pages_are_shown_by_programs(capsys: Out, monkeypatch: pytest.MonkeyPatc
     assert all(f"\n{name} " in said for name in ("made 3 KB", "made 3 KB: line", "ready-made lines", "longest time"))
 
 
+@pytest.mark.long
 def test_trees_are_shown_by_programs(capsys: Out) -> None:
     trees.main(["--counts", "100", *QUICKLY])
     said = capsys.readouterr().out
@@ -179,6 +181,7 @@ def test_an_hour_with_nothing_happening_is_measured(large: str, capsys: Out) -> 
     assert "% of one" in capsys.readouterr().out
 
 
+@pytest.mark.long
 async def test_a_table_of_members_is_measured_beside_one_of_teams(stage: Stage) -> None:
     figures = await members.measure(stage, 50, 1, 2)
     lines = members.report(figures)
