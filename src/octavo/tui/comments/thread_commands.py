@@ -38,9 +38,6 @@ class ThreadTarget:
         return self.thread.urls.app or self.thread.urls.published or ""
 
 
-_WRITES = ("resolve", "reply", "new", "reply_resolve", "react", "edit", "delete")
-
-
 def _why_not_one_by_one(target: ThreadTarget, done: str) -> str | None:
     """Why what is done to one thread after the other is not done while others are ticked, in a sentence."""
     if not target.ticked or [(each.at, each.comment.id) for each in target.ticked] == [(target.at, target.thread.id)]:
@@ -57,23 +54,29 @@ def _of_all(
     one: Callable[[Shell, ThreadTarget], None],
     several: Callable[[Shell, BulkSelection, Callable[[], None]], None],
     *,
+    writes: bool = False,
     shown: bool = False,
     key_display: str | None = None,
 ) -> Command[ThreadTarget]:
-    """What is done to all threads that are ticked at once, and to `one` where none is."""
+    """What is done to all threads that are ticked at once, and to `one` where none is. What writes takes a right
+    (`not_allowed_with`, which knows it by its name); other things may be done with all that can be read."""
 
     def run(app: Shell, target: ThreadTarget) -> None:
-        if target.ticked:
+        if not target.ticked:
+            one(app, target)
+        elif writes:
             several(app, bulk_actions.choose(app, name, target.ticked), target.untick)
         else:
-            one(app, target)
+            several(app, BulkSelection(name, target.ticked), target.untick)
 
     def why_not(app: Shell, target: ThreadTarget) -> str | None:
+        if not writes:
+            return None
         if target.ticked:
             return bulk_actions.why_not(app, name, target.ticked)
         return not_allowed_with(app, target.at, name, target.thread, target.message)
 
-    return Command(name, keys, title, help, run, why_not, shown=shown, key_display=key_display, writes=name in _WRITES)
+    return Command(name, keys, title, help, run, why_not, shown=shown, key_display=key_display, writes=writes)
 
 
 def _of_one(
@@ -85,13 +88,14 @@ def _of_one(
     why_not: Callable[[Shell, ThreadTarget], str | None],
     *,
     done: str,
+    writes: bool = False,
 ) -> Command[ThreadTarget]:
     """What is `done` to one thread after the other."""
 
     def why_not_now(app: Shell, target: ThreadTarget) -> str | None:
         return _why_not_one_by_one(target, done) or why_not(app, target)
 
-    return Command(name, keys, title, help, run, why_not_now, shown=False, writes=name in _WRITES)
+    return Command(name, keys, title, help, run, why_not_now, shown=False, writes=writes)
 
 
 def _may_not(deed: str) -> Callable[[Shell, ThreadTarget], str | None]:
@@ -127,20 +131,20 @@ def _open(app: Shell, target: ThreadTarget) -> None:
 THREAD: Commands[ThreadTarget] = Commands(
     "comments",
     (
-        _of_all("resolve", "d", "Done", "Resolve the thread, or all that are ticked; reopen what is resolved", shown=True,
+        _of_all("resolve", "d", "Done", "Resolve the thread, or all that are ticked; reopen what is resolved", shown=True, writes=True,
                 one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), several=bulk_actions.resolve),
-        _of_all("reply", "c", "Reply", "Reply to the thread, or to all that are ticked", shown=True,
+        _of_all("reply", "c", "Reply", "Reply to the thread, or to all that are ticked", shown=True, writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread), several=bulk_actions.reply),
         _of_one("new", "C", "Comment on page", "Comment on the page the thread is on, as a whole",
-                _comment_on_page, _why_no_comment_on_page, done="commented on by their pages"),
-        _of_all("reply_resolve", "D", "Reply, done", "Reply, also to all that are ticked, and resolve them",
+                _comment_on_page, _why_no_comment_on_page, done="commented on by their pages", writes=True),
+        _of_all("reply_resolve", "D", "Reply, done", "Reply, also to all that are ticked, and resolve them", writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), several=bulk_actions.reply),
-        _of_all("react", "plus", "React", "React with an emoji, also to all that are ticked", key_display="+",
+        _of_all("react", "plus", "React", "React with an emoji, also to all that are ticked", key_display="+", writes=True,
                 one=lambda app, target: thread_actions.choose_reaction(app, target.at, target.thread, target.message), several=bulk_actions.react),
         _of_one("edit", "e", "Edit", "Edit my comment",
-                lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _may_not("edit"), done="edited"),
+                lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _may_not("edit"), done="edited", writes=True),
         _of_one("delete", "X", "Delete", "Delete my comment",
-                lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _may_not("delete"), done="deleted"),
+                lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _may_not("delete"), done="deleted", writes=True),
         _of_all("copy", "y", "Copy", "Copy the text of the comment, or of all that are ticked",
                 one=lambda app, target: clipboard.copy(app, target.message.body.text, "Copied the text of this message."), several=bulk_actions.copy),
         _of_one("copy_address", "Y", "Copy address", "Copy the address of the comment",

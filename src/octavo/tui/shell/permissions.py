@@ -18,8 +18,6 @@ UNDECIDED = ("draft", "open")
 
 
 NEVER_DELETED = "A change request cannot be deleted: L archives it."
-_FREE = frozenset({"copy"})
-"""What may be done with all that can be read."""
 _NEED_COMMENT_RIGHT = ("comment", "reply", "reply_resolve", "react")
 """What takes the right to comment."""
 
@@ -82,10 +80,8 @@ def not_allowed_with(
     app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
     """Why a `deed` cannot be done where people talk, in a sentence: `comment`, or with a thread `reply`, `resolve`,
-    `reply_resolve`, `react`, `edit`, `delete`, or one of _FREE. `message` is the one of the thread that is meant, where it
-    is not the first."""
-    if deed in _FREE:
-        return None
+    `reply_resolve`, `react`, `edit` or `delete`. `message` is the one of the thread that is meant, where it is not the
+    first."""
     message = message or thread
     if message is not None and app.workspace.held(message.id) is not None:
         held = "This is held for your review, and others do not see it yet: e changes it, X drops it, H shows all."
