@@ -35,6 +35,8 @@ ALWAYS = (
 it is seen in programs that a test starts, whose lines are not counted."""
 WORTH = 40
 """Lines that no other test reaches, for a second of each run."""
+OPENED = 0.2
+"""Seconds that it takes to open the app at the least. What takes less is no journey, and always gone."""
 LEAST = 0.05
 """Seconds below which all tests cost the same."""
 
@@ -116,7 +118,7 @@ def main() -> None:
                     lines[test].add((file, line))
     journeys = {test for test in lines if test.startswith("tests/journeys/")}
     cheaper = {test for test in lines if test not in journeys}
-    always = {test for test in journeys if any(name in test for name in ALWAYS)}
+    always = {test for test in journeys if seconds[test] < OPENED or any(name in test for name in ALWAYS)}
     always |= cheaper | showing_writes(journeys, seconds, always)
     elsewhere = journeys - chosen(lines, seconds, always)
     LIST.write_text("".join(f"{test}\n" for test in sorted(elsewhere)), "utf-8")

@@ -14,6 +14,7 @@ from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from octavo.documents.setting_diff import changed_runs
 from octavo.documents.word_diff import compare
+from tests.documents.block_model import KINDS
 from tests.documents.block_trees import canonical, pairs
 from tests.documents.sides import check_sides
 
@@ -53,43 +54,18 @@ def check_pair(old: Document, new: Document) -> None:
     check_sides(found, old, new)
 
 
-SWITCHES = ("full_width", "numbers", "expandable", "grouped", "open", "frame", "drawing", "search", "header_hidden")
-ATTRIBUTES = {
-    "heading": ("level", "id", "align"),
-    "paragraph": ("align", "dir"),
-    "list": ("ordered", "start", "tight"),
-    "task": ("checked",),
-    "code": ("language", "title", "wrap", "numbers", "expandable", "full_width", "highlighted", "notes", "source"),
-    "table": ("header_hidden", "header_sticky", "full_width", "search"),
-    "row": ("head",),
-    "cell": ("value", "colspan", "rowspan"),
-    "cards": ("size", "full_width"),
-    "card": ("target", "cover", "cover_dark"),
-    "hint": ("style", "icon"),
-    "tab": ("title", "icon", "slug"),
-    "step": ("icon",),
-    "column": ("width", "valign"),
-    "expandable": ("open",),
-    "updates": ("format",),
-    "update": ("date", "tags"),
-    "prompt": ("description", "icon", "expanded", "providers"),
-    "figure": ("align", "frame", "full_width"),
-    "image": ("src", "alt", "title", "dark", "width", "height", "size", "link", "drawing"),
-    "file": ("src",),
-    "embed": ("url", "full_width", "html"),
-    "content-ref": ("url",),
-    "openapi": ("variant", "spec", "src", "path", "method", "name", "schemas", "grouped", "expanded", "full_width"),
-    "api-method": ("method", "path", "host", "summary"),
-    "api-section": ("name",),
-    "api-parameter": ("name", "type", "in", "required"),
-    "api-response": ("status", "description"),
-    "include": ("target",),
-    "if": ("expression",),
-    "integration": ("name", "arguments"),
-    "side": ("name",),
-    "footnote": ("label",),
-    "unknown": ("name", "arguments"),
-}
+SWITCHES = (
+    "full_width",
+    "numbers",
+    "expandable",
+    "grouped",
+    "open",
+    "frame",
+    "drawing",
+    "search",
+    "header_hidden",
+    "titles_hidden",
+)
 VALUES = {
     "arguments": ({"a": "1"}, {"a": "2"}),
     "tight": (True, False),
@@ -100,7 +76,14 @@ VALUES = {
     "schemas": (("A",), ("B",)),
 }
 PARENTS = {"task": "list", "tab": "tabs", "step": "stepper", "column": "columns", "update": "updates", "row": "table"}
-PARENTS |= {"card": "cards", "cell": "row", "image": "figure", "side": "conflict", "footnote": "footnotes"}
+PARENTS |= {
+    "card": "cards",
+    "cell": "row",
+    "image": "figure",
+    "side": "conflict",
+    "footnote": "footnotes",
+    "else": "if",
+}
 WORDS = (Run("The tide turns at six, and nobody waits for it."),)
 
 
@@ -113,7 +96,7 @@ def page(kind: str, attrs: dict[str, Any], columns: tuple[Column, ...] = (Column
     return Document("", (block,), "")
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in ATTRIBUTES.items() for name in names])
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in KINDS.items() for name in names])
 def test_each_attribute_of_each_block_is_said_with_both_values(kind: str, name: str) -> None:
     values = VALUES.get(
         name, (True, False) if name in SWITCHES else (4, 5) if name in ("start", "level") else ("a", "b")

@@ -95,7 +95,11 @@ async def test_a_reaction_goes_to_all_that_are_ticked(stage: Stage) -> None:
 
 async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await three_ticked(run)
+        wanted = await three_ticked(run)
+        words = [each.comment.body.text for each in run.app.screen.rows.items[: len(wanted)]]  # type: ignore[attr-defined]  # as above
+        await run.press("y")
+        await run.hear("Copied the text of 3 threads.")
+        assert run.app.clipboard == "\n\n".join(words)
         await run.press("X")
         await run.hear("3 threads are ticked, and threads are deleted one by one. esc unticks.")
         await run.press("C")

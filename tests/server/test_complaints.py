@@ -21,6 +21,16 @@ def _sentence(model: type[BaseModel], body: dict[str, Any]) -> str:
     return str(about_body(invalid.value, body))
 
 
+def test_what_is_missing_is_called_by_its_name() -> None:
+    ends = {
+        path.split("/")[-2]
+        for path in (route.path for spec in load().values() for route in routes(spec))
+        if path[-1] == "}"
+    }
+    others = {each for each in ends if about_missing(f"/{each}/x").startswith("There is no file")}
+    assert others == {"page", "path", "files", "reusable-contents"}, "the content they are in says it of these"
+
+
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [

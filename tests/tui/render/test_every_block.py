@@ -19,7 +19,7 @@ from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes, one_side
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import Unfolding
-from octavo.tui.render.layout import set_block, set_unit, stops, units
+from octavo.tui.render.layout import _SETTERS, set_block, set_unit, stops, units
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.painting import painted
@@ -27,12 +27,19 @@ from octavo.tui.render.source_finders import sources
 from octavo.tui.render.styled_lines import Line, hot_spots_of
 from octavo.tui.render.text_search import Finder
 from octavo.tui.render.thread_lines import ThreadLine
-from tests.documents.block_model import LONG, edited, page_of, pages
+from tests.documents.block_model import CHILDREN, KINDS, LONG, edited, page_of, pages
 from tests.tui.reader.test_every_page import LOOKS
 
 T = TypeVar("T")
 WIDTHS = (1, 16, 20, 34, 60, 76, 100, 200)
 GROUND = Style.parse("white on black")
+
+
+def test_each_kind_is_set_by_a_setter_of_its_own_or_by_that_of_what_it_is_a_part_of() -> None:
+    parts = {
+        kind for holder, kinds in CHILDREN.items() if holder in _SETTERS or holder in ("row", "card") for kind in kinds
+    }
+    assert set(KINDS) - set(_SETTERS) <= parts | {"unknown"}
 
 
 def folds_of(document: Document, random: Random) -> Folds:
