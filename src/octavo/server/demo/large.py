@@ -27,7 +27,7 @@ from octavo.server.behaviour.comments import post
 from octavo.server.behaviour.permissions import RANKS
 from octavo.server.demo import people, register
 from octavo.server.demo.past import Clock, Names
-from octavo.server.document_writer import json_document
+from octavo.server.markdown_to_json import json_document
 from octavo.server.middleware import answer
 from octavo.server.store import Json
 from octavo.server.world import World

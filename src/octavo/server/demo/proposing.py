@@ -13,7 +13,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.server.behaviour import revisions
 from octavo.server.demo import pages
-from octavo.server.document_writer import json_document
+from octavo.server.markdown_to_json import json_document
 from octavo.server.world import World
 
 Step = Callable[[Any, ChangeRequestRef, World], Iterable[Operation[Any]]]

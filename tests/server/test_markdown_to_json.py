@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from octavo.api.bodies import plain
 from octavo.documents.parse import parse
-from octavo.server.document_writer import json_document, reference
+from octavo.server.markdown_to_json import json_document, reference
 from octavo.server.pictures import dimensions
 
 PAGE = """# Title

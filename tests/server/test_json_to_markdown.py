@@ -12,8 +12,8 @@ from octavo.api import comments, reviews
 from octavo.api.bodies import Markdown, paragraphs, plain
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
-from octavo.server.document_writer import json_document
-from octavo.server.written_document import markdown
+from octavo.server.json_to_markdown import markdown
+from octavo.server.markdown_to_json import json_document
 from tests.server.asking import Ask, refused, space_with
 
 SAID = """Five *degrees*, **not** four: see [the table](https://sea.example/t) and `x = 1`.
