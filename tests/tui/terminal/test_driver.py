@@ -15,6 +15,7 @@ from tests.benchmarks.terminal import Terminal
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
 import os
+import signal
 import sys
 from textual.app import App
 from textual.widgets import Static
@@ -44,6 +45,7 @@ class Small(App):
     async def action_quit(self):
         self.exit()
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs tests with nohup ignores it, and so would we
 Small(driver_class=Patient).run()
 print("gone")
 """
