@@ -12,7 +12,7 @@ from textual.strip import Strip
 from octavo.first_picture import FirstPicture
 from octavo.tui.app.first_screen import first_view
 from octavo.tui.render.reading_position import ReadingPositions
-from octavo.tui.terminal.textual_internals import painted_rows
+from octavo.tui.terminal.textual_internals import is_whole, painted_rows
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -55,21 +55,26 @@ class KeptPicture:
 
     def end(self) -> None:
         """The next start will show what is remembered now."""
-        screen = self._app.screen
-        if isinstance(screen, Pictured):
+        if (screen := self._on_show) is not None:
             screen.keep_place()
         if self._shows != self._next() and not self._take():
             self._picture.forget()
 
     def _take(self) -> bool:
         """Take a picture of it, if nothing covers it. Whether that could be done."""
-        screen = self._app.screen
-        if not isinstance(screen, Pictured) or not screen.is_as_at_start or not (rows := rows_of(screen)):
+        screen = self._on_show
+        if screen is None or not screen.is_as_at_start or not (rows := rows_of(self._app.screen)):
             return False
         screen.keep_place()
         self._picture.keep(rows)
         self._shows = self._next()
         return True
+
+    @property
+    def _on_show(self) -> Pictured | None:
+        """The view on show, if a start may begin with it. One that is being made has nothing to be asked for yet."""
+        screen = self._app.screen
+        return screen if is_whole(screen) and isinstance(screen, Pictured) else None
 
     def _next(self) -> tuple[Any, ...]:
         """What decides what a start shows."""
