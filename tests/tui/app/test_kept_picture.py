@@ -22,6 +22,7 @@ async def test_of_a_view_that_was_gone_to_just_now_no_picture_is_taken_before_it
         assert isinstance(run.app.screen, InboxScreen)
         while not painted_rows(run.app.screen):
             assert not picturing._take()
+            picturing.end()
             await asyncio.sleep(0)
         await run.see("YOUR REVIEW IS ASKED")
         assert picturing._take()
