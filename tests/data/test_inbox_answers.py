@@ -103,6 +103,18 @@ async def test_nothing_is_asked_before_anybody_watches_and_after_the_last_one_le
     assert gate.asked == []
 
 
+async def test_no_rows_are_made_once_the_last_one_left_in_the_middle_of_a_turn(inbox: InboxAnswers, gate: Gate) -> None:
+    gate.hold()
+    leave = inbox.watch(View())
+    inbox.recompute()
+    while not gate.asked:
+        await asyncio.sleep(0)
+    leave()
+    for _ in range(20):
+        await asyncio.sleep(0)
+        assert inbox.at_rest, "what rows are made of may be closed by now"
+
+
 async def test_what_others_do_makes_rows(inbox: InboxAnswers, ask: Ask, here: SpaceRef) -> None:
     asked_of_mia = await opened(ask, here)
     await ask(reviews.Request(at=asked_of_mia, users=("mia",)))

@@ -350,7 +350,8 @@ class InboxAnswers:
             self._making.may_begin = True
         if task is self._turn and not task.cancelled() and task.exception() is None and self._has_moved:
             self._take("moved")
-        self._making.soon(0.0, anew=False)
+        if self._watchers:  # what they are made of may be closed by now
+            self._making.soon(0.0, anew=False)
 
     # What turns leave out
 
