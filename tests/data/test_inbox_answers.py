@@ -107,8 +107,9 @@ async def test_no_rows_are_made_once_the_last_one_left_in_the_middle_of_a_turn(i
     gate.hold()
     leave = inbox.watch(View())
     inbox.recompute()
-    while not gate.asked:
+    for _ in range(20):
         await asyncio.sleep(0)
+    assert gate.asked
     leave()
     for _ in range(20):
         await asyncio.sleep(0)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
@@ -91,11 +91,8 @@ def _readable(path: Path) -> sqlite3.Connection:
         uri = f"{path.absolute().as_uri()}?{how}"
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=WAITS, check_same_thread=False)
         db.text_factory = _text
-        try:
+        with suppress(sqlite3.OperationalError), closed_on_failure(db):
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            db.close()
-        else:
             db.execute("PRAGMA query_only = ON")
             return db
     raise sqlite3.OperationalError("it cannot be read")
