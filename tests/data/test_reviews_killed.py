@@ -35,11 +35,13 @@ async def _the_author_applies_it(platform: Platform, ask: Ask, at: ChangeRequest
     ((thread, (wanted,)),) = [(each, those) for each in found if (those := suggestions(each.body.text))]
     assert thread.target.node
     client, state = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), State(None, "ada")
-    live = Live(client, ResponseCache(None, "ada"), Outbox(client, state, Drafts(state)))
+    shelf = ResponseCache(None, "ada")
+    live = Live(client, shelf, Outbox(client, state, Drafts(state)))
     sent = await apply(live, at, (Wording("intro", thread.target.node.id, thread.target.revision, wanted.text),))
     assert sent.kind == "done"
     await live.close()
     await client.aclose()
+    shelf.close()
     state.close()
     page = await ask(content.GetAsWritten(at=at, page_id="intro"))
     assert page.markdown == Raw("# Intro\n\nHello, reader and writer.")
