@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from octavo.data.state import State
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
@@ -17,19 +19,19 @@ def key_of(words: str, page: str = LONG) -> str:
 
 
 def test_where_one_was_is_known_of_the_pages_read_last() -> None:
-    state = State(None)
-    places = ReadingPositions(state)
-    for number in range(MOST_PAGES + 1):
-        places.keep(f"page {number}", ReadingPosition("block", number))
-    places.keep("page 1", ReadingPosition("other", -3))
-    places.keep("page 2", None)
-    later = ReadingPositions(state)
-    assert later.on("page 0") is None
-    assert later.on("page 1") == ReadingPosition("other", -3)
-    assert later.on("page 2") is None
-    assert later.on(f"page {MOST_PAGES}") == ReadingPosition("block", MOST_PAGES)
-    state.remember("places on pages", ["no", "such"])
-    assert ReadingPositions(state).on("page 1") is None
+    with closing(State(None)) as state:
+        places = ReadingPositions(state)
+        for number in range(MOST_PAGES + 1):
+            places.keep(f"page {number}", ReadingPosition("block", number))
+        places.keep("page 1", ReadingPosition("other", -3))
+        places.keep("page 2", None)
+        later = ReadingPositions(state)
+        assert later.on("page 0") is None
+        assert later.on("page 1") == ReadingPosition("other", -3)
+        assert later.on("page 2") is None
+        assert later.on(f"page {MOST_PAGES}") == ReadingPosition("block", MOST_PAGES)
+        state.remember("places on pages", ["no", "such"])
+        assert ReadingPositions(state).on("page 1") is None
 
 
 async def test_one_stands_where_one_was_on_a_page_whose_blocks_are_still_to_come() -> None:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
+
+import pytest
 
 from octavo.api.mcp_servers import McpServer
 from octavo.api.organizations import Member
@@ -30,12 +34,18 @@ def column(table: Table, title: str) -> Column[Member]:
     return next(each for each in table.resource.columns if each.title == title)
 
 
+@pytest.fixture
+def state() -> Iterator[State]:
+    with closing(State(None)) as kept:
+        yield kept
+
+
 def names(table: Table) -> list[str]:
     return [each.user.name for each in table.sorted(PEOPLE, str)]
 
 
-def test_things_stand_as_listed_until_a_column_is_chosen_and_turned_round() -> None:
-    table = Table(MEMBERS, State(None))
+def test_things_stand_as_listed_until_a_column_is_chosen_and_turned_round(state: State) -> None:
+    table = Table(MEMBERS, state)
     assert names(table) == ["ben", "Ada", "cleo"]
     table.sort(column(table, "NAME"))
     assert names(table) == ["Ada", "ben", "cleo"]
@@ -44,16 +54,15 @@ def test_things_stand_as_listed_until_a_column_is_chosen_and_turned_round() -> N
     assert table.said == "sorted by name ▼"
 
 
-def test_what_has_no_value_comes_last_both_ways() -> None:
-    table = Table(MEMBERS, State(None))
+def test_what_has_no_value_comes_last_both_ways(state: State) -> None:
+    table = Table(MEMBERS, state)
     table.sort(column(table, "SEEN"))
     assert names(table) == ["ben", "Ada", "cleo"]
     table.sort(column(table, "SEEN"))
     assert names(table) == ["Ada", "ben", "cleo"]
 
 
-def test_columns_and_order_are_kept() -> None:
-    state = State(None)
+def test_columns_and_order_are_kept(state: State) -> None:
     table = Table(MEMBERS, state)
     table.sort(column(table, "JOINED"))
     table.toggle(column(table, "E-MAIL"))
@@ -63,16 +72,16 @@ def test_columns_and_order_are_kept() -> None:
     assert [each.title for each in again.columns] == [each.title for each in table.columns]
 
 
-def test_one_column_always_stays() -> None:
-    table = Table(MEMBERS, State(None))
+def test_one_column_always_stays(state: State) -> None:
+    table = Table(MEMBERS, state)
     for each in MEMBERS.columns:
         if each in table.columns:
             table.toggle(each)
     assert len(table.columns) == 1
 
 
-def test_a_filter_looks_in_columns_that_are_not_shown_too() -> None:
-    table = Table(MEMBERS, State(None))
+def test_a_filter_looks_in_columns_that_are_not_shown_too(state: State) -> None:
+    table = Table(MEMBERS, state)
     table.toggle(column(table, "E-MAIL"))
     assert "ben@sea.example" in table.words(PEOPLE[0], str)
 
@@ -95,14 +104,14 @@ def test_json_has_all_that_is_known_but_what_is_secret() -> None:
     assert "s3cret" not in said
 
 
-def test_by_what_things_are_sorted_is_made_once_for_each_column_and_thing() -> None:
+def test_by_what_things_are_sorted_is_made_once_for_each_column_and_thing(state: State) -> None:
     asked: list[str] = []
 
     def name(thing: Member) -> str:
         asked.append(thing.user.name)
         return thing.user.name
 
-    table = Table(MEMBERS, State(None))
+    table = Table(MEMBERS, state)
     by, role = Column[Member]("NAME", name), column(table, "ROLE")
     table.by = by
     assert names(table) == ["Ada", "ben", "cleo"]
@@ -121,10 +130,10 @@ def test_by_what_things_are_sorted_is_made_once_for_each_column_and_thing() -> N
     assert asked == ["ben", "Ada", "cleo"]
 
 
-def test_what_a_thing_is_called_has_its_room_before_other_columns_are_shown_beside_it() -> None:
+def test_what_a_thing_is_called_has_its_room_before_other_columns_are_shown_beside_it(state: State) -> None:
     title = "Saltmarsh Instruments"
     site = Site.model_validate({"id": "docs", "title": title, "urls": {"published": "https://docs.sea.example"}})
-    table = Table(SITES, State(None))
+    table = Table(SITES, state)
     for width in (40, 50, 60, 76, 80, 116, 196):
         shown = Columns(table.headings()).row(table.row(site, str).cells, width, safe).plain
         assert title in shown, f"{width}: {shown}"
