@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.documents.merging.lines import compare
+from octavo.documents.sequences import stretches
 
 
 class UnknownBlock(LookupError):
@@ -19,19 +19,12 @@ def reverted(then: str, now: str, keys: set[str]) -> str:
         if not any(key in ranges for ranges in known):
             raise UnknownBlock(key)
     wanted_then, wanted_now = ([ranges[key] for key in keys if key in ranges] for ranges in known)
-    lines = now.split("\n")
+    old, lines = then.split("\n"), now.split("\n")
     result: list[str] = []
-    position, offset = 0, 0
-    for hunk in compare(lines, then.split("\n")):
-        start, end = hunk.start + offset, hunk.start + offset + len(hunk.lines)
-        offset += len(hunk.lines) - (hunk.end - hunk.start)
-        result += lines[position : hunk.start]
-        if _touches(hunk.start, hunk.end, wanted_now) or _touches(start, end, wanted_then):
-            result += hunk.lines
-        else:
-            result += lines[hunk.start : hunk.end]
-        position = hunk.end
-    return "\n".join(result + lines[position:])
+    for each in stretches(lines, old, landmarks=True):
+        is_wanted = _touches(each.i1, each.i2, wanted_now) or _touches(each.j1, each.j2, wanted_then)
+        result += old[each.j1 : each.j2] if is_wanted and not each.equal else lines[each.i1 : each.i2]
+    return "\n".join(result)
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from octavo.api.content import Change, File, Page, Revision
 from octavo.documents import trees
-from octavo.documents.merging.lines import in_order
+from octavo.documents.sequences import in_order
 from octavo.documents.trees import Json, Pages
 
 _COMMON = ("title", "emoji", "icon", "hidden", "noIndex", "noRobotsIndex")

@@ -6,11 +6,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 MOST_PAIRS = 50_000_000
 """Stretches of more pairs than this are compared by what occurs once in both, or by halves. The memory is this many bits,
 and no other thread runs for the ten milliseconds that it takes."""
+
+
+T = TypeVar("T", bound=Hashable)
 
 
 class Stretch(NamedTuple):
@@ -42,6 +45,16 @@ def stretches(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bo
         if length:
             found.append(Stretch(True, i1, i, j1, j))
     return found
+
+
+def in_order(before: Sequence[T], after: Sequence[T]) -> set[T]:
+    """Return the items that keep their order, of items that are there once before and once after."""
+    return {
+        each
+        for stretch in stretches(before, after, landmarks=True)
+        if stretch.equal
+        for each in before[stretch.i1 : stretch.i2]
+    }
 
 
 def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) -> Iterator[tuple[int, int, int]]:

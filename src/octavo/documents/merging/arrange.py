@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from octavo.documents import trees
-from octavo.documents.merging.lines import in_order
+from octavo.documents.sequences import in_order
 from octavo.documents.trees import Json, Pages
 
 

@@ -10,7 +10,7 @@ side did is done. Where the two sides disagree:
 | moves it          | moves it elsewhere     | it stands where the primary content has it                          |
 | moves A below B   | moves B below A        | as in the primary content: nothing ever stands below itself         |
 | reorders it       | reorders it otherwise  | the order of the primary content                                    |
-| edits its text    | edits its text         | merged by `text`, both sides marked where they meet                 |
+| edits its text    | edits its text         | merged by `page_merge`, conflicts between marks                       |
 | sets a field      | sets it otherwise      | the primary content's value; a document also says both at its top   |
 | edits a file      | edits or deletes it    | the edited one, the primary content's if both edited it             |
 
@@ -26,8 +26,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from octavo.documents.merging import text
+from octavo.documents.merging import page_merge
 from octavo.documents.merging.arrange import Arranged, Side, arrange
+from octavo.documents.merging.merged_page import MAIN_LABEL, marks
 from octavo.documents.trees import Json, Pages, leading_heading
 
 _SETTLED_ELSEWHERE = {"id", "type", "pages", "path", "text", "createdAt", "updatedAt"}
@@ -133,12 +134,12 @@ class _Merging:
             if ours == before:
                 return theirs
         old, here, there = (self._texts.text(each) if each else "" for each in (before, ours, theirs))
-        merged = text.merge(old, here, there, self._name)
+        merged = page_merge.merge(old, here, there)
         if merged.conflicts:
             self.conflicts.append(Conflict("text", node_id))
         if _says_its_title(main, here) and _says_its_title(proposed, there):
             lost.pop("title", None)  # The headings are in conflict then, so the text says both titles already.
-        whole = self._with_fields(merged.text, lost)
+        whole = self._with_fields(merged.text(request=self._name), lost)
         return self._texts.put_blob(whole) if whole else None
 
     def _with_fields(self, markdown: str, lost: Json) -> str:
@@ -147,7 +148,7 @@ class _Merging:
         ours, theirs = (
             "\n\n".join(f"{field}: {_shown(values[side])}" for field, values in lost.items()) for side in (0, 1)
         )
-        block = text.marked(ours, theirs, self._name)
+        block = marks(ours, theirs, MAIN_LABEL, self._name) + "\n"
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:

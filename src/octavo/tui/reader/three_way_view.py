@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from textual.content import Content
 
 from octavo.documents.blocks import Block
-from octavo.documents.merging.resolution import Choice
+from octavo.documents.merging.merged_page import Choice
 from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.find_line import FIND
 from octavo.tui.reader.pane import Contents, Pane, Stop, no_lines
@@ -143,7 +143,8 @@ class ConflictContents(Contents):
             return [Line([]), rule_with(look, [Piece(unit.words, look.muted)], right, width)]
         if unit.shown is None:
             return set_around(setting, unit.diff, width) if unit.diff is not None else []
-        decided = ConflictDecision(self.choices.get(unit.shown.name), self.sides)
+        suggested = Choice("words") if unit.shown.is_suggested else None
+        decided = ConflictDecision(self.choices.get(unit.shown.name, suggested), self.sides)
         lines = [Line([]), *set_conflict(setting, unit.shown, decided, (unit.number, self.count), width)]
         for line in lines[1:]:
             line.block = unit.block

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from rich.style import Style
 
-from octavo.documents.merging.resolution import Choice
+from octavo.documents.merging.merged_page import Choice
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.conflict_page import FIELDS, Shown, whole
 from octavo.tui.render.diff_lines import set_diff_unit
@@ -88,6 +88,7 @@ def set_conflict(
             "main": f"as in {decided.sides[0]}",
             "this": f"as in {decided.sides[1]}",
             "both": "both",
+            "words": "merged by words",
             "own": "in your words",
         }
         words = f"{look.glyphs.yes} {taken[choice.side]}"

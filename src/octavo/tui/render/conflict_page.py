@@ -4,14 +4,13 @@ them against main."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Document, words
 from octavo.documents.changes import Added, Changed, Moved
-from octavo.documents.merging.conflict import Conflict, Part
-from octavo.documents.merging.resolution import Choice, Side, chosen, names, places
+from octavo.documents.merging.merged_page import Choice, Conflict, MergedPage, Side
 from octavo.tui.render.comparison import Compared, compare
 from octavo.tui.render.diff_sequence import changes
 from octavo.tui.render.diff_units import DiffUnit, Unfolding, cut
@@ -39,6 +38,10 @@ class Shown:
     """Which section it is in."""
     is_second: bool = False
     """Whether it is where the change request has what both sides moved."""
+    is_suggested: bool = False
+    """Whether the merge by words is the result as long as nothing else is chosen."""
+    moved_to: str | None = None
+    """The id of the page that main moved the text to."""
 
 
 @dataclass(frozen=True)
@@ -49,50 +52,46 @@ class Passage:
 
 
 def prepare(
-    parts: Iterable[Part],
+    page: MergedPage,
     main: str | None = None,
     choices: Mapping[str, Choice] | None = None,
     *,
     named: Callable[[str], str] = str,
 ) -> tuple[Shown | Passage, ...]:
-    """The parts of a page as they are shown. The texts are made safe here.
+    """Return the conflicts of a page with the text between them, made safe to be shown.
 
-    `main` is what the page says in main, where that is known; `named` says what a choice for a conflict is kept as. The
-    page around the conflicts is read as a whole: what a part of a table or of code is nobody could tell.
+    `main` is the text of the page in main, if it is known; `named` returns the name that a choice for a conflict is kept under. The
+    text around the conflicts is read as a whole: a part of a table or of code cannot be read alone.
     """
-    every = tuple(parts)
-    around, lines = _around(every)
+    around, lines = _around(page)
     compared = compare(safe_text(around if main is None else main), safe_text(around))
     headings = [(block.lines[0], words(block.runs)) for block in compared.new.blocks if block.kind == "heading"]
-    merged, seen = dict(names(every)), Counter[str]()
     found: list[tuple[int, Shown]] = []
-    for (name, conflict), line in zip(places(every), lines, strict=True):
+    seen = Counter[str]()
+    for (name, conflict), line in zip(page.places, lines, strict=True):
         seen[name] += 1
-        key = named(name)
-        own = (choices or {}).get(key)
-        heading = next((said for at, said in reversed(headings) if at <= line), "")
-        both = merged[name]
-        before = _alone(conflict, both.base) if both.base is not None else None
-        ours, theirs = _alone(conflict, both.main), _alone(conflict, both.proposed)
-        found.append(
-            (
-                line,
-                Shown(
-                    key,
-                    f"{key} {seen[name]}",
-                    conflict.kind,
-                    document_of(before) if before is not None else None,
-                    compare(ours if before is None else before, ours),
-                    compare(theirs if before is None else before, theirs),
-                    {
-                        choice.side: _outcome(conflict, choice)
-                        for choice in (*map(Choice, _SIDES), *([own] if own is not None and own.side == "own" else ()))
-                    },
-                    heading,
-                    seen[name] > 1,
-                ),
-            )
+        together = [each for other, each in page.places if other == name]
+        before = next((_alone(conflict, each.base) for each in together if each.base is not None), None)
+        ours = next((_alone(conflict, each.main) for each in together if each.main is not None), "")
+        theirs = next((_alone(conflict, each.request) for each in together if each.request is not None), "")
+        offered = [*map(Choice, _SIDES), *([Choice("words")] if conflict.words is not None else [])]
+        own = (choices or {}).get(named(name))
+        if own is not None and own.side == "own":
+            offered.append(own)
+        shown = Shown(
+            named(name),
+            f"{named(name)} {seen[name]}",
+            conflict.kind,
+            document_of(before) if before is not None else None,
+            compare(ours if before is None else before, ours),
+            compare(theirs if before is None else before, theirs),
+            {choice.side: _outcome(conflict, choice) for choice in offered},
+            next((heading for at, heading in reversed(headings) if at <= line), ""),
+            seen[name] > 1,
+            conflict.is_suggested,
+            conflict.moved_to,
         )
+        found.append((line, shown))
     return tuple(_in_order(compared, found))
 
 
@@ -103,44 +102,25 @@ def document_of(text: str) -> Document:
     return parse(safe_text(text))
 
 
-def _leaves(parts: Iterable[Part]) -> Iterator[str | Conflict]:
-    """What is decided and what is not, in order."""
-    for part in parts:
-        if isinstance(part, str):
-            yield part
-        else:
-            yield from part.pieces
-
-
-def _around(parts: Iterable[Part]) -> tuple[str, list[int]]:
-    """The page where all conflicts are as in main, and the line each of them begins at."""
-    said: list[str] = []
-    at: list[int] = []
-    line = 0
-    for piece in _leaves(parts):
-        text = _in_main(piece) if isinstance(piece, Conflict) else piece
-        if isinstance(piece, Conflict):
-            at.append(line if text else line - 1)  # where main has nothing, it stands before what follows
-        said.append(text)
-        line += text.count("\n")
-    return "".join(said), at
-
-
-def _in_main(conflict: Conflict) -> str:
-    """What main says in a conflict's place: what the page is called stands there while it is undecided, and in no text."""
-    return "" if conflict.kind == FIELDS else chosen(conflict, Choice("main"))
+def _around(page: MergedPage) -> tuple[str, list[int]]:
+    """Return the page with main's side of all conflicts, and the line that each of them begins at."""
+    text, line = "", 0
+    at: dict[Conflict, int] = {}
+    for fragment in page.fragments(lambda each: None if each.kind == FIELDS else each.main):
+        if fragment.conflict is not None:
+            at[fragment.conflict] = line if fragment.text else line - 1  # without a text it is before what follows
+        text += fragment.text
+        line += fragment.text.count("\n")
+    return text, [at[conflict] for _, conflict in page.places]
 
 
 def _outcome(conflict: Conflict, choice: Choice) -> Compared:
-    return compare(
-        _alone(conflict, chosen(conflict, Choice("main"))),
-        _alone(conflict, chosen(conflict, choice)),
-    )
+    return compare(_alone(conflict, conflict.main), _alone(conflict, conflict.text(choice)))
 
 
-def _alone(conflict: Conflict, text: str) -> str:
-    """A text of a conflict, made safe, as it can be read by itself."""
-    return safe_text(conflict.framed(text)) if text.strip() else ""
+def _alone(conflict: Conflict, text: str | None) -> str:
+    """Return a text of a conflict as it is read alone, made safe to be shown."""
+    return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 
 def _in_order(compared: Compared, found: Sequence[tuple[int, Shown]]) -> Iterator[Shown | Passage]:

@@ -11,8 +11,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.writing_content import EditOutcome, edit, texts
 from octavo.documents.conflicts import markers
-from octavo.documents.merging.conflict import Conflict
-from octavo.documents.merging.resolution import Choice, Side, chosen
+from octavo.documents.merging.merged_page import Choice, Conflict, Side
 from octavo.tui.review.conflict_finder import OpenConflicts
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text, forget, read_back
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 50
 """Changes of content that may go in one request."""
-_SIDES: dict[str, Side] = {"main": "main", "this": "this", "both": "both", "own": "own"}
+_SIDES: dict[str, Side] = {"main": "main", "this": "this", "both": "both", "words": "words", "own": "own"}
 
 
 class Choices:
@@ -83,7 +82,7 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
     """Let the person write what becomes of a conflict in their editor. False when they did not: nothing is decided then."""
     kept, before = choices.own(name), choices.all.get(name)
     # The blank lines around it come with the place it stands in, and editors put a line end at the end.
-    begin = (kept.text or chosen(conflict, before or Choice("both"))).strip("\n")
+    begin = (kept.text or conflict.text(before or Choice("both")) or "").strip("\n")
 
     def keep(written: str) -> str:
         mine = written.strip("\r\n")

@@ -6,20 +6,21 @@ import asyncio
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from octavo.api import content
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.content import ContentEdit, DocumentBody, Page, PageTree, Revision, UpdatePage
+from octavo.api.content import ContentEdit, DocumentBody, Page, Revision, UpdatePage
 from octavo.api.errors import Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writing_content import texts
-from octavo.documents.conflicts import markers
-from octavo.documents.merging.conflict import Conflict, Part, Undecided
-from octavo.documents.merging.resolution import Choice, names, parts_of_marked, resolved
-from octavo.documents.merging.three_way import parts
+from octavo.documents.conflicts import Markers, markers
+from octavo.documents.merging import forecast
+from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.merged_page import Choice, Conflict, MergedPage
+from octavo.documents.merging.page_merge import merge
 from octavo.documents.trees import leading_heading
 from octavo.tui.render.conflict_page import FIELDS
 from octavo.tui.review.tree_conflicts import TreeConflict, shapes
@@ -30,6 +31,8 @@ AT_A_TIME = 6
 LONGEST_TITLE = 300
 FAR = 40
 """Revisions that are gone back in search of where the sides met."""
+MOST_TARGETS = 20
+"""Pages of main that are searched for text that was moved there."""
 _FIELD_LINE = re.compile(r"([a-z]\w*):(?: |$)", re.I)
 
 
@@ -44,46 +47,51 @@ class MergeRevisions:
 
 @dataclass(frozen=True)
 class ConflictedPage:
-    """A page with conflicts in its text."""
+    """A page with conflicts in its text, or with paragraphs that were merged by words."""
 
     page: str
     title: str
-    parts: tuple[Part, ...] = field(repr=False)
-    """As they were written: they are sent back, and made safe before they are shown."""
+    merged: MergedPage = field(repr=False)
+    """The text as it was written: it is sent back, and made safe before it is shown."""
+    now: str = field(default="", repr=False)
+    """What the page says now."""
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """What the change request calls the page and the like, where the first conflict is about that and not its text."""
-
+    """What the change request says of the page, such as its title, if the first conflict is about that and not about its text."""
     is_unmarked: bool = False
-    """Whether the server left no marks in its text: what met is read off both sides."""
+    """Whether the text has no marks: the conflicts are found by merging the versions again."""
     main: str | None = field(default=None, repr=False)
-    """What the page says in main, as far as that is known."""
+    """What the page says in main. None if that is not known."""
     is_titled: bool = False
-    """Whether the sides call it differently, in the heading their text begins with too: the title is what that becomes."""
+    """Whether the sides give it different titles, in the heading of their text too: its title becomes that heading."""
 
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:
-        """What is undecided, each with its name."""
-        return [(self.named(name), conflict) for name, conflict in names(self.parts)]
+        """The conflicts in order, each with the name that a choice for it is kept under."""
+        return [(self.named(name), conflict) for name, conflict in self.merged.named]
 
     def named(self, name: str) -> str:
-        """What a choice for a conflict is kept as."""
+        """Return the name that a choice for a conflict is kept under."""
         return f"{self.page} {name}"
 
+    def unresolved(self, choices: Collection[str]) -> list[str]:
+        """Return the names of the conflicts without a choice and without a suggested result."""
+        return [name for name, each in self.conflicts if name not in choices and not each.is_suggested]
+
     def is_of_fields(self, name: str) -> bool:
-        """Whether this conflict is about what the page is called: only one of the sides can be taken."""
+        """Return whether a conflict is about the title and the like: only one of the sides can be taken."""
         return bool(self.fields) and name == self.conflicts[0][0]
 
     def is_moved(self, name: str) -> bool:
-        """Whether this is about where something stands: it stands in one place."""
+        """Return whether a conflict is about a place: text is in one place only."""
         return dict(self.conflicts)[name].kind == "moved"
 
     def text(self, choices: Mapping[str, Choice], name: str) -> str:
-        """The text as it becomes, undecided conflicts between marks. It is what is shown, and what is sent."""
-        own = {key: choices[self.named(key)] for key, _ in names(self.parts) if self.named(key) in choices}
+        """Return the text with the choices made, other conflicts between marks. It is shown, and it is sent."""
+        own = {key: choices[self.named(key)] for key, _ in self.merged.named if self.named(key) in choices}
         if self.fields and own:
-            first = next(iter(names(self.parts)))[0]
+            first = self.merged.named[0][0]
             own = {key: Choice("own") if key == first else choice for key, choice in own.items()}
-        return resolved(self.parts, own, name)
+        return self.merged.text(own, request=name)
 
 
 @dataclass(frozen=True)
@@ -104,15 +112,20 @@ class OpenConflicts:
         ]
 
     def left(self, choices: Collection[str]) -> int:
-        """How many decisions are missing."""
-        return sum(name not in choices for name in self.names)
+        """Return how many conflicts are not resolved."""
+        shapes = sum(shape.can_choose and shape.name not in choices for shape in self.shapes)
+        return shapes + sum(len(page.unresolved(choices)) for page in self.pages)
 
     def decided(self, choices: Collection[str]) -> list[ConflictedPage]:
-        """The pages whose conflicts are all decided."""
-        return [page for page in self.pages if all(name in choices for name, _ in page.conflicts)]
+        """Return the pages on which every conflict is resolved, and at least one by a choice."""
+        return [
+            page
+            for page in self.pages
+            if not page.unresolved(choices) and any(name in choices for name, _ in page.conflicts)
+        ]
 
     def is_ready(self, choices: Collection[str]) -> bool:
-        """Whether something can be sent."""
+        """Return whether something can be sent."""
         return bool(self.decided(choices)) or any(shape.name in choices for shape in self.shapes)
 
     def edits(self, choices: Mapping[str, Choice], name: str) -> list[ContentEdit]:
@@ -125,8 +138,10 @@ class OpenConflicts:
             text = page.text(choices, name)
             if page.is_titled and (heading := leading_heading(text)):
                 given["title"] = heading[:LONGEST_TITLE]
-            body = DocumentBody(markdown=text)
-            found.append(UpdatePage(page=page.page, document=body, **given))
+            if text != page.now:
+                given["document"] = DocumentBody(markdown=text)
+            if given:
+                found.append(UpdatePage(page=page.page, **given))
         for shape in self.shapes:
             choice = choices.get(shape.name)
             edit = None if choice is None else shape.main if choice.side == "main" else shape.this
@@ -205,27 +220,36 @@ async def look(
     told: MergeRevisions | None = None,
     settled: Collection[str] = (),
 ) -> OpenConflicts:
-    """What is undecided in the content at `at`, which stands at `revision`, among what is `changed`. Raises ApiError.
+    """Return the conflicts of the content at `at`, whose head is `revision`, among what is `changed`. Raise ApiError.
 
-    `told`: what met, where the server said that there are conflicts. It may leave no marks: then both sides tell, but for
-    those pages that are `settled`.
+    `told` are the revisions that were merged, if the server said that there are conflicts: it may leave no marks. Pages that are
+    `settled` are looked at for marks only.
     """
     tree = await live.fetch(content.ListPages(at=at))
     touched = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in touched and page.type == "document"]
-    found = await _each(_page(live, at, page, met) for page in pages[:MOST_PAGES])
-    contested = [page for page in found if page is not None]
-    if told is not None and told.base is not None and not contested:
-        left = [page for page in pages[:MOST_PAGES] if page.id not in settled]
-        apart = await _each(_apart(live, at, page, told, told.base) for page in left)
-        contested = [page for page in apart if page is not None]
-        met = met or told
+    source = met if met is not None and met.base is not None else told
+    three = await _revisions(live, at, source) if source is not None else None
     others: list[TreeConflict] = []
-    if met is not None and met.base is not None:
-        others, fields = await _shapes(live, at, met, met.base, tree)
-        contested = [_with_fields(page, fields.get(page.page, {})) for page in contested]
-        said = {page.page for page in contested if page.fields or page.is_titled}
-        others = [each for each in others if each.kind != "field" or each.id not in said]
+    fields: dict[str, dict[str, Any]] = {}
+    both: Collection[str] = [page.id for page in pages] if told is not None else ()
+    if source is not None and three is not None:
+        others, fields = await asyncio.to_thread(shapes, three, tree)
+        others = [replace(each, since=source.main) for each in others]
+        both = [each for each in forecast.unsettled(three, touched) if all(side.find(each) for side in three)]
+    reading = _Reading(live, at, source, three)
+    found = await _each(
+        reading.page(
+            page,
+            fields.get(page.id, {}),
+            is_merged=page.id in both and page.id not in settled,
+            is_told=told is not None,
+        )
+        for page in pages[:MOST_PAGES]
+    )
+    contested = [page for page in found if page is not None]
+    said = {page.page for page in contested if page.fields or page.is_titled}
+    others = [each for each in others if each.kind != "field" or each.id not in said]
     unread = len(pages) - len(pages[:MOST_PAGES]) + changed.more
     return OpenConflicts(revision, tuple(contested), tuple(others), unread)
 
@@ -241,71 +265,103 @@ async def _each(work: Iterable[Any]) -> list[Any]:
     return await asyncio.gather(*map(one, work))
 
 
-async def _page(
-    live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: MergeRevisions | None
-) -> ConflictedPage | None:
-    now = await _text(live, at, page.id)
-    if not markers(now):
+async def _revisions(
+    live: Live, at: ChangeRequestRef | SpaceRef, met: MergeRevisions
+) -> tuple[Revision, Revision, Revision] | None:
+    """Return the revisions that were merged. None if one of them cannot be read."""
+    base, main, mine = await asyncio.gather(*(_revision(live, at, name) for name in (met.base, met.main, met.mine)))
+    return None if base is None or main is None or mine is None else (base, main, mine)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Reads pages of the content at `at`, and the versions of them that were merged."""
+
+    live: Live
+    at: ChangeRequestRef | SpaceRef
+    met: MergeRevisions | None
+    three: tuple[Revision, Revision, Revision] | None
+
+    async def page(
+        self, page: Page, fields: Mapping[str, Any], *, is_merged: bool, is_told: bool
+    ) -> ConflictedPage | None:
+        """Return the page if it has conflicts. Without marks in its text, it is looked at only if it `is_merged`."""
+        now = await self._text(self.at, page.id)
+        marks = markers(now)
+        if not marks and not is_merged:
+            return None
+        if self.met is None or self.met.base is None:
+            if not marks:
+                return None
+            place = _ref(self.at, self.met.main) if self.met is not None else _main_of(self.at)
+            main = await self._text(place, page.id) if place is not None else None
+            return ConflictedPage(page.id, page.title, await asyncio.to_thread(read_marked, now), now, main=main)
+        places = [_ref(self.at, each) for each in (self.met.base, self.met.main, self.met.mine)]
+        base, main, mine = await asyncio.gather(*(self._text(place, page.id) for place in places))
+        merged = await asyncio.to_thread(merge, base, main, mine)
+        if any(each.base and each.main is None for _, each in merged.named):
+            merged = await asyncio.to_thread(partial(merge, pages=await self._pages_of_main(page.id)), base, main, mine)
+        if not marks:
+            if not merged.named or not _is_unmarked_merge(now, merged, (main, mine), is_told=is_told):
+                return None
+            return ConflictedPage(page.id, page.title, merged, now, is_unmarked=True, main=main)
+        if (lines := _field_lines(now, marks[0])) and fields:
+            rest = "\n".join(now.split("\n")[marks[0].last + 1 :]).removeprefix("\n")
+            read = await asyncio.to_thread(_read, rest, merged, marks[0].theirs)
+            about = Conflict(FIELDS, self._fields_of_base(page.id, fields), *lines, both=lines[0])
+            return ConflictedPage(page.id, page.title, read.behind(about), now, fields, main=main)
+        read = await asyncio.to_thread(_read, now, merged, marks[0].theirs)
+        is_titled = set(fields) == {"title"} and leading_heading(mine) == fields["title"]
+        return ConflictedPage(page.id, page.title, read, now, main=main, is_titled=is_titled)
+
+    async def _text(self, at: ContentRef, page_id: str) -> str:
+        raw = await texts(self.live, at, page_id)
+        return raw.text if raw is not None else ""
+
+    async def _pages_of_main(self, but: str) -> dict[str, str]:
+        """Return the texts of other pages that main added or changed, by id: text may have been moved there."""
+        if self.three is None:
+            return {}
+        base, main, _ = self.three
+        before = {page.id: page.document_id for page in base.walk()}
+        pages = [page for page in main.walk() if page.type == "document" and page.id != but]
+        changed = [page.id for page in pages if page.id not in before or before[page.id] != page.document_id]
+        place = _ref(self.at, main.id)
+        found = await _each(self._text(place, each) for each in changed[:MOST_TARGETS])
+        return dict(zip(changed, found, strict=False))
+
+    def _fields_of_base(self, page_id: str, fields: Mapping[str, Any]) -> str | None:
+        """Return what the base says in the fields that both sides changed, a line for each."""
+        page = self.three[0].find(page_id) if self.three is not None else None
+        if page is None:
+            return None
+        said = {name: getattr(page, name) for name in fields}
+        return "\n\n".join(f"{name}: {'' if value is None else value}" for name, value in said.items())
+
+
+def _main_of(at: ChangeRequestRef | SpaceRef) -> ContentRef | None:
+    return at.space if isinstance(at, ChangeRequestRef) else None
+
+
+def _field_lines(text: str, mark: Markers) -> tuple[str, str] | None:
+    """Return what both sides say of a page between the marks at the top of its text. None if the text itself is between them."""
+    lines = text.split("\n")
+    sides = lines[mark.first + 1 : mark.middle], lines[mark.middle + 1 : mark.last]
+    said = [line for side in sides for line in side if line.strip()]
+    if mark.first > 0 or not said or not all(map(_FIELD_LINE.match, said)):
         return None
-    if met is None or met.base is None:
-        place = _ref(at, met.main) if met is not None else at.space if isinstance(at, ChangeRequestRef) else None
-        main = await _text(live, place, page.id) if place is not None else None
-        return ConflictedPage(page.id, page.title, await asyncio.to_thread(parts_of_marked, now), main=main)
-    three = await asyncio.gather(*(_text(live, _ref(at, each), page.id) for each in (met.base, met.main, met.mine)))
-    return ConflictedPage(page.id, page.title, await asyncio.to_thread(_parts, now, *three), main=three[1])
+    main, mine = ("\n".join(side).strip("\n") for side in sides)
+    return main, mine
 
 
-async def _apart(
-    live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: MergeRevisions, base: str
-) -> ConflictedPage | None:
-    """A page without marks that both sides changed in the same places, if it says what can come of the two."""
-    places = (_ref(at, base), _ref(at, met.main), _ref(at, met.mine))
-    now, *three = await asyncio.gather(*(_text(live, place, page.id) for place in (at, *places)))
-    found = await asyncio.to_thread(parts, *three)
-    every = [name for name, _ in names(found)]
-    if not every:
-        return None
-    outcomes = [*three[1:], *(resolved(found, dict.fromkeys(every, Choice(side)), "") for side in ("main", "this"))]
-    if now.split() not in [text.split() for text in outcomes]:
-        return None  # somebody wrote what becomes of it
-    return ConflictedPage(page.id, page.title, found, is_unmarked=True, main=three[1])
+def _read(now: str, merged: MergedPage, label: str) -> MergedPage:
+    """Return the page as the merge made it, or as its marks say if it was edited since."""
+    return merged if merged.text(request=label) == now else read_marked(now, merged)
 
 
-async def _text(live: Live, at: ContentRef, page_id: str) -> str:
-    raw = await texts(live, at, page_id)
-    return raw.text if raw is not None else ""
-
-
-def _parts(now: str, base: str, main: str, mine: str) -> tuple[Part, ...]:
-    """The parts of a text with marks in it. Where it is what the merge made, they are as exact as the texts that met."""
-    exact = parts(base, main, mine)
-    read = parts_of_marked(now, exact)
-    mark = next(iter(markers(now))).theirs
-    return exact if resolved(exact, {}, mark) == now else read
-
-
-async def _shapes(
-    live: Live, at: ChangeRequestRef | SpaceRef, met: MergeRevisions, base: str, now: PageTree
-) -> tuple[list[TreeConflict], dict[str, dict[str, Any]]]:
-    """What the sides disagree on besides texts; and by page, what the change request says of it where both differ."""
-    revisions = await asyncio.gather(*(_revision(live, at, name) for name in (base, met.main, met.mine)))
-    three = [each for each in revisions if each is not None]
-    if len(three) < 3:
-        return [], {}
-    found, fields = await asyncio.to_thread(shapes, (three[0], three[1], three[2]), now)
-    return [replace(each, since=met.main) for each in found], fields
-
-
-def _with_fields(page: ConflictedPage, fields: Mapping[str, Any]) -> ConflictedPage:
-    """`page` with what the sides call it, as far as its text tells: a merge says it at the top, a line for each field;
-    a title that both texts begin with it says in the heading alone."""
-    first = page.parts[0] if page.parts else None
-    if not fields or not isinstance(first, Undecided):
-        return page
-    main, mine = first.side("main"), first.side("proposed")
-    lines = [line for side in (main, mine) for line in side.split("\n") if line.strip()]
-    if lines and all(map(_FIELD_LINE.match, lines)):
-        one = Undecided((Conflict(None, main, mine, FIELDS),))  # all of it is taken from one side
-        return replace(page, fields=fields, parts=(one, *page.parts[1:]))
-    says_title = leading_heading(mine) == fields.get("title") and set(fields) == {"title"}
-    return replace(page, is_titled=says_title)
+def _is_unmarked_merge(now: str, merged: MergedPage, sides: tuple[str, str], *, is_told: bool) -> bool:
+    """Return whether a text without marks is what came of a merge, and nothing that a person wrote since."""
+    if not merged.conflicts:
+        return now == merged.text()
+    outcomes = [*sides, merged.decided("main"), merged.decided("this")]
+    return is_told and now.split() in [text.split() for text in outcomes]

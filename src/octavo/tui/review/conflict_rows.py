@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from textual.content import Content
 
-from octavo.documents.merging.resolution import Choice
+from octavo.documents.merging.merged_page import Choice
 from octavo.tui.review.conflict_finder import ConflictedPage
 from octavo.tui.review.tree_conflicts import TreeConflict
 from octavo.tui.widgets.row_list import Row

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from octavo.api.content import Edit
 from octavo.api.errors import ApiError
-from octavo.documents.merging.resolution import Side
+from octavo.documents.merging.merged_page import Side
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.conflict_page import prepare
@@ -195,7 +195,7 @@ class ConflictsScreen(View):
         self._say_where()
 
     async def _prepare(self, page: ConflictedPage) -> None:
-        pieces = await asyncio.to_thread(prepare, page.parts, page.main, self._choices.all, named=page.named)
+        pieces = await asyncio.to_thread(prepare, page.merged, page.main, self._choices.all, named=page.named)
         if self._item is page:
             self.view.show(pieces, self._choices.all, key=page.page, sides=self.source.sides)
             self._say_where()

@@ -14,7 +14,7 @@ from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.putting_back import FIELDS, NEVER_NONE
 from octavo.data.writing_content import texts
-from octavo.documents.merging import text as three_way
+from octavo.documents.merging.page_merge import merge
 from octavo.documents.revision_changes import between, names_texts
 from octavo.tui.review.merge_checks import name
 
@@ -269,10 +269,10 @@ async def reversal_edits(live: Live, space: SpaceRef, three: Sides, planned: Pla
                 *(texts(live, _ref(space, each.id), met.page) for each in (three.merged, three.now, three.before))
             )
             if base is not None and main is not None and proposed is not None:
-                result = await asyncio.to_thread(three_way.merge, base.text, main.text, proposed.text, label)
-                if result.text != main.text:
-                    fields["document"] = DocumentBody(markdown=result.text)
-                if result.conflicts:
+                merged = await asyncio.to_thread(merge, base.text, main.text, proposed.text)
+                if (text := merged.text(request=label)) != main.text:
+                    fields["document"] = DocumentBody(markdown=text)
+                if merged.conflicts:
                     contested.append(met.title)
         if fields:
             made.append(UpdatePage(page=met.page, **fields))

@@ -10,9 +10,9 @@ from octavo.api.errors import ApiError
 from octavo.api.text import Raw
 from octavo.data.state import NotSaved
 from octavo.data.writing_content import texts
-from octavo.documents.merging.conflict import Part
-from octavo.documents.merging.resolution import Choice, names, parts_of_marked, resolved
-from octavo.documents.merging.three_way import parts
+from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.merged_page import MergedPage
+from octavo.documents.merging.page_merge import merge
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflict_source import ConflictSource
@@ -53,7 +53,7 @@ class DraftConflicts(ConflictSource):
             ]
         except ApiError:
             before = theirs = None
-        found = await asyncio.to_thread(_parts, marked, before, theirs)
+        found = await asyncio.to_thread(_merged, marked, before, theirs)
         page = ConflictedPage(
             self._place.page, self._edit.title, found, main=theirs.text if theirs is not None else None
         )
@@ -93,10 +93,9 @@ class OwnConflictsScreen(ConflictsScreen):
         super().__init__(DraftConflicts(app, route))
 
 
-def _parts(marked: str, before: Raw | None, theirs: Raw | None) -> tuple[Part, ...]:
-    """The parts of a draft with marks in it, with what both sides come from as far as that is known."""
-    found = parts_of_marked(marked)
+def _merged(marked: str, before: Raw | None, theirs: Raw | None) -> MergedPage:
+    """The page of a draft with marks in it, with what both sides come from as far as that is known."""
+    found = read_marked(marked)
     if before is None or theirs is None:
         return found
-    mine = resolved(found, {name: Choice("this") for name, _ in names(found)}, MINE)
-    return parts_of_marked(marked, parts(before.text, theirs.text, mine))
+    return read_marked(marked, merge(before.text, theirs.text, found.decided("this")))

@@ -13,9 +13,7 @@ from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writing_content import edit, texts
-from octavo.documents.merging.conflict import Undecided
-from octavo.documents.merging.text import with_marks
-from octavo.documents.merging.three_way import parts
+from octavo.documents.merging.page_merge import merge
 
 _TIMES = 3
 """How often it is tried again when others write all the time."""
@@ -81,16 +79,14 @@ async def _beside(
 
 async def _merged(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
     """Both, or None when they are about the same places."""
-    found = await asyncio.to_thread(parts, before.text, theirs.text, mine.text)
-    if any(isinstance(each, Undecided) for each in found):
-        return None
-    return Raw("".join(each for each in found if isinstance(each, str)))
+    found = await asyncio.to_thread(merge, before.text, theirs.text, mine.text)
+    return None if found.named else Raw(found.text())
 
 
 async def _both(before: Raw, theirs: Raw, mine: Raw) -> Raw:
     """Both, with marks around the places they do not agree in."""
-    found = await asyncio.to_thread(parts, before.text, theirs.text, mine.text)
-    return Raw(with_marks(found, MINE, main=f"<<<<<<< {THEIRS}"))
+    found = await asyncio.to_thread(merge, before.text, theirs.text, mine.text)
+    return Raw(found.text(request=MINE, main=THEIRS))
 
 
 def _says(page_id: str, text: Raw) -> UpdatePage:

@@ -1,0 +1,119 @@
+"""Compares the siblings of two texts, block by block: which blocks stayed, and what became of the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from octavo.documents.merging.source_blocks import SourceBlock, sections
+from octavo.documents.sequences import stretches
+
+_MOST_PAIRS = 200_000
+"""Pairs of equal words. Texts with more are not compared word by word."""
+_FAMILY = 0.4
+"""Share of its words that a block has in common with each other block of its family."""
+
+
+class Hunk(NamedTuple):
+    """`old[i1:i2]` became `new[j1:j2]`. Either range may be empty."""
+
+    i1: int
+    i2: int
+    j1: int
+    j2: int
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether one block became one block."""
+        return self.i2 - self.i1 == self.j2 - self.j1 == 1
+
+    @property
+    def is_addition(self) -> bool:
+        return self.i1 == self.i2
+
+    @property
+    def is_deletion(self) -> bool:
+        return self.j1 == self.j2
+
+
+def hunks(old: Sequence[SourceBlock], new: Sequence[SourceBlock]) -> list[Hunk]:
+    """Return what became of siblings. The hunks are as small as they can be while no words go from one to another."""
+    found: list[Hunk] = []
+    for each in stretches([block.key for block in old], [block.key for block in new], landmarks=True):
+        if not each.equal:
+            found += _divided(old, new, Hunk(each.i1, each.i2, each.j1, each.j2))
+    return found
+
+
+def likeness(one: SourceBlock, other: SourceBlock) -> float:
+    """Return how many of their words two blocks share, from 0 to 1."""
+    shared = sum((Counter(one.words) & Counter(other.words)).values())
+    return 2 * shared / max(1, len(one.words) + len(other.words))
+
+
+def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Return (place in old, place in new, length) of the words that two texts share in order. Empty if they are too long."""
+    counts, others = Counter(old), Counter(new)
+    if sum(count * others[word] for word, count in counts.items()) > _MOST_PAIRS:
+        return []
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    return [(a, b, size) for a, b, size in matcher.get_matching_blocks() if size]
+
+
+def _divided(old: Sequence[SourceBlock], new: Sequence[SourceBlock], gap: Hunk) -> Iterator[Hunk]:
+    """Divide what is between two equal blocks: first by families, then what is left between the families."""
+    i, j = gap.i1, gap.j1
+    for family in [*_families(old, new, gap), Hunk(gap.i2, gap.i2, gap.j2, gap.j2)]:
+        yield from _between_families(old, new, Hunk(i, family.i1, j, family.j1))
+        if not family.is_addition:
+            yield family
+        i, j = family.i2, family.j2
+
+
+def _between_families(old: Sequence[SourceBlock], new: Sequence[SourceBlock], rest: Hunk) -> Iterator[Hunk]:
+    i1, i2, j1, j2 = rest
+    if rest.is_deletion:
+        yield from (Hunk(i1 + start, i1 + end, j1, j1) for start, end in sections(old[i1:i2]))
+    elif rest.is_addition:
+        yield rest
+    elif [each.name for each in old[i1:i2]] == [each.name for each in new[j1:j2]] and (
+        rest.is_edit or old[i1].kind == "line"
+    ):
+        yield from (Hunk(i1 + n, i1 + n + 1, j1 + n, j1 + n + 1) for n in range(i2 - i1))
+    else:
+        yield rest
+
+
+def _families(old: Sequence[SourceBlock], new: Sequence[SourceBlock], gap: Hunk) -> list[Hunk]:
+    """Find blocks that share runs of words: a paragraph and its two halves, a hint and the paragraphs that were in it."""
+    ours = [(word, i) for i in range(gap.i1, gap.i2) for word in old[i].own_words]
+    theirs = [(word, j) for j in range(gap.j1, gap.j2) for word in new[j].own_words]
+    shared: Counter[tuple[int, int]] = Counter()
+    for a, b, size in matching_runs([word for word, _ in ours], [word for word, _ in theirs]):
+        runs = Counter((ours[a + n][1], theirs[b + n][1]) for n in range(size))
+        for (i, j), count in runs.items():
+            are_short = old[i].kind == "row" or min(len(old[i].own_words), len(new[j].own_words)) <= 3
+            if count > 1 or are_short:  # a single word of a long text is there by chance
+                shared[i, j] += count
+    families: list[Hunk] = []
+    for (i, j), count in sorted(shared.items()):
+        if not _are_related(old[i], new[j], count):
+            continue
+        if families and (i < families[-1].i2 or j < families[-1].j2):
+            last = families.pop()
+            families.append(Hunk(last.i1, max(last.i2, i + 1), last.j1, max(last.j2, j + 1)))
+        else:
+            families.append(Hunk(i, i + 1, j, j + 1))
+    return families
+
+
+def _are_related(old: SourceBlock, new: SourceBlock, shared: int) -> bool:
+    """Return whether two blocks that share this many words are of one family."""
+    least = min(len(old.own_words), len(new.own_words))
+    if shared < _FAMILY * least:
+        return False
+    kinds = {old.kind, new.kind}
+    is_part_of_container = shared == least and "container" in kinds
+    return len(kinds) == 1 or shared >= 3 or is_part_of_container

@@ -1,0 +1,45 @@
+"""Proves of a merged page that no text is lost, doubled or brought back."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from octavo.documents.merging.merged_page import Choice, MergedPage, text_of
+from octavo.documents.merging.source_blocks import MARKER, WORD, SourceBlock, Versions, cells, is_html
+from octavo.documents.merging.source_reader import read_page
+
+_RUN = 5
+"""Words in a row that are counted together."""
+_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]|\n")
+
+
+def is_sound(page: MergedPage, versions: Versions[SourceBlock]) -> bool:
+    """Return whether main's text, and the change request's, is there once when every conflict is decided for that side.
+
+    Each run of words must be there as often as that side has it, or as often as that side with the change of the other.
+    """
+    was, ours, theirs = versions.map(_runs)
+    for choice, own, other in ((Choice("main"), ours, theirs), (Choice("this"), theirs, ours)):
+        found = _runs(read_page(text_of(page.root, choice) or ""))
+        for run in found.keys() | own.keys() | other.keys():
+            with_other = max(0, own[run] + other[run] - was[run])
+            if not min(own[run], with_other) <= found[run] <= max(own[run], with_other):
+                return False
+    return True
+
+
+def _runs(page: SourceBlock) -> Counter[str]:
+    """Count the runs of words in the sentences, cells and lines of a page."""
+    found: Counter[str] = Counter()
+    for block in page.walk():
+        text = MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
+        if block.kind in ("row", "table"):
+            rows = [text] if is_html(text) else text.split("\n")
+            parts = [cell for row in rows for cell in cells(row)]
+        else:
+            parts = [text] if block.kind == "line" else _SENTENCE_END.split(text)
+        for words in map(WORD.findall, parts):
+            if words:
+                found.update(" ".join(words[at : at + _RUN]) for at in range(max(1, len(words) - _RUN + 1)))
+    return found

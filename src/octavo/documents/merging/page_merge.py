@@ -1,0 +1,415 @@
+"""Merges three versions of a page, as git merges three versions of a file, but by blocks instead of lines.
+
+1. Each version is read as a tree of blocks (`source_reader`).
+2. Blocks that one side moved are followed, so that what the other side did to them is merged at the new place (`moved_blocks`).
+3. Main and the change request are each compared with the base (`block_alignment`). Changes of both sides that overlap or belong
+   together are one region (`regions`).
+4. A region that one side changed takes that side. One block that both sides edited is merged by steps 3 and 4 on the blocks in it,
+   down to rows, lines and words (`leaf_merge`). Every other region is one conflict, with the whole of each side.
+5. All places of a text that was moved are one decision, if one of them is in conflict (`_decide_together`).
+6. The result is proved (`merge_proof`): no text is lost or doubled, whatever was taken for a move or an edit. Where the proof fails,
+   moves are not followed, or all that differs is one conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from octavo.documents.merging.block_alignment import likeness
+from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context, merge_head, merge_row, merge_table_head, merge_text
+from octavo.documents.merging.merge_proof import is_sound
+from octavo.documents.merging.merged_page import (
+    Choice,
+    Conflict,
+    MergedBlock,
+    MergedPage,
+    MovedPlace,
+    Piece,
+    conflicts_in,
+    text_of,
+)
+from octavo.documents.merging.moved_blocks import follow_moves
+from octavo.documents.merging.regions import MovedBlocks, regions
+from octavo.documents.merging.source_blocks import (
+    RECORDS,
+    Blocks,
+    SourceBlock,
+    Versions,
+    cells,
+    gap_after,
+    gap_between,
+    is_html,
+    join,
+    sections,
+)
+from octavo.documents.merging.source_reader import read_page
+from octavo.documents.merging.table_columns import align_columns
+from octavo.documents.merging.word_merge import merge_words
+
+T = TypeVar("T")
+_CRLF = "\r\n"
+_SIDES = Choice("main"), Choice("this")
+_TWINS = 0.75
+"""Share of their words that two new items have in common if they are versions of one item."""
+_TWIN_ROWS = 0.5
+"""The same for rows whose first cells are equal."""
+_LEAST_MOVED = 0.5
+"""Share of the blocks of a deleted section that another page must have, if the section was moved there."""
+
+
+def merge(base: str, main: str, request: str, *, pages: Mapping[str, str] | None = None) -> MergedPage:
+    """Merge a page: `main` with what `request` changed since `base`.
+
+    `pages` are texts of other pages of main, by id: conflicts about text that main moved to one of them say so.
+    """
+    texts = Versions(base, main, request)
+    if texts.is_settled:
+        return MergedPage.of_text(texts.merged)
+    ends = texts.map(_line_end)
+    if _CRLF in ends and "" not in ends:
+        texts = texts.map(lambda text: text.replace(_CRLF, "\n"))
+    versions = texts.map(read_page)
+    merged = _PageMerge(*follow_moves(*versions), pages or {}).merged(versions.base)
+    if not is_sound(merged, versions):
+        merged = _PageMerge(versions.main, versions.request, (frozenset(), frozenset()), pages or {}).merged(
+            versions.base
+        )
+        if not is_sound(merged, versions):
+            merged = _as_one_conflict(versions)
+    merged.line_end = ends.merged
+    return merged
+
+
+def _line_end(text: str) -> str:
+    """Return what the lines of a text end with. Empty if they end in several ways."""
+    if _CRLF not in text:
+        return "\n"
+    return _CRLF if text.count(_CRLF) == text.count("\n") else ""
+
+
+def _as_one_conflict(versions: Versions[SourceBlock]) -> MergedPage:
+    """Make one conflict of all between the first and the last block that differs."""
+    sides = versions.map(lambda page: list(page.children or ()))
+    before: list[Piece] = []
+    after: list[Piece] = []
+    while all(sides) and len({side[0].key for side in sides}) == 1:
+        before.append(_unchanged(sides.map(lambda side: side.pop(0))))
+    while all(sides) and len({side[-1].key for side in sides}) == 1:
+        after.insert(0, _unchanged(sides.map(lambda side: side.pop())))
+    texts = sides.map(lambda side: join(side) if side else None)
+    both = "\n\n".join(text for text in texts[1:] if text is not None)
+    conflict = Piece(Conflict("blocks", *texts, both=both), _gap(sides.map(lambda side: side[-1] if side else None)))
+    opening, end = versions.map(lambda page: page.opening).merged, versions.map(lambda page: page.end).merged
+    return MergedPage(MergedBlock("page", "", opening, [*before, conflict, *after], end, ""))
+
+
+class _PageMerge:
+    """The merge of two sides, in which blocks know where they were moved."""
+
+    def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks, pages: Mapping[str, str]) -> None:
+        self._main, self._request, self._moved, self._pages = main, request, moved, pages
+
+    def merged(self, base: SourceBlock) -> MergedPage:
+        """Return the merged page."""
+        root = self._parent(Versions(base, self._main, self._request), NO_CONTEXT)
+        _decide_together(root)
+        return MergedPage(root)
+
+    # Siblings
+
+    def _siblings(self, blocks: Versions[Blocks], context: Context) -> list[Piece]:
+        """Merge siblings, region by region. Between regions no side changed anything but whitespace."""
+        found: list[Piece] = []
+        i = j = k = 0
+        for region in regions(blocks, self._moved):
+            kept = region.start - i
+            found += _kept(blocks.base[i : region.start], blocks.main[j:], blocks.request[k:])
+            i, j, k = region.start, j + kept, k + kept
+            ends = region.stop, j + region.in_main, k + region.in_request
+            found += self._region(
+                Versions(blocks.base[i : ends[0]], blocks.main[j : ends[1]], blocks.request[k : ends[2]]), context
+            )
+            i, j, k = ends
+        return [*found, *_kept(blocks.base[i:], blocks.main[j:], blocks.request[k:])]
+
+    def _region(self, region: Versions[Blocks], context: Context) -> list[Piece]:
+        """Decide about a region."""
+        keys = region.map(lambda blocks: [each.key for each in blocks])
+        if keys.request == keys.base:
+            found = self._taken(region.main, 0, region)
+        elif keys.main == keys.base:
+            found = self._taken(region.request, 1, region)
+        elif keys.main == keys.request and not any(each.move for each in region.main):
+            found = self._taken(region.main, 0, region)
+        elif not region.base:
+            return self._both_added(region.main, region.request, context)
+        elif _is_one_block(region):
+            block = Versions(region.base[0], region.main[0], region.request[0])
+            return [Piece(self._block(block, context), _gap(block))]
+        else:
+            found = [self._conflict(region, context)]
+        is_conflict = bool(found) and isinstance(found[0].content, Conflict)
+        return [self._moved_place(found, region, context)] if self._moves(region) and not is_conflict else found
+
+    def _both_added(self, main: Blocks, request: Blocks, context: Context) -> list[Piece]:
+        """Take once what both sides added, keep new rows and items of both, and make one conflict of the rest."""
+        before: list[Piece] = []
+        after: list[Piece] = []
+        while main and request and main[0].key == request[0].key:
+            before += self._taken(main[:1], 0)
+            main, request = main[1:], request[1:]
+        while main and request and main[-1].key == request[-1].key:
+            after = [*self._taken(main[-1:], 0), *after]
+            main, request = main[:-1], request[:-1]
+        while main and request and main[0].move:  # moved text is no new text
+            before += self._added(main[:1], 0)
+            main = main[1:]
+        while main and request and request[0].move:
+            before += self._added(request[:1], 1)
+            request = request[1:]
+        are_records = all(each.kind in RECORDS for each in (*main, *request))
+        if main and request and not (are_records and not _have_twins(main, request)):
+            return [*before, self._conflict(Versions((), main, request), context), *after]
+        known = {each.key for each in main}
+        new = [each for each in request if each.key not in known]
+        return [*before, *self._added(main, 0), *self._added(new, 1), *after]
+
+    def _added(self, blocks: Blocks, side: int) -> list[Piece]:
+        """Take blocks that one side added or moved here."""
+        found = []
+        for block, piece in zip(blocks, self._taken(blocks, side), strict=True):
+            region: Versions[Blocks] = Versions((), *(([block], ()) if side == 0 else ((), [block])))
+            found.append(self._moved_place([piece], region, NO_CONTEXT) if self._moves(region) else piece)
+        return found
+
+    def _taken(self, blocks: Blocks, side: int, region: Versions[Blocks] | None = None) -> list[Piece]:
+        """Take the blocks of one side."""
+        found = [Piece(self._content(block, side), gap_after(block)) for block in blocks]
+        if region is not None and all(len(each) == 1 for each in region):
+            found[0].gap = _gap(region.map(lambda each: each[0]))
+        return found
+
+    def _conflict(self, region: Versions[Blocks], context: Context) -> Piece:
+        """Make one conflict of a region, with the whole of each side."""
+        texts = Versions(
+            join(region.base) if region.base else None, self._text(region.main, 0), self._text(region.request, 1)
+        )
+        kinds = {each.kind for side in region for each in side}
+        kind = kinds.pop() if len(kinds) == 1 else "blocks"
+        conflict = Conflict(kind, *texts, context=context, moves=self._moves(region), both=self._both(region))
+        if region.base and not region.main:
+            conflict.moved_to = self._page_with(region.base)
+        if kind == "paragraph" and all(texts):  # one side split or joined paragraphs
+            conflict.words = merge_words(*texts.map(lambda text: text or ""))
+            conflict.both = conflict.words or conflict.both
+        return Piece(conflict, _gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
+
+    def _both(self, region: Versions[Blocks]) -> str | None:
+        """Return all that main has in a region, then all that the change request has. Equal sections are there once."""
+        known = {tuple(each.key for each in region.main[start:end]) for start, end in sections(region.main)}
+        new = [
+            each
+            for start, end in sections(region.request)
+            if tuple(block.key for block in region.request[start:end]) not in known
+            for each in region.request[start:end]
+        ]
+        groups = [(self._text(region.main, 0), region.main), (self._text(new, 1), new)]
+        kept = [(text, blocks) for text, blocks in groups if text is not None]
+        if not region.base and len(kept) == 2 and region.main[0].level and not new[0].level:
+            kept.reverse()  # behind main's new section a paragraph would be a part of that section
+        return gap_between(kept[0][1][-1]).join(text for text, _ in kept) if kept else None
+
+    def _text(self, blocks: Blocks, side: int) -> str | None:
+        """Return the text of a side's blocks, with that side of every conflict in it."""
+        pieces = [Piece(self._content(each, side), gap_after(each)) for each in blocks]
+        return text_of(MergedBlock("blocks", "", "", pieces, "", ""), _SIDES[side]) or None
+
+    def _page_with(self, blocks: Blocks) -> str | None:
+        """Return the id of the page of main that has most of these blocks now."""
+        keys = [each.key for block in blocks for each in block.walk() if each.kind != "heading" and len(each.words) > 2]
+        found: dict[str, int] = {}
+        for page_id, text in self._pages.items() if keys else ():
+            there = {each.key for each in read_page(text).walk()}
+            found[page_id] = sum(key in there for key in keys)
+        best = max(found, key=found.__getitem__, default=None)
+        return best if best is not None and found[best] >= _LEAST_MOVED * len(keys) else None
+
+    # One block
+
+    def _block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
+        """Merge one block that all three versions have."""
+        keys, kind = block.map(lambda each: each.key), block.base.kind
+        is_moved = any(each.move or each.restored_from for side in block[1:] for each in side.walk())
+        if keys.is_settled and not is_moved:
+            same = keys.base == keys.main == keys.request
+            return block.map(lambda each: each.source).merged if same else block[keys.index(keys.merged, 1)].source
+        if kind == "row":
+            return merge_row(block.map(lambda each: each.head), context)
+        if kind == "table":
+            return self._table(block)
+        if any(each.children is None for each in block):
+            return merge_text(kind, block.map(lambda each: each.source), context)
+        return self._parent(block, context)
+
+    def _parent(self, block: Versions[SourceBlock], context: Context) -> MergedBlock:
+        """Merge a block that others are in."""
+        base, kind = block.base, block.base.kind
+        if kind in ("code", "front"):
+            context = base.head + "\n", "\n" + base.tail
+        elif kind == "container":
+            context = NO_CONTEXT
+        head = merge_head(block, context)
+        pieces = self._siblings(block.map(lambda each: each.children or ()), context)
+        opening = block.map(lambda each: each.opening).merged
+        if kind == "item" and pieces and not opening:
+            opening = block.main.opening or block.request.opening or "\n"
+        end, tail = block.map(lambda each: each.end).merged, block.map(lambda each: each.tail).merged
+        return MergedBlock(kind, head, opening, pieces, end, tail)
+
+    def _table(self, table: Versions[SourceBlock]) -> Conflict | MergedBlock:
+        """Merge a table: its columns first, so that all three versions have the same, then its rows."""
+        aligned = align_columns(table)
+        if aligned is None:
+            texts = table.map(lambda each: each.source)
+            return Conflict("columns", *texts, both=f"{texts.main}\n\n{texts.request}")
+        head = merge_table_head(aligned.map(lambda each: each.head))
+        shown = head if isinstance(head, str) else head.main or ""
+        between = "" if is_html(shown) else "\n"
+        tail = table.map(lambda each: each.tail).merged
+        pieces = self._siblings(aligned.map(lambda each: each.children or ()), (shown + between, tail))
+        opening = table.map(lambda each: each.opening).merged or between
+        return MergedBlock("table", head, opening if pieces or tail else "", pieces, "", tail)
+
+    # Moved text
+
+    def _content(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
+        """Return a block of one side. If that side moved the block, what the other side did to it is merged into it."""
+        if block.restored_from is not None:
+            return join(block.restored_from)
+        if block.move is not None:
+            return self._moved_block(block, side)
+        if block.children and any(each.move or each.restored_from for each in block.walk()):
+            pieces = [Piece(self._content(child, side), gap_after(child)) for child in block.children]
+            return MergedBlock(block.kind, block.head, block.opening, pieces, block.end, block.tail)
+        return block.source
+
+    def _moved_block(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
+        assert block.move is not None
+        base, others, here = block.move.base, block.move.other, replace(block, move=None)
+        if block.move.is_moved_twice:
+            return self._block_moved_twice(base, here, others[0], side)
+        if not others:
+            return Conflict(base.kind, base.source, *_in_order(here.source, None, side), both=here.source)
+        if [each.key for each in others] in ([base.key], [here.key]):
+            return here.source
+        if here.key == base.key:
+            return join(others)
+        if len(others) > 1 or others[0].name != here.name:
+            texts = _in_order(here.source, join(others), side)
+            return Conflict("blocks", base.source, *texts, both="\n\n".join(texts))
+        return self._block(Versions(base, *_in_order(here, others[0], side)))
+
+    def _block_moved_twice(self, base: SourceBlock, block: SourceBlock, other: SourceBlock, side: int) -> Conflict:
+        """Ask about the place of a block that both sides moved, each elsewhere. Its words are merged at either place."""
+        text = block.source
+        if base.name == block.name == other.name:
+            merged = self._block(Versions(base, *_in_order(block, other, side)))
+            text = text_of(merged, _SIDES[side]) or text
+        texts = _in_order(text, None, side)
+        return Conflict("moved", base.source, *texts, both=texts[0], moves=frozenset([base]))
+
+    def _moved_place(self, settled: list[Piece], region: Versions[Blocks], context: Context) -> Piece:
+        one = self._conflict(region, context)
+        assert isinstance(one.content, Conflict)
+        return Piece(MovedPlace(settled, one.content), one.gap)
+
+    def _moves(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
+        """Return the blocks of the base that were moved to or from a region and that the other side kept."""
+        left = {
+            each for block in region.base for each in block.walk() if each in self._moved[0] or each in self._moved[1]
+        }
+        moves = [each.move for side in region[1:] for block in side for each in block.walk() if each.move]
+        arrived = {each for move in moves if move.other for each in move.base.walk()}
+        return frozenset(left | arrived)
+
+
+def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
+    """Return main's and the change request's, of what one side has and what the other has."""
+    return (own, other) if side == 0 else (other, own)
+
+
+def _kept(base: Blocks, main: Blocks, request: Blocks) -> list[Piece]:
+    return [_unchanged(Versions(*each)) for each in zip(base, main, request, strict=False)]
+
+
+def _unchanged(block: Versions[SourceBlock]) -> Piece:
+    """Take a block in which nothing but whitespace was changed."""
+    return Piece(block.map(lambda each: each.source).merged, _gap(block))
+
+
+def _is_one_block(region: Versions[Blocks]) -> bool:
+    """Return whether all three versions have one block of the same kind there, which nobody moved."""
+    blocks = [each[0] for each in region if len(each) == 1]
+    return len(blocks) == 3 and not any(each.move for each in blocks) and len({each.name for each in blocks}) == 1
+
+
+def _have_twins(main: Blocks, request: Blocks) -> bool:
+    """Return whether both sides added versions of one row or item."""
+    return any(_are_twins(one, other) for one in main for other in request if one.key != other.key)
+
+
+def _are_twins(one: SourceBlock, other: SourceBlock) -> bool:
+    if one.kind == other.kind == "row":
+        return cells(one.head)[:1] == cells(other.head)[:1] and likeness(one, other) >= _TWIN_ROWS
+    return likeness(one, other) >= _TWINS
+
+
+def _gap(last: Versions[SourceBlock | None]) -> str:
+    """Return the whitespace behind merged blocks, by the last block of each version: what one side changed, and never that
+    behind the last block of its parent."""
+    gaps = last.map(lambda block: block.gap if block is not None else None)
+    if gaps.main is None or gaps.request is None:
+        known = next((gap for gap in (gaps.main, gaps.request, gaps.base) if gap is not None), None)
+        return (
+            known if known is not None else gap_after(next(each for each in (*last[1:], last[0]) if each is not None))
+        )
+    return gaps.merged or ""
+
+
+def _decide_together(root: MergedBlock) -> None:
+    """Make one decision of all places of a text that was moved, if one of them is in conflict."""
+    groups: list[tuple[set[SourceBlock], list[Conflict | MovedPlace]]] = []
+    for place in _moved_places(root.pieces):
+        conflict = place.conflict if isinstance(place, MovedPlace) else place
+        joined = [each for each in groups if each[0] & conflict.moves]
+        groups = [each for each in groups if not each[0] & conflict.moves]
+        moves = set(conflict.moves).union(*(each[0] for each in joined))
+        groups.append((moves, [*(one for each in joined for one in each[1]), place]))
+    for moves, places in groups:
+        if moves and any(isinstance(each, Conflict) for each in places):
+            for each in places:
+                if isinstance(each, MovedPlace):
+                    each.is_in_conflict = True
+    conflicts = list(conflicts_in(root))
+    for moves, _ in groups:
+        found = [each for each in conflicts if each.moves & moves]
+        lead = next((each for each in found if each.main is not None), found[0] if found else None)
+        for each in found:
+            each.decided_with = lead if each is not lead else None
+
+
+def _moved_places(pieces: list[Piece]) -> Iterator[Conflict | MovedPlace]:
+    """Yield the conflicts and the places of moved text, in order."""
+    for piece in pieces:
+        content = piece.content
+        if isinstance(content, MovedPlace):
+            yield content
+            yield from _moved_places(content.settled)
+        elif isinstance(content, MergedBlock):
+            if isinstance(content.head, Conflict):
+                yield content.head
+            yield from _moved_places(content.pieces)
+        elif isinstance(content, Conflict):
+            yield content

@@ -1,0 +1,82 @@
+"""Finds the regions of siblings: ranges of the base that main, the change request or both changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from octavo.documents.merging.block_alignment import Hunk, hunks
+from octavo.documents.merging.source_blocks import RECORDS, Blocks, SourceBlock, Versions
+
+
+class Region(NamedTuple):
+    """`base[start:stop]`, and how many blocks main and the change request have in its place."""
+
+    start: int
+    stop: int
+    in_main: int
+    in_request: int
+
+
+class _Change(NamedTuple):
+    """A hunk of one side: 0 is main, 1 is the change request."""
+
+    hunk: Hunk
+    side: int
+
+
+MovedBlocks = tuple[frozenset[SourceBlock], frozenset[SourceBlock]]
+"""The blocks of the base that main moved, and those that the change request moved."""
+
+
+def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
+    """Join the hunks of both sides that overlap or belong together."""
+    sides = (siblings.main, siblings.request)
+    changes = sorted(_Change(hunk, side) for side in (0, 1) for hunk in hunks(siblings.base, sides[side]))
+    found: list[list[_Change]] = []
+    for change in changes:
+        found.append([change])
+        while len(found) > 1 and _are_one(found[-2], found[-1], siblings, moved):
+            last = found.pop()
+            found[-1] += last
+    for region in found:
+        start, stop = min(each.hunk.i1 for each in region), max(each.hunk.i2 for each in region)
+        lengths = [stop - start, stop - start]
+        for hunk, side in region:
+            lengths[side] += (hunk.j2 - hunk.j1) - (hunk.i2 - hunk.i1)
+        yield Region(start, stop, *lengths)
+
+
+def _are_one(first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks) -> bool:
+    """Return whether two regions are one: they overlap, or an addition of one side belongs to a change of the other beside it."""
+    start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
+    if start != stop:
+        return start < stop
+    return any(
+        _belong_together(one, other, siblings, moved)
+        for one in first
+        for other in second
+        if one.side != other.side and one.hunk.i2 == other.hunk.i1
+    )
+
+
+def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks], moved: MovedBlocks) -> bool:
+    """Return whether two changes right beside each other, of different sides, are one region."""
+    if first.hunk.is_addition and second.hunk.is_addition:
+        return True
+    if not first.hunk.is_addition and not second.hunk.is_addition:
+        return False
+    is_before = first.hunk.is_addition
+    added, changed = (first, second) if is_before else (second, first)
+    sides = (siblings.main, siblings.request)
+    new = sides[added.side][added.hunk.j1 : added.hunk.j2]
+    old = siblings.base[changed.hunk.i1 : changed.hunk.i2]
+    if changed.hunk.is_edit and old[0].name == sides[changed.side][changed.hunk.j1].name:
+        return False
+    if all(each.kind in RECORDS for each in (*new, *old)) or all(each.move for each in new):
+        return False
+    if changed.hunk.is_deletion and all(each in moved[changed.side] for each in old):
+        return False
+    if is_before:
+        return not old[0].level  # what is before a heading belongs to the section before
+    return not new[0].level or any(0 < each.level < new[0].level for each in old)

@@ -1,0 +1,211 @@
+"""A page as a tree of blocks of its markdown. Every character of the page belongs to exactly one block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
+U = TypeVar("U")
+
+_WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f"
+"""Letters of scripts that put no blanks between words: each letter counts as a word."""
+WORD = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
+MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)", re.M)
+"""The marker of a list item: its indentation, the mark, the blanks behind it."""
+RECORDS = frozenset({"item", "row"})
+"""Blocks of which a new one beside another contradicts nothing."""
+PROSE = frozenset({"paragraph", "quote", "item"})
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
+_LAYOUT = re.compile(r"( {2,}\n|\\\n)|\s+")
+_TAG_NAME = re.compile(r"\{%-?\s*([\w@./:-]+)")
+_HTML_CELL = re.compile(r"<(t[hd])\b.*?</\1\s*>", re.I | re.S)
+_BAR = re.compile(r"(?<!\\)(?:\\\\)*\|")
+
+
+@dataclass(frozen=True, eq=False)
+class SourceBlock:
+    """One block. Its text is `head`, `opening`, the children, `end` and `tail`, in this order.
+
+    Blocks are equal only if they are the same object; `key` compares what they say.
+    """
+
+    kind: str
+    """`page`, `container`, `list`, `item`, `table`, `row`, `code`, `front`, `line`, `heading`, `paragraph`, `quote`, `tag` or
+    `literal`."""
+    head: str
+    children: tuple[SourceBlock, ...] | None = None
+    """None for a block that is never divided."""
+    opening: str = ""
+    """Whitespace between the head and the first child."""
+    end: str = ""
+    """Whitespace between the last child and the tail."""
+    tail: str = ""
+    gap: str | None = None
+    """Whitespace before the next sibling. None for the last child."""
+    move: Move | None = None
+    """Set if this side moved the block here and the other side changed, moved or deleted it."""
+    restored_from: tuple[SourceBlock, ...] | None = None
+    """Set if this block is the base's, put back because its change is merged where the other side moved it: what this side
+    really has here."""
+
+    @cached_property
+    def source(self) -> str:
+        """The text of the block, without its gap."""
+        if self.children is None:
+            return self.head
+        return self.head + self.opening + join(self.children) + self.end + self.tail
+
+    @cached_property
+    def key(self) -> str:
+        """What the block says. Blocks with equal keys differ at most in whitespace and in the numbers of items."""
+        if self.move is not None:
+            return f"moved\0{self.move.base.key}"
+        if self.children is None:
+            return self.head_key
+        return "\0".join([self.head_key, "\1", *(child.key for child in self.children), "\2"])
+
+    @cached_property
+    def head_key(self) -> str:
+        """What the head says."""
+        if self.kind == "row":
+            head = "|".join(" ".join(cell.split()) for cell in cells(self.head))
+        elif self.kind in ("line", "literal", "code", "front"):
+            head = self.head.rstrip()
+        else:
+            text = (
+                MARKER.sub(lambda found: found[2][-1] + " ", self.head, count=1) if self.kind == "item" else self.head
+            )
+            head = _LAYOUT.sub(lambda found: "\n" if found[1] else " ", text.strip())
+        return f"{self.kind}\0{head}"
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All words of the block, in order."""
+        return tuple(WORD.findall(self.source))
+
+    @cached_property
+    def own_words(self) -> tuple[str, ...]:
+        """The words of the block but for those of blocks that were moved into it."""
+        if self.move is not None:
+            return ()
+        if not self.children or not any(each.move for each in self.walk()):
+            return self.words
+        return (*WORD.findall(self.head), *(word for child in self.children for word in child.own_words))
+
+    @cached_property
+    def level(self) -> int:
+        """The level of a heading, 0 for other blocks."""
+        if self.kind != "heading":
+            return 0
+        found = _HEADING.match(self.head)
+        return len(found[1]) if found else 1 if self.head.rstrip().endswith("=") else 2
+
+    @cached_property
+    def name(self) -> str:
+        """The kind; for a container what it is called, such as `hint`."""
+        found = _TAG_NAME.match(self.head.strip()) if self.kind == "container" else None
+        return found[1] if found else self.kind
+
+    def walk(self) -> Iterator[SourceBlock]:
+        """Yield the block and all blocks in it."""
+        yield self
+        for child in self.children or ():
+            yield from child.walk()
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """A block that one side moved, and what the other side made of it."""
+
+    base: SourceBlock
+    other: tuple[SourceBlock, ...]
+    """The blocks that the other side made of it. Empty if it deleted it."""
+    is_moved_twice: bool = False
+    """Whether the other side moved it too, to another place."""
+
+
+class Versions(NamedTuple, Generic[T_co]):
+    """Something as the base has it, as main has it, and as the change request has it."""
+
+    base: T_co
+    main: T_co
+    request: T_co
+
+    def map(self, read: Callable[[T_co], U]) -> Versions[U]:
+        """Return what `read` says of each version."""
+        return Versions(read(self.base), read(self.main), read(self.request))
+
+    @property
+    def merged(self) -> T_co:
+        """What one side changed it to. If both changed it, what main has."""
+        return self.request if self.main == self.base else self.main
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether at most one side changed it, or both in the same way."""
+        return self.main == self.request or self.base in (self.main, self.request)
+
+
+Blocks: TypeAlias = Sequence[SourceBlock]
+
+
+def join(blocks: Blocks) -> str:
+    """Return the text of siblings. The gap of the last one belongs to their parent and is left out."""
+    return "".join(block.source + gap_after(block) for block in blocks[:-1]) + (blocks[-1].source if blocks else "")
+
+
+def gap_after(block: SourceBlock) -> str:
+    """Return the whitespace behind a block that another one follows, also if it was the last one on its side."""
+    return gap_between(block) if block.gap is None else block.gap
+
+
+def gap_between(block: SourceBlock) -> str:
+    """Return the whitespace that is usual between two blocks of a kind."""
+    if block.kind == "row" and is_html(block.head):
+        return ""
+    return "\n" if block.kind in ("item", "row", "line") else "\n\n"
+
+
+def sections(blocks: Blocks) -> Iterator[tuple[int, int]]:
+    """Divide siblings into ranges that belong together: a heading with all below it, or a single block."""
+    start = 0
+    while start < len(blocks):
+        end = start + 1
+        if level := blocks[start].level:
+            while end < len(blocks) and not 0 < blocks[end].level <= level:
+                end += 1
+        yield start, end
+        start = end
+
+
+def is_html(row: str) -> bool:
+    """Return whether a row, or the head of a table, is written in HTML."""
+    return row.lstrip().startswith("<")
+
+
+def cells(row: str) -> list[str]:
+    """Return the cells of a row, with the blanks around what they say; cells of HTML with their tags."""
+    if is_html(row):
+        return [found[0] for found in _HTML_CELL.finditer(row)]
+    found, start = [], 0
+    text = row.strip().removeprefix("|")
+    for bar in _BAR.finditer(text):
+        found.append(text[start : bar.end() - 1])
+        start = bar.end()
+    return [*found, text[start:]] if text[start:].strip() or not found else found
+
+
+def with_cells(row: str, texts: Sequence[str]) -> str:
+    """Return a row with other cells, written as `row` is."""
+    if is_html(row):
+        found = list(_HTML_CELL.finditer(row))
+        first, last = (found[0].start(), found[-1].end()) if found else (len(row), len(row))
+        return row[:first] + "".join(texts) + row[last:]
+    lead = row[: len(row) - len(row.lstrip())]
+    text = row.strip()
+    ends = text.endswith("|") or len(texts) == 1
+    return lead + ("|" if text.startswith("|") else "") + "|".join(texts) + ("|" if ends else "")

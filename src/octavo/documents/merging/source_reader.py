@@ -1,0 +1,284 @@
+"""Reads the markdown of a page into a tree of blocks, in time that grows with the length of the page."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import replace
+
+from octavo.documents.merging.source_blocks import MARKER, SourceBlock, cells
+
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})([^\n]*)")
+_TAG = re.compile(r"\s*\{%-?\s*(@?[A-Za-z][\w@./:-]*)")
+_TAG_END = re.compile(r"-?%\}[ \t]*$")
+_HTML = re.compile(r"\s*<(table|pre|figure|details)\b", re.I)
+_HTML_TAG = re.compile(r"<(/?)(table|pre|figure|details)\b", re.I)
+_HTML_ROW = re.compile(r"<tr\b.*?</tr\s*>", re.I | re.S)
+_BODY = re.compile(r"<tbody\b[^>]*>", re.I)
+_DELIMITER = re.compile(r"[ \t]*(?=[^\n]*\|)\|?(?:[ \t]*:?-+:?[ \t]*(?:\||$))+[ \t]*")
+
+_DEEPEST = 40
+"""Blocks in one another. Deeper ones are read as paragraphs."""
+_LONGEST_HEAD = 40
+"""Lines of a tag, or of a summary."""
+
+
+def read_page(text: str) -> SourceBlock:
+    """Return the page as a block of the kind `page`. Its source is the text, letter for letter."""
+    *whole, last = text.split("\n")
+    lines = [line + "\n" for line in whole] + ([last] if last else [])
+    opening, blocks, end = _Reader(lines).page()
+    return SourceBlock("page", "", tuple(blocks), opening, end)
+
+
+class _Reader:
+    """Reads lines, each with its line end."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._fences = _fences(lines)
+        self._closings = _closings(lines, self._fences)
+
+    def page(self) -> tuple[str, list[SourceBlock], str]:
+        """Return the whitespace before the first block, the blocks, and the whitespace behind the last one."""
+        lines = self._lines
+        if lines and lines[0].rstrip() == "---":
+            stop = next((at for at in range(1, len(lines)) if lines[at].rstrip() == "---"), None)
+            if stop is not None:
+                front = self._of_lines("front", 0, stop)
+                opening, blocks, end = self._siblings(stop + 1, len(lines), 0)
+                gap = lines[stop][len(front.tail) :] + opening
+                return ("", [replace(front, gap=gap), *blocks], end) if blocks else ("", [front], gap + end)
+        return self._siblings(0, len(lines), 0)
+
+    def _siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
+        at = self._skip_blank(start, stop)
+        opening, blocks = "".join(self._lines[start:at]), []
+        while at < stop:
+            block, end = self._block(at, stop, depth)
+            after = self._skip_blank(end, stop)
+            newline = "\n" if self._lines[end - 1].endswith("\n") else ""
+            blocks.append(replace(block, gap=newline + "".join(self._lines[end:after])))
+            at = after
+        if not blocks:
+            return opening, [], ""
+        last = blocks.pop()
+        return opening, [*blocks, replace(last, gap=None)], last.gap or ""
+
+    def _skip_blank(self, at: int, stop: int) -> int:
+        while at < stop and not self._lines[at].strip():
+            at += 1
+        return at
+
+    def _text(self, start: int, stop: int) -> str:
+        return "".join(self._lines[start:stop]).removesuffix("\n")
+
+    def _block(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
+        """Read the block that begins at a line. Return it without its last line end, and the line behind it."""
+        line = self._lines[at]
+        if depth > _DEEPEST:
+            return self._paragraph(at, stop)
+        if _fence(line):
+            end = self._fences.get(at, stop)
+            return (self._of_lines("code", at, end), end + 1) if end < stop else (self._literal(at, stop), stop)
+        if line.strip() == "$$":
+            end = at + 1
+            while end < stop and not self._lines[end].rstrip().endswith("$$"):
+                end += 1
+            return self._literal(at, min(end + 1, stop)), min(end + 1, stop)
+        if _TAG.match(line):
+            return self._tag(at, stop, depth)
+        if found := _HTML.match(line):
+            return self._html(at, stop, depth, found[1].lower())
+        if _HEADING.match(line):
+            return SourceBlock("heading", self._text(at, at + 1)), at + 1
+        if _RULE.match(line):
+            return SourceBlock("literal", self._text(at, at + 1)), at + 1
+        if MARKER.match(line):
+            return self._list(at, stop, depth)
+        if at + 1 < stop and "|" in line and _DELIMITER.fullmatch(self._lines[at + 1].rstrip("\n")):
+            return self._table(at, stop)
+        return self._paragraph(at, stop)
+
+    def _begins_block(self, line: str) -> bool:
+        """Return whether a line begins a block of its own, also right behind a paragraph."""
+        if marker := MARKER.match(line):
+            return not marker[2][0].isdigit() or marker[2][:-1] == "1"
+        return bool(_HEADING.match(line) or _TAG.match(line) or _HTML.match(line) or _fence(line))
+
+    def _literal(self, start: int, stop: int) -> SourceBlock:
+        return SourceBlock("literal", self._text(start, stop))
+
+    def _paragraph(self, at: int, stop: int) -> tuple[SourceBlock, int]:
+        first, end = self._lines[at], at + 1
+        while end < stop and self._lines[end].strip() and not self._begins_block(self._lines[end]):
+            end += 1
+            if _UNDERLINE.match(self._lines[end - 1]) and not first.lstrip().startswith((">", "|", "<")):
+                return SourceBlock("heading", self._text(at, end)), end
+        bare = first.lstrip()
+        is_literal = bare.startswith("<") or (
+            first.startswith(("    ", "\t")) and at > 0 and not self._lines[at - 1].strip()
+        )
+        kind = "quote" if bare.startswith(">") else "literal" if is_literal else "paragraph"
+        return SourceBlock(kind, self._text(at, end)), end
+
+    def _of_lines(self, kind: str, at: int, end: int) -> SourceBlock:
+        """Make a block of the lines between an opening and a closing line."""
+        inner = [SourceBlock("line", line.removesuffix("\n"), gap="\n") for line in self._lines[at + 1 : end]]
+        if inner:
+            inner[-1] = replace(inner[-1], gap=None)
+        head, tail = self._text(at, at + 1), self._text(end, end + 1)
+        return SourceBlock(kind, head, tuple(inner), "\n", "\n" if inner else "", tail)
+
+    def _container(self, at: int, first: int, last: int, depth: int) -> SourceBlock:
+        opening, children, end = self._siblings(first, last, depth + 1)
+        return SourceBlock(
+            "container", self._text(at, first), tuple(children), "\n" + opening, end, self._text(last, last + 1)
+        )
+
+    def _tag(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
+        first = at
+        while first < min(stop, at + _LONGEST_HEAD) and not _TAG_END.search(self._lines[first]):
+            first += 1
+        if first >= min(stop, at + _LONGEST_HEAD) or (first == at and self._lines[at].count("{%") > 1):
+            return self._paragraph(at, stop)
+        last = self._closings.get(at)
+        if last is None or not first < last < stop:
+            return SourceBlock("tag", self._text(at, first + 1)), first + 1
+        return self._container(at, first + 1, last, depth), last + 1
+
+    def _html(self, at: int, stop: int, depth: int, name: str) -> tuple[SourceBlock, int]:
+        last = self._closings.get(at)
+        if last is None or last >= stop:
+            return self._paragraph(at, stop)
+        if name == "details" and last > at and self._lines[last].strip().lower() == "</details>":
+            first = next(
+                (n for n in range(at, min(last, at + _LONGEST_HEAD)) if "</summary>" in self._lines[n].lower()), at
+            )
+            if first < last:
+                return self._container(at, first + 1, last, depth), last + 1
+        if name == "table":
+            return _html_table(self._text(at, last + 1)), last + 1
+        return self._literal(at, last + 1), last + 1
+
+    def _table(self, at: int, stop: int) -> tuple[SourceBlock, int]:
+        end = at + 2
+        while end < stop and "|" in self._lines[end] and not self._begins_block(self._lines[end]):
+            end += 1
+        rows = [SourceBlock("row", line.removesuffix("\n"), gap="\n") for line in self._lines[at + 2 : end]]
+        if rows:
+            rows[-1] = replace(rows[-1], gap=None)
+        return SourceBlock("table", self._text(at, at + 2), tuple(rows), "\n" if rows else ""), end
+
+    def _list(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
+        items: list[SourceBlock] = []
+        first = MARKER.match(self._lines[at])
+        end = at
+        while at < stop and first is not None:
+            found = MARKER.match(self._lines[at])
+            is_next = found and len(found[1]) == len(first[1]) and found[2][-1] == first[2][-1]
+            if not is_next or (items and _RULE.match(self._lines[at])):
+                break
+            item, end = self._item(at, stop, depth)
+            at = self._skip_blank(end, stop)
+            newline = "\n" if self._lines[end - 1].endswith("\n") else ""
+            items.append(replace(item, gap=newline + "".join(self._lines[end:at])))
+        items[-1] = replace(items[-1], gap=None)
+        return SourceBlock("list", "", tuple(items)), end
+
+    def _item(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
+        """Read an item with all that is indented more than its marker."""
+        indent = _indent(self._lines[at])
+        head = self._fences[at] + 1 if at in self._fences else at + 1
+        head = min(head, stop)
+        while head < stop and self._lines[head].strip():
+            if MARKER.match(self._lines[head]) or self._begins_block(self._lines[head]):
+                break
+            head += 1
+        last = head
+        while last < stop:
+            if self._lines[last].strip() and _indent(self._lines[last]) <= indent:
+                break
+            last = min(self._fences[last] + 1, stop) if last in self._fences else last + 1
+        while last > head and not self._lines[last - 1].strip():
+            last -= 1
+        opening, children, _ = self._siblings(head, last, depth + 1)
+        return SourceBlock("item", self._text(at, head), tuple(children), "\n" + opening if children else ""), last
+
+
+def _html_table(text: str) -> SourceBlock:
+    """Divide a table of HTML into rows. It stays whole where it is nested, or has something else between its rows."""
+    body = _BODY.search(text)
+    start = body.end() if body else 0
+    rows = list(_HTML_ROW.finditer(text, start))
+    if not rows or text.lower().count("<table") > 1:
+        return SourceBlock("literal", text)
+    ends = [start, *(row.end() for row in rows)]
+    between = [text[end : row.start()] for end, row in zip(ends, rows, strict=False)]
+    if not body:
+        between[0] = ""
+        start = rows[0].start()
+    if any(each.strip() for each in between) or not all(cells(row[0]) for row in rows):
+        return SourceBlock("literal", text)
+    gaps = [*between[1:], None]
+    made = tuple(SourceBlock("row", row[0], gap=gap) for row, gap in zip(rows, gaps, strict=True))
+    return SourceBlock("table", text[:start], made, between[0], "", text[rows[-1].end() :])
+
+
+def _fence(line: str) -> re.Match[str] | None:
+    """Return the mark that opens code on this line, and the text behind it."""
+    found = _FENCE.match(line)
+    return found if found and (found[1][0] == "~" or "`" not in found[2]) else None
+
+
+def _fences(lines: list[str]) -> dict[int, int]:
+    """Return the line that closes each fence, by the line that opens it. A fence that is never closed is left out."""
+    closers: dict[str, list[tuple[int, int]]] = {"`": [], "~": []}
+    for number, line in enumerate(lines):
+        if (bare := line.strip()) and bare[0] in closers and bare == bare[0] * len(bare):
+            closers[bare[0]].append((number, len(bare)))
+    found: dict[int, int] = {}
+    at = 0
+    while at < len(lines):
+        marker = MARKER.match(lines[at])
+        if fence := _fence(lines[at][marker.end() :] if marker else lines[at]):
+            each = closers[fence[1][0]]
+            after = (each[place] for place in range(bisect_left(each, (at + 1, 0)), len(each)))
+            if (last := next((number for number, length in after if length >= len(fence[1])), None)) is not None:
+                found[at] = at = last
+        at += 1
+    return found
+
+
+def _closings(lines: list[str], fences: dict[int, int]) -> dict[int, int]:
+    """Return the line that closes each tag of the platform or of HTML, by the line that opens it."""
+    found: dict[int, int] = {}
+    opened: dict[str, list[int]] = {}
+    at = 0
+    while at < len(lines):
+        if at in fences:
+            at = fences[at] + 1
+            continue
+        line = lines[at]
+        if tag := _TAG.match(line):
+            name = tag[1]
+            if not name.startswith("end"):
+                opened.setdefault("%" + name, []).append(at)
+            elif opened.get("%" + name[3:]):
+                found[opened["%" + name[3:]].pop()] = at
+        elif "<" in line:
+            for each in _HTML_TAG.finditer(line):
+                name = each[2].lower()
+                if not each[1]:
+                    opened.setdefault(name, []).append(at)
+                elif opened.get(name):
+                    found[opened[name].pop()] = at
+        at += 1
+    return found
+
+
+def _indent(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" "))

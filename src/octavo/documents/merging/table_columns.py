@@ -1,0 +1,138 @@
+"""Gives three versions of a table the same columns, so that their rows can be merged and every row is as wide as the head."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from octavo.documents.merging.source_blocks import SourceBlock, Versions, cells, is_html, with_cells
+
+Column: TypeAlias = "int | str"
+"""A column: its number in the base, or the name of a new one."""
+
+
+def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
+    """Return a table with the columns of the merged table: without those that a side deleted, with those that a side added.
+
+    None if one side deleted a column that the other edited, or if it cannot be told which column is which.
+    """
+    if len({is_html(each.head) for each in tables}) > 1:
+        return None
+    names = [_names(each) for each in tables]
+    found = [_places(names[0], each) for each in names]
+    if any(places is None for places in found):
+        return None
+    places = [each for each in found if each is not None]
+    columns = [_columns(*each) for each in zip(names, places, strict=True)]
+    if columns[0] == columns[1] == columns[2]:
+        return tables
+    if any(len(set(columns[side])) < len(names[side]) or _is_ragged(tables[side], columns, side) for side in range(3)):
+        return None
+    for side, other in ((1, 2), (2, 1)):
+        for column in columns[0]:
+            if column not in columns[side] and column in columns[other] and _is_edited(column, tables, columns, other):
+                return None
+    frame = _Frame(columns, _merged(columns), _heads(tables, columns))
+    return Versions(frame.table(tables.base, 0), frame.table(tables.main, 1), frame.table(tables.request, 2))
+
+
+def _names(table: SourceBlock) -> list[str]:
+    return [cell.strip() for cell in cells(table.head.split("\n")[0] if not is_html(table.head) else table.head)]
+
+
+def _places(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
+    """Return where each column is now: by its name, or in order between those that kept theirs. None if that is ambiguous."""
+    found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
+    left = [i for i in range(len(old)) if i not in found]
+    free = [j for j in range(len(new)) if j not in found.values()]
+    if len(left) == len(free):
+        found |= dict(zip(left, free, strict=True))
+    elif any(old.count(old[i]) > 1 or not old[i] for i in left) or any(
+        new.count(new[j]) > 1 or not new[j] for j in free
+    ):
+        return None
+    return dict(sorted(found.items()))
+
+
+def _columns(names: Sequence[str], places: Mapping[int, int]) -> list[Column]:
+    of_base = {new: old for old, new in places.items()}
+    return [of_base.get(place, name) for place, name in enumerate(names)]
+
+
+def _is_ragged(table: SourceBlock, columns: Sequence[Sequence[Column]], side: int) -> bool:
+    """Return whether a row is not as wide as the head."""
+    return any(len(cells(row.head)) != len(columns[0 if row.restored_from else side]) for row in table.children or ())
+
+
+def _is_edited(column: Column, tables: Versions[SourceBlock], columns: Sequence[Sequence[Column]], side: int) -> bool:
+    """Return whether a side wrote something new into a column, or into its head."""
+    before, now = (_values(tables[at], list(columns[at]).index(column)) for at in (0, side))
+    return bool(now - before)
+
+
+def _values(table: SourceBlock, place: int) -> Counter[str]:
+    """Count what a column says, with its name."""
+    rows = [each for row in table.children or () for each in row.restored_from or (row,)]
+    found = Counter([_names(table)[place], *(" ".join(cells(row.head)[place].split()) for row in rows)])
+    del found[""]
+    return found
+
+
+def _merged(columns: Sequence[Sequence[Column]]) -> list[Column]:
+    """Return the columns of the merged table, in main's order; new ones of the change request behind the column that is before
+    them there."""
+    _, main, request = columns
+    merged = [each for each in main if isinstance(each, str) or each in request]
+    for place, each in enumerate(request):
+        if isinstance(each, str) and each not in merged:
+            before = next((one for one in reversed(request[:place]) if one in merged), None)
+            merged.insert(merged.index(before) + 1 if before is not None else 0, each)
+    return merged
+
+
+def _heads(tables: Versions[SourceBlock], columns: Sequence[Sequence[Column]]) -> dict[Column, list[str]]:
+    """Return what the head says of each new column, line by line."""
+    found: dict[Column, list[str]] = {}
+    for table, of_table in zip(tables, columns, strict=True):
+        for place, column in enumerate(of_table):
+            if isinstance(column, str):
+                found.setdefault(column, [cells(line)[place] for line in _head_lines(table)])
+    return found
+
+
+def _head_lines(table: SourceBlock) -> list[str]:
+    """Return the lines of the head that have cells: in markdown the names and the marks below them."""
+    return [table.head] if is_html(table.head) else table.head.split("\n")
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """The columns that three tables have, and those that they get."""
+
+    columns: Sequence[Sequence[Column]]
+    merged: Sequence[Column]
+    heads: Mapping[Column, list[str]]
+
+    def table(self, table: SourceBlock, side: int) -> SourceBlock:
+        """Return a table with the merged columns."""
+        lines = []
+        for number, line in enumerate(_head_lines(table)):
+            texts = dict(zip(self.columns[side], cells(line), strict=True))
+            lines.append(with_cells(line, [texts.get(each) or self.heads[each][number] for each in self.merged]))
+        rows = tuple(self._row(row, side) for row in table.children or ())
+        return replace(table, head="\n".join(lines), children=rows)
+
+    def _row(self, row: SourceBlock, side: int) -> SourceBlock:
+        if row.restored_from is not None:
+            real = tuple(self._row(each, side) for each in row.restored_from)
+            return replace(self._row(replace(row, restored_from=None), 0), restored_from=real)
+        blank = "<td></td>" if is_html(row.head) else " "
+        texts = dict(zip(self.columns[side], cells(row.head), strict=True))
+        head = with_cells(row.head, [texts.get(each, blank) for each in self.merged])
+        move = row.move
+        if move is not None:
+            others = tuple(self._row(each, 3 - side) for each in move.other)
+            move = replace(move, base=self._row(move.base, 0), other=others)
+        return replace(row, head=head, move=move)
