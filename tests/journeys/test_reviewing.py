@@ -276,7 +276,7 @@ async def test_what_changed_since_one_looked_is_not_merged(stage: Stage) -> None
         at = run.gate.sent(change_requests.Get)[-1].at
         await run.ask(reviews.Submit(at=at, status="changes-requested"), "noor-haddad")
         await run.press("y")
-        await run.hear("Something changed since you looked. Read the checks again, then merge.")
+        await run.hear("Something changed since these checks. Read the checks again, then merge.")
         await run.see("Noor Haddad asks for changes")
         assert not run.gate.sent(change_requests.Merge)
 
@@ -290,7 +290,7 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
         await run.hear("Pages may conflict, so y is off: type 4 and press enter to merge anyway.")
         assert not run.gate.sent(change_requests.Merge)
         await run.press("4", "enter")
-        await run.hear("#4: Merged with conflicts: both sides of each are in the text.")
+        await run.hear("#4: Merged with conflicts: main now shows both sides of each conflict to readers.")
         await run.press("2", "/", *"Retries", "enter", "enter")
         await run.see("› Retries")
         await run.until(lambda: "onflict" in run.text, "see both sides marked")
