@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from octavo.api.bodies import is_plain, paragraphs, plain
+from octavo.api.bodies import plain
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree, Revision
@@ -116,38 +116,7 @@ def test_the_words_of_a_document() -> None:
 def test_leaves_of_no_known_form_have_no_words(leaves: Any) -> None:
     paragraph = {"object": "block", "type": "paragraph", "nodes": [{"object": "text", "leaves": leaves}]}
     assert plain({"nodes": [paragraph]}) == ""
-    assert not is_plain({"nodes": [paragraph]})
 
 
 def test_a_user_is_called_something() -> None:
     assert User.model_validate({"id": "u", "displayName": ""}).name == "u"
-
-
-@pytest.mark.parametrize("text", ["", "Why.", "Why.\nAnd how.", "A [b](c) **d**, <e>"])
-def test_plain_paragraphs_say_what_was_written(text: str) -> None:
-    document = paragraphs(text)
-    assert plain(document) == text
-    assert is_plain(document)
-
-
-def test_paragraphs_have_no_blank_lines_and_no_space_around_them() -> None:
-    assert plain(paragraphs("\n One. \n\n\nTwo.\n")) == "One.\nTwo."
-
-
-@pytest.mark.parametrize(
-    "node",
-    [
-        {"object": "block", "type": "list-unordered", "nodes": []},
-        {"object": "block", "type": "paragraph", "nodes": [{"object": "inline", "type": "link", "nodes": []}]},
-        {
-            "object": "block",
-            "type": "paragraph",
-            "nodes": [{"object": "text", "leaves": [{"object": "leaf", "text": "a", "marks": [{"type": "bold"}]}]}],
-        },
-        "words",
-        {"object": "block", "type": "paragraph"},
-    ],
-)
-def test_what_is_more_than_plain_paragraphs_is_told_from_them(node: Any) -> None:
-    assert not is_plain({"object": "document", "nodes": [node]})
-    assert is_plain(None)

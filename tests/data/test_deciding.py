@@ -8,13 +8,14 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from octavo.api import change_requests, content, reviews
+from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.deciding import create, request_reviews, review, set_ready, update
 from octavo.data.live import Live
+from octavo.data.merge_basis import MergeBasis
 from octavo.data.send_once import Sent, under_way
 from octavo.data.state import State
 from octavo.server.app import Platform
@@ -50,13 +51,18 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
     return await ask(change_requests.Get(at=at))
 
 
+@pytest.fixture
+async def checked(ask: Ask, at: ChangeRequestRef, seen: ChangeRequest) -> MergeBasis:
+    return MergeBasis(seen, (await ask(spaces.Get(at=at.space))).revision)
+
+
 @pytest.fixture(params=["review", "update", "create", "request", "ready"])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, here: SpaceRef) -> Deed:
+def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, checked: MergeBasis, here: SpaceRef) -> Deed:
     """Does it as it was seen."""
 
     async def do() -> Sent[Any]:
@@ -64,7 +70,7 @@ def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, here:
             case "review":
                 return await review(live, at, "approved", seen.revision, "Well said.", sleep=nap)
             case "update":
-                return await update(live, at, seen, sleep=nap)
+                return await update(live, at, checked, sleep=nap)
             case "request":
                 return await request_reviews(live, at, ["tom", "ada"], sleep=nap)
             case "ready":
@@ -177,11 +183,27 @@ async def test_two_presses_are_one_request(
 
 
 async def test_what_was_edited_since_is_neither_reviewed_nor_updated(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, checked: MergeBasis
 ) -> None:
     await edit(ask, at, "intro", "# Intro\n\nSomething else.")
     assert (await review(live, at, "approved", seen.revision)).kind == "moved"
-    assert (await update(live, at, seen)).kind == "moved"
+    outcome = await update(live, at, checked)
+    edited = "This change request was edited since these checks. Read the checks again, then update."
+    assert (outcome.kind, outcome.sentence) == ("moved", edited)
+    assert gate.writes == []
+
+
+async def test_an_update_for_an_older_main_is_not_sent_and_names_what_was_merged(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef, checked: MergeBasis
+) -> None:
+    other = await ask(change_requests.Create(at=here, subject="Press less"))
+    await edit(ask, other.ref(here), "usage", "# Usage\n\nPress one key.")
+    await ask(change_requests.Merge(at=other.ref(here)))
+    outcome = await update(live, at, checked)
+    main = (
+        f"Main changed since these checks: #{other.number} Press less was merged. Read the checks again, then update."
+    )
+    assert (outcome.kind, outcome.sentence) == ("moved", main)
     assert gate.writes == []
 
 
@@ -202,7 +224,7 @@ async def test_an_edit_in_the_moment_of_a_review_is_told(
 async def test_what_is_up_to_date_is_not_updated(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     before = await ask(change_requests.Get(at=at))
     await ask(change_requests.UpdateFromMain(at=at))
-    outcome = await update(live, at, before)
+    outcome = await update(live, at, MergeBasis(before, None))
     assert (outcome.kind, outcome.sentence) == ("done", "It is up to date with the primary content already.")
     assert gate.writes == []
 
@@ -230,7 +252,7 @@ async def test_an_earlier_review_of_the_same_kind_is_not_taken_for_the_lost_one(
 
 
 async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
-    live: Live, state: State, at: ChangeRequestRef, seen: ChangeRequest, clock: Clock
+    live: Live, state: State, at: ChangeRequestRef, checked: MergeBasis, clock: Clock
 ) -> None:
     asked = asyncio.Event()
 
@@ -239,7 +261,7 @@ async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
         await asyncio.Event().wait()
 
     live.send = hanging
-    task = asyncio.create_task(update(live, at, seen))
+    task = asyncio.create_task(update(live, at, checked))
     await asked.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

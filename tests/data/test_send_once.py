@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from octavo.api import change_requests, content
+from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.deciding import merge, merging
 from octavo.data.live import Live
+from octavo.data.merge_basis import MergeBasis
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.server.app import Platform
@@ -46,8 +47,17 @@ async def at(request_: ChangeRequest, here: SpaceRef, ask: Ask) -> ChangeRequest
     return request_.ref(here)
 
 
-async def head(ask: Ask, at: ChangeRequestRef) -> str | None:
-    return (await ask(change_requests.Get(at=at))).revision
+async def basis(ask: Ask, at: ChangeRequestRef) -> MergeBasis:
+    """What checks made now are for."""
+    return MergeBasis(await ask(change_requests.Get(at=at)), (await ask(spaces.Get(at=at.space))).revision)
+
+
+async def merge_other(ask: Ask, here: SpaceRef, subject: str) -> None:
+    """Merge another change request, which edits another page."""
+    made = await ask(change_requests.Create(at=here, subject=subject))
+    change = content.UpdatePage(page="usage", document=content.DocumentBody(markdown=f"# Usage\n\n{subject}."))
+    await ask(content.Edit(at=made.ref(here), changes=(change,)))
+    await ask(change_requests.Merge(at=made.ref(here)))
 
 
 def merges(gate: Gate) -> int:
@@ -85,7 +95,7 @@ async def test_what_was_seen_is_merged_and_read_again(live: Live, ask: Ask, at: 
     live.watch(change_requests.Get(at=at), seen.append)
     live.watch(content.GetPage(at=at.space, page_id="intro", format="markdown"), seen.append)
     await live.settled()
-    outcome = await merge(live, at, await head(ask, at))
+    outcome = await merge(live, at, await basis(ask, at))
     await live.settled()
     assert outcome.kind == "done"
     assert outcome.answer == change_requests.MergeResult(
@@ -97,16 +107,79 @@ async def test_what_was_seen_is_merged_and_read_again(live: Live, ask: Ask, at: 
     assert "Hello, reader." in (page.markdown or "")
 
 
-async def test_what_was_edited_since_is_not_merged(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
-    seen = await head(ask, at)
+async def test_a_change_request_edited_since_the_checks_is_not_merged(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+) -> None:
+    checked = await basis(ask, at)
     await edit(ask, at, "# Intro\n\nSomething else.")
-    outcome = await merge(live, at, seen)
-    assert outcome.kind == "moved"
+    outcome = await merge(live, at, checked)
+    edited = "This change request was edited since these checks. Read the checks again, then merge."
+    assert (outcome.kind, outcome.sentence) == ("moved", edited)
+    assert merges(gate) == 0
+    assert (await merge(live, at, await basis(ask, at))).kind == "done"
+
+
+async def test_a_merge_for_an_older_main_is_not_sent_and_names_what_was_merged(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
+) -> None:
+    for subject in ("Press more", "Press less"):  # the second time, the change request is outdated in the checks too
+        checked = await basis(ask, at)
+        await merge_other(ask, here, subject)
+        outcome = await merge(live, at, checked)
+        number = (await ask(change_requests.List(at=here, status="merged"))).items[0].number
+        main = f"Main changed since these checks: #{number} {subject} was merged. Read the checks again, then merge."
+        assert (outcome.kind, outcome.sentence) == ("moved", main)
+    assert merges(gate) == 0
+    assert (await merge(live, at, await basis(ask, at))).kind == "done"
+
+
+async def test_an_edit_and_a_newer_main_are_both_named(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
+) -> None:
+    checked = await basis(ask, at)
+    await edit(ask, at, "# Intro\n\nSomething else.")
+    await merge_other(ask, here, "Press more")
+    outcome = await merge(live, at, checked)
+    assert outcome.sentence.startswith("This change request was edited since these checks. Main changed since these")
     assert merges(gate) == 0
 
 
+async def test_where_the_newest_revision_cannot_be_read_main_changed_is_all_that_is_said(
+    live: Live, gate: Gate, platform: Platform, ask: Ask, at: ChangeRequestRef, here: SpaceRef
+) -> None:
+    checked = await basis(ask, at)
+    await merge_other(ask, here, "Press more")
+    platform.refuse_next(content.Get, 403, "Revisions are not for you.")
+    outcome = await merge(live, at, checked)
+    assert outcome.sentence == "Main changed since these checks. Read the checks again, then merge."
+    assert merges(gate) == 0
+
+
+async def test_checks_that_read_a_change_request_before_main_changed_and_main_after_are_not_merged_for(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
+) -> None:
+    before = await basis(ask, at)
+    await merge_other(ask, here, "Press more")
+    now = await basis(ask, at)
+    outcome = await merge(live, at, MergeBasis(before.change_request, now.main))
+    assert outcome.kind == "moved"
+    assert outcome.sentence.startswith("Main changed since these checks")
+    assert merges(gate) == 0
+
+
+async def test_the_change_request_and_main_are_read_right_before_the_merge(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+) -> None:
+    checked = await basis(ask, at)
+    gate.asked.clear()
+    await merge(live, at, checked)
+    kinds = [type(op) for op in gate.asked]
+    last = kinds.index(change_requests.Merge)
+    assert set(kinds[last - 2 : last]) == {change_requests.Get, spaces.Get}
+
+
 async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
-    seen = await head(ask, at)
+    seen = await basis(ask, at)
     first, second = await asyncio.gather(merge(live, at, seen), merge(live, at, seen, sleep=Naps()))
     assert (first.kind, second.kind) == ("done", "done")
     assert merges(gate) == 1
@@ -115,7 +188,7 @@ async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at:
 async def test_a_lost_answer_is_read_back_and_never_sent_again(
     losing: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
 ) -> None:
-    outcome = await merge(losing, at, await head(ask, at), sleep=Naps())
+    outcome = await merge(losing, at, await basis(ask, at), sleep=Naps())
     assert outcome.kind == "done"
     assert outcome.answer
     assert outcome.answer.revision == (await ask(change_requests.Get(at=at))).revision_merged
@@ -123,7 +196,7 @@ async def test_a_lost_answer_is_read_back_and_never_sent_again(
 
 
 async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
-    seen = await head(ask, at)
+    seen = await basis(ask, at)
 
     async def send(op: Operation[Any]) -> Any:
         if isinstance(op, change_requests.Merge):
@@ -142,15 +215,15 @@ async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, as
 
 async def test_a_refusal_is_a_sentence(live: Live, platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
     platform.refuse_next(change_requests.Merge, 403, "Your role may not merge.")
-    outcome = await merge(live, at, await head(ask, at))
+    outcome = await merge(live, at, await basis(ask, at))
     assert (outcome.kind, outcome.sentence) == ("refused", "Not merged: Your role may not merge.")
     platform.refuse_next(change_requests.Merge, 409, "It is being edited.")
-    outcome = await merge(live, at, await head(ask, at))
+    outcome = await merge(live, at, await basis(ask, at))
     assert (outcome.kind, outcome.sentence) == ("refused", "Not merged: It is being edited.")
 
 
 async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
-    seen = await head(ask, at)
+    seen = await basis(ask, at)
     gate.errors.append(NotSent("Can't reach the server."))
     outcome = await merge(live, at, seen)
     assert (outcome.kind, outcome.sentence) == ("refused", "Not merged: Can't reach the server.")
@@ -159,8 +232,9 @@ async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask:
 
 
 async def test_what_is_merged_already_is_merged(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+    checked = await basis(ask, at)
     await ask(change_requests.Merge(at=at))
-    assert (await merge(live, at, None)).kind == "done"
+    assert (await merge(live, at, checked)).kind == "done"
     assert merges(gate) == 0
 
 
@@ -168,7 +242,7 @@ async def test_conflicts_are_named(live: Live, ask: Ask, here: SpaceRef, at: Cha
     other = await ask(change_requests.Create(at=here, subject="Say less"))
     await edit(ask, other.ref(here), "# Intro\n\nBye.")
     await ask(change_requests.Merge(at=other.ref(here)))
-    outcome = await merge(live, at, await head(ask, at))
+    outcome = await merge(live, at, await basis(ask, at))
     assert outcome.answer
     assert outcome.answer.result == "conflicts"
 
@@ -178,7 +252,7 @@ async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
 ) -> None:
     row = (state.namespace, merging(at), clock().timestamp())
     await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?)", row))
-    seen = await head(ask, at)
+    seen = await basis(ask, at)
     assert (await merge(live, at, seen, sleep=Naps())).kind == "unknown"
     assert merges(gate) == 0
     clock.forward(seconds=181)
@@ -195,6 +269,6 @@ async def test_what_became_of_it_is_said_though_nothing_can_be_saved_any_more(
 
     allow: list[Callable[[], None]] = []
     live.send = send
-    outcome = await merge(live, at, await head(ask, at))
+    outcome = await merge(live, at, await basis(ask, at))
     assert (outcome.kind, outcome.sentence) == ("done", "")
     allow[0]()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from octavo.documents.blocks import Block
 from octavo.documents.json_document import read_document
+from octavo.documents.markdown_to_json import json_document
 from octavo.documents.parse import parse
-from octavo.server.markdown_to_json import json_document
 from tests.documents.json_nodes import Node, block, inline, paragraph, text, void
 from tests.documents.json_pages import PAIRS
 

@@ -4,7 +4,9 @@ import pytest
 
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown, plain
-from octavo.api.places import SpaceRef
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.documents.document_as_markdown import as_markdown
+from octavo.documents.markdown_to_json import json_document
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.shell.routes import ToChangeRequest
@@ -276,7 +278,7 @@ async def test_what_changed_since_one_looked_is_not_merged(stage: Stage) -> None
         at = run.gate.sent(change_requests.Get)[-1].at
         await run.ask(reviews.Submit(at=at, status="changes-requested"), "noor-haddad")
         await run.press("y")
-        await run.hear("Something changed since you looked. Read the checks again, then merge.")
+        await run.hear("Something changed since these checks. Read the checks again, then merge.")
         await run.see("Noor Haddad asks for changes")
         assert not run.gate.sent(change_requests.Merge)
 
@@ -290,7 +292,7 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
         await run.hear("Pages may conflict, so y is off: type 4 and press enter to merge anyway.")
         assert not run.gate.sent(change_requests.Merge)
         await run.press("4", "enter")
-        await run.hear("#4: Merged with conflicts: both sides of each are in the text.")
+        await run.hear("#4: Merged with conflicts: main now shows both sides of each conflict to readers.")
         await run.press("2", "/", *"Retries", "enter", "enter")
         await run.see("› Retries")
         await run.until(lambda: "onflict" in run.text, "see both sides marked")
@@ -348,6 +350,63 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
         (described,) = [op for op in run.gate.sent(change_requests.Update) if op.description is not None]
         assert plain(described.description).startswith("Twice. Support gets this question")
         assert "subject" not in described.model_fields_set
+
+
+DESCRIPTION = """## Why
+
+Support gets this **every** week, see [the list](<https://sea.example/list>) and `wait_ms`.
+
+- one
+- two, _slowly_
+
+```py
+x = "`a`"
+```"""
+
+
+async def describe(run: Run, markdown: str) -> ChangeRequestRef:
+    """Give #7 this description, as another program does."""
+    await run.press("enter")
+    await run.see("#7 Show what a refused time")
+    at = run.gate.sent(change_requests.Get)[-1].at
+    await run.ask(change_requests.Update(at=at, description=json_document(markdown)), MARA)
+    await run.press("r")
+    return at
+
+
+async def test_a_word_of_a_formatted_description_is_edited_and_the_rest_stays(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await go_to(run, "refused")
+        at = await describe(run, DESCRIPTION)
+        before = (await run.ask(change_requests.Get(at=at), MARA)).description
+        await run.press("E")
+        await run.see("Description, in markdown", "Support gets this **every** week", "- one")
+        await run.press("tab", "down", "down", *["right"] * len("Support gets this **"), *["delete"] * len("every"))
+        await run.type("each")
+        await run.press("ctrl+s")
+        await run.hear("Saved")
+        after = (await run.ask(change_requests.Get(at=at), MARA)).description
+        assert isinstance(before, dict)
+        assert isinstance(after, dict)
+        assert as_markdown(after) == DESCRIPTION.replace("every", "each")
+        changed = [was != now for was, now in zip(before["nodes"], after["nodes"], strict=True)]
+        assert changed == [False, True, False, False]
+        assert {**after, "nodes": []} == {**before, "nodes": []}
+
+
+async def test_a_description_that_markdown_cannot_hold_is_not_edited_and_the_subject_is(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await go_to(run, "refused")
+        at = await describe(run, f"{DESCRIPTION}\n\n| a | b |\n| - | - |\n| 1 | 2 |")
+        before = (await run.ask(change_requests.Get(at=at), MARA)).description
+        await run.press("E")
+        await run.see("You can change the subject only.", "enter saves")
+        await run.gone("Description, in markdown")
+        await run.press("end", *" now", "enter")
+        await run.hear("Renamed")
+        now = await run.ask(change_requests.Get(at=at), MARA)
+        assert now.subject.endswith("looks like now")
+        assert now.description == before
 
 
 async def test_start_a_change_request(stage: Stage) -> None:

@@ -35,33 +35,6 @@ def plain(document: Any) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def paragraphs(text: str) -> dict[str, Any]:
-    """A JSON document of plain paragraphs, one for each line that is not blank."""
-    return {
-        "object": "document",
-        "data": {"schemaVersion": 9},
-        "nodes": [_paragraph(each) for each in text.split("\n") if each.strip()],
-    }
-
-
-def _paragraph(text: str) -> dict[str, Any]:
-    leaves = [{"object": "leaf", "text": text.strip(), "marks": []}]
-    return {"object": "block", "type": "paragraph", "data": {}, "nodes": [{"object": "text", "leaves": leaves}]}
-
-
-def is_plain(document: Any) -> bool:
-    """Whether a JSON document says nothing but plain paragraphs: then `paragraphs` of its words loses nothing."""
-    nodes = document.get("nodes") if isinstance(document, dict) else None
-    return document is None or (isinstance(nodes, list) and all(_is_plain_paragraph(each) for each in nodes))
-
-
-def _is_plain_paragraph(node: Any) -> bool:
-    if not isinstance(node, dict) or node.get("type") != "paragraph" or not isinstance(node.get("nodes"), list):
-        return False
-    leaves = [leaf for text in node["nodes"] for leaf in _leaves(text) or (None,)]
-    return all(isinstance(leaf, dict) and not leaf.get("marks") and "\n" not in _words(leaf) for leaf in leaves)
-
-
 def _leaves(text: Any) -> list[Any]:
     leaves = text.get("leaves") if isinstance(text, dict) else None
     return leaves if isinstance(leaves, list) else []

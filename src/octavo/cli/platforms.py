@@ -15,6 +15,7 @@ from octavo.api.errors import NotSent
 from octavo.api.safety import line
 from octavo.cli.cast import CAST, DEFAULT
 from octavo.client.private_files import private_folder, read_private, write_private
+from octavo.data.database import lock_file
 from octavo.settings import Settings
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 ORIGIN = "http://octavo.local"
 """What addresses of a platform without a port start with. Nothing is ever sent there."""
+
+
+def _nothing() -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,26 @@ class Place:
         key = read_private(self.key_file).strip()
         redaction.remember(key)
         return SecretStr(key)
+
+    def hold(self) -> Callable[[], None]:
+        """Have the place open, beside others who have it open, and return what closes it. Raises OSError."""
+        private_folder(self.folder)
+        try:
+            return lock_file(self._lock, shared=True) or _nothing
+        except OSError:  # a disk without locks: only a reset takes one, and says so
+            return _nothing
+
+    def hold_alone(self) -> Callable[[], None] | None:
+        """Keep others from opening the place, and return what lets them. None if another program has it open.
+
+        Raises OSError.
+        """
+        private_folder(self.folder)
+        return lock_file(self._lock)
+
+    @property
+    def _lock(self) -> Path:
+        return self.folder / "open.lock"
 
     def clear(self) -> None:
         """Forget everything it held."""
@@ -141,8 +166,16 @@ def build_folder(place: Place, folder: Path, name: str, left_out: list[str]) -> 
 class Late:
     """A platform as an ASGI application, built aside when the first request comes."""
 
-    def __init__(self, build: Callable[[], Platform], *, latency: float = 0.0, fail: float = 0.0) -> None:
-        """`latency` in seconds; `fail` is the share of requests, 0 to 1, that fail."""
+    def __init__(
+        self,
+        build: Callable[[], Platform],
+        *,
+        latency: float = 0.0,
+        fail: float = 0.0,
+        on_close: Callable[[], None] = _nothing,
+    ) -> None:
+        """`latency` in seconds; `fail` is the share of requests, 0 to 1, that fail. `on_close` is called last."""
+        self._on_close = on_close
         self._build = build
         self._latency, self._fail = latency, fail
         self._platform: Platform | None = None
@@ -173,3 +206,5 @@ class Late:
         if self._platform is not None:
             self._platform.close()
             self._platform.world.store.close()
+        self._on_close()
+        self._on_close = _nothing

@@ -28,6 +28,7 @@ def run(options: argparse.Namespace) -> int:
     place = replace(demo, folder=options.data) if options.data else folder_place(settings, load) if load else demo
     left_out: list[str] = []
     try:
+        let_go = place.hold()
         platform = build_folder(place, load, person(), left_out) if load else build_demo(place, large=options.large)
     except OSError as error:
         raise Failure(f"the platform cannot keep its data in {place.folder}: {error.strerror}") from error
@@ -51,4 +52,5 @@ def run(options: argparse.Namespace) -> int:
     finally:
         platform.close()
         platform.world.store.close()
+        let_go()
     return 0

@@ -168,19 +168,21 @@ def demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """The demo library, as the person of a `role` (`cli/cast.py`). Raises OSError when it cannot be kept."""
+    """The demo library, as the person of a `role` (`cli/cast.py`).
+
+    Raises OSError when it cannot be kept, ValueError when it may not be `reset`.
+    """
     place = platforms.demo_place(settings, large=large, role=role)
     if reset:
-        place.clear()
-        for each in CAST:
-            forget(settings, platforms.demo_place(settings, large=large, role=each).namespace)
+        _reset(settings, place, large=large)
+    let_go = place.hold()
     if large and not platforms.is_built(place):
         # Behind the first screen it would take the keys of that screen their turn, and half a minute twice.
         tell_left_out(["making the large demo library. This takes about half a minute, once."])
         made = platforms.build_demo(place, large=True)
         made.close()
         made.world.store.close()
-    late = Late(lambda: platforms.build_demo(place, large=large), latency=latency, fail=fail)
+    late = Late(lambda: platforms.build_demo(place, large=large), latency=latency, fail=fail, on_close=let_go)
     session = embedded(
         settings,
         place,
@@ -192,6 +194,21 @@ def demo(
     )
     again = partial(demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
     return replace(session, acting=Acting(tuple(CAST), place.role or DEFAULT, lambda role: again(role=role)))
+
+
+def _reset(settings: Settings, place: Place, *, large: bool) -> None:
+    """Forget all that was done in the demo. Raises ValueError while another Octavo has it open, OSError."""
+    let_others = place.hold_alone()
+    if let_others is None:
+        raise ValueError(
+            "could not reset the demo: another Octavo has it open. Quit that Octavo, then run octavo demo --reset again."
+        )
+    try:
+        place.clear()
+        for each in CAST:
+            forget(settings, platforms.demo_place(settings, large=large, role=each).namespace)
+    finally:
+        let_others()
 
 
 def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:

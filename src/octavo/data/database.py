@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Literal, TypeVar
@@ -34,6 +35,25 @@ def private_file(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     if path.stat().st_mode & 0o077:
         path.chmod(0o600)
+
+
+def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
+    """Lock the file at `path`, made if there is none, and return what unlocks it. None if another program holds it.
+
+    `shared`: any number of programs hold it together. This waits until no program holds it alone. Raises OSError.
+    The kernel unlocks the file when the process ends, however it ends.
+    """
+    import fcntl  # lazy: there is nothing to lock where nothing is kept
+
+    handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
+    return partial(os.close, handle)
 
 
 def connect(

@@ -14,6 +14,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
 from octavo.data.entry import Entry, OriginalComment, is_reviewing
 from octavo.data.live import Live
+from octavo.data.merge_basis import MergeBasis, read_basis, what_changed
 from octavo.data.outbox import QueuedWrite
 from octavo.data.request_lists import requested_of, reviews_of
 from octavo.data.send_once import Sent, SingleRequest, Sleep, send_once
@@ -30,9 +31,9 @@ def merging(at: ChangeRequestRef) -> str:
 
 
 async def merge(
-    live: Live, at: ChangeRequestRef, expected_revision: str | None, *, sleep: Sleep = asyncio.sleep
+    live: Live, at: ChangeRequestRef, checked: MergeBasis, *, sleep: Sleep = asyncio.sleep
 ) -> Sent[MergeResult]:
-    """Merge the change request at `at`, if its head is still `expected_revision`: what the person saw.
+    """Merge the change request at `at` if the change request and main are still as they were `checked`.
 
     When the answer was lost, its `result` is empty: whether there were conflicts was in that answer only.
     """
@@ -42,11 +43,12 @@ async def merge(
         return MergeResult(revision=now.revision_merged, result="") if now.status == "merged" else None
 
     async def ready() -> Sent[MergeResult] | None:
-        now = await live.send(change_requests.Get(at=at))
-        if now.status == "merged":
-            return Sent("done", "It was merged already.", MergeResult(revision=now.revision_merged, result=""))
-        if expected_revision is not None and now.revision != expected_revision:
-            return Sent("moved", "Not merged: it was edited since you looked. Read what changed, then merge again.")
+        now = await read_basis(live, at)
+        if now.change_request.status == "merged":
+            answer = MergeResult(revision=now.change_request.revision_merged, result="")
+            return Sent("done", "It was merged already.", answer)
+        if changed := await what_changed(live, at, checked, now):
+            return Sent("moved", f"{changed} Read the checks again, then merge.")
         return None
 
     what = SingleRequest(
@@ -61,12 +63,13 @@ async def merge(
 
 
 async def update(
-    live: Live, at: ChangeRequestRef, seen: ChangeRequest, *, sleep: Sleep = asyncio.sleep
+    live: Live, at: ChangeRequestRef, checked: MergeBasis, *, sleep: Sleep = asyncio.sleep
 ) -> Sent[MergeResult]:
-    """Bring the primary content into the change request, if it still stands where it was `seen`.
+    """Update the change request from main if the change request and main are still as they were `checked`.
 
     When the answer was lost, its `result` is empty: whether there were conflicts was in that answer only.
     """
+    seen = checked.change_request
 
     async def happened() -> MergeResult | None:
         now = await live.send(change_requests.Get(at=at))
@@ -74,12 +77,12 @@ async def update(
         return MergeResult(revision=now.revision, result="") if updated else None
 
     async def ready() -> Sent[MergeResult] | None:
-        now = await live.send(change_requests.Get(at=at))
-        if now.status == seen.status and not now.outdated:
-            done = MergeResult(revision=now.revision, result="update")
+        now = await read_basis(live, at)
+        if now.change_request.status == seen.status and not now.change_request.outdated:
+            done = MergeResult(revision=now.change_request.revision, result="update")
             return Sent("done", "It is up to date with the primary content already.", done)
-        if now.revision != seen.revision:
-            return Sent("moved", "Not updated: it was edited since you looked. Read what changed, then update again.")
+        if changed := await what_changed(live, at, checked, now):
+            return Sent("moved", f"{changed} Read the checks again, then update.")
         return None
 
     what = SingleRequest(

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from octavo.data.database import Work, Writer, connect, private_file, private_folder, sound
+from octavo.data.database import Work, Writer, connect, lock_file, private_file, private_folder, sound
 
 R = TypeVar("R")
 
@@ -187,22 +187,12 @@ class State:
                 return None
             self._locks.add(role)
             return lambda: self._locks.discard(role)
-        import fcntl  # there is nothing to guard where there is no file
-
         of_profile = hashlib.sha256((name or self.namespace).encode()).hexdigest()[:16]
         path = self._path.with_name(f"{role}-{of_profile}.lock")
         try:
-            handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            return lock_file(path)
         except OSError as error:
             raise self._failed(error, path) from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(handle)
-            if isinstance(error, BlockingIOError):
-                return None
-            raise self._failed(error, path) from error
-        return lambda: os.close(handle)
 
     def close(self) -> None:
         """Finish writing and let go of the file."""

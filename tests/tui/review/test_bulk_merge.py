@@ -103,6 +103,27 @@ async def test_one_that_was_edited_since_ends_it(three: Merging, desk: Desk) -> 
     assert await three.statuses == ["merged", "draft", "draft"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"), [(spaces.Get, ": #5 Better words was merged"), (change_requests.Get, "")], ids=["main", "request"]
+)
+async def test_a_main_that_changes_during_the_last_read_ends_it(
+    three: Merging, live: Live, desk: Desk, kind: type[Operation[Any]], name: str
+) -> None:
+    send, sent = live.send, list[Operation[Any]]()
+
+    async def overtaken(op: Operation[Any]) -> Any:
+        if isinstance(op, kind) and str(three.told[-1][1].text).endswith("merging") and not sent:
+            sent.append(op)
+            await desk.publish(insert("# New\n\nNew.\n"))
+        assert not isinstance(op, change_requests.Merge)
+        return await send(op)
+
+    live.send = overtaken
+    main = f"Main changed since these checks{name}. Read the checks again, then merge"
+    assert await three() == MergeTotals((), f"stopped at #2 in Docs: {main}")
+    assert await three.statuses == ["draft"] * 3
+
+
 async def test_who_asks_to_stop_is_heard_before_the_next(three: Merging) -> None:
     three.stop_after = 1
     assert await three() == MergeTotals(("#2 in Docs",), "stopped before #3 in Docs, as you asked")

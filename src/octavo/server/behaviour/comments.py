@@ -161,7 +161,7 @@ def written(body: Markdown) -> str:
     """What somebody wrote, as it is kept: as markdown."""
     if body.document is None:
         return body.markdown
-    from octavo.server.json_to_markdown import markdown  # few clients write that way
+    from octavo.documents.json_to_markdown import markdown  # few clients write that way
 
     return markdown(body.document)
 

@@ -8,11 +8,11 @@ from urllib.parse import quote
 from octavo.api import content
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import trees
+from octavo.documents.markdown_to_json import body
 from octavo.documents.revision_changes import NOTHING, differences, document_id
 from octavo.server import references
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.change_requests import base_of, present_change_request
-from octavo.server.markdown_to_json import body
 from octavo.server.rest import handle, page
 from octavo.server.store import Json
 from octavo.server.world import Refused, World

@@ -9,12 +9,12 @@ from typing import Any
 from octavo.api.bodies import Format
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.documents import trees
+from octavo.documents.markdown_to_json import body
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.change_requests import base_of, path_of
 from octavo.server.behaviour.permissions import allows, role
 from octavo.server.behaviour.users import present_user
 from octavo.server.including import dereferenced
-from octavo.server.markdown_to_json import body
 from octavo.server.store import Json
 from octavo.server.world import World
 

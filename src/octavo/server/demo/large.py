@@ -21,13 +21,13 @@ from octavo.api.bodies import Markdown
 from octavo.api.content import DocumentBody
 from octavo.api.places import ChangeRequestRef, CollectionRef, Discussion, OrganizationRef, SpaceRef
 from octavo.documents import trees
+from octavo.documents.markdown_to_json import json_document
 from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions, spaces
 from octavo.server.behaviour.comments import post
 from octavo.server.behaviour.permissions import RANKS
 from octavo.server.demo import people, register
 from octavo.server.demo.past import Clock, Names
-from octavo.server.markdown_to_json import json_document
 from octavo.server.middleware import answer
 from octavo.server.store import Json
 from octavo.server.world import World

@@ -9,19 +9,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
-
-from pydantic_core import to_json
 
 from octavo.api import content
-from octavo.api.change_requests import ChangeRequest
-from octavo.api.change_requests import Get as GetChangeRequest
 from octavo.api.content import Change, Changes, Revision
 from octavo.api.errors import NotFound
-from octavo.api.operation import SPECS, read
 from octavo.api.places import RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
+from octavo.data.merge_basis import change_request_in
 
 AT_A_TIME = 40
 """Revisions of the space that are looked through before one is asked whether to go on."""
@@ -120,7 +115,7 @@ class RevisionWalk:
         changes = self._of_page(changed)
         if not changes and not changed.more:
             return None
-        merged = _change_request(revision.merged_from) or _change_request(changed.merged_from)
+        merged = change_request_in(revision.merged_from) or change_request_in(changed.merged_from)
         return Version(
             at=self._ref(revision.id),
             before=self._ref(revision.parents[0]) if revision.parents else None,
@@ -130,13 +125,6 @@ class RevisionWalk:
             who=merged.created_by.name if merged and merged.created_by else "",
             did=_did(changes) if changes else f"too much changed to list: {changed.more} more",
         )
-
-
-def _change_request(value: Any) -> ChangeRequest | None:
-    try:
-        return read(SPECS[GetChangeRequest].codec, to_json(value)) if isinstance(value, dict) else None
-    except ValueError:
-        return None
 
 
 def _did(changes: list[Change]) -> str:

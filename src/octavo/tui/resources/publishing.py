@@ -106,9 +106,8 @@ def _ask(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
         unknown="That cannot be done without knowing how the site is. r asks again.",
         ask=lambda: look(app.session.live, at),
         shown=before_publishing if publishes else before_unpublishing,
-        same=lambda found: (found.site.published, found.site.visibility),
         send=lambda found: _send(app, at, found.site, publishes=publishes),
-        changed="Something changed since you looked. Read it again.",
+        again="Read the facts again.",
         goes_live=True,
     )
     app.push_screen(CheckedDialog(app, write))

@@ -152,7 +152,7 @@ async def merge_in_order(
         if not wanted():
             return MergeTotals(tuple(merged), f"stopped before {one.name}, as you asked")
         told(number, one.fact("asking", "merging"))
-        sent = await merge(live, one.at, now.change_request.revision, sleep=sleep)
+        sent = await merge(live, one.at, now.basis, sleep=sleep)
         clean = sent.kind == "done" and (sent.answer is None or sent.answer.result != "conflicts")
         said: tuple[Literal["ok", "bad"], str] = ("ok", "merged") if clean else ("bad", became(sent))
         told(number, one.fact(*said))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from textual.screen import Screen
+
 from octavo.api.errors import ApiError
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.confirm import Confirm, Confirmed
@@ -53,11 +55,12 @@ class CheckedWrite(Generic[Seen]):
     ask: Callable[[], Awaitable[Seen]]
     """Raises ApiError."""
     shown: Callable[[Seen], Shown]
-    same: Callable[[Seen], object]
-    """What has to be as it was when it was shown, beside what was shown."""
-    send: Callable[[Seen], Coroutine[Any, Any, None]]
-    changed: str
-    """What is said where that is another now."""
+    send: Callable[[Seen], Coroutine[Any, Any, str | None]]
+    """Returns what changed since the answer, in sentences, if nothing was sent because of that."""
+    again: str
+    """What to do when something changed since the answer, in a sentence."""
+    what_changed: Callable[[Seen, Seen], Awaitable[str]] | None = None
+    """Returns what changed between two answers, in sentences. Empty if that is not known."""
     goes_live: bool = False
     """Whether readers see it at once: then it is said how old the checks are, and a yes right after them does nothing."""
 
@@ -130,17 +133,27 @@ class CheckedDialog(Confirm, Generic[Seen]):
         after = self._seen
         if before is None or after is None or self._shown is None or self._shown.blocked:
             return
-        if (self._write.same(before), shown) == (self._write.same(after), self._shown):
-            self._go(after)
-        else:
-            self._octavo.say(self._write.changed, tone="care")
+        if shown == self._shown:
+            self._go(before)  # `send` compares what the first answer was made for
+            return
+        compare = self._write.what_changed
+        said = await compare(before, after) if compare is not None else ""
+        self._octavo.say(f"{said or 'Something changed since these checks.'} {self._write.again}", tone="care")
 
     def _go(self, seen: Seen) -> None:
-        if self._answered or self not in self.app.screen_stack:
+        stack = self.app.screen_stack
+        if self._answered or self not in stack:
             return  # it was closed while it was looked again
         self._answered = True
-        self._octavo.background(self._write.send(seen))
+        self._octavo.background(self._send(seen, stack[stack.index(self) - 1]))
         self.dismiss(Confirmed())
+
+    async def _send(self, seen: Seen, below: Screen[Any]) -> None:
+        """Send the request. Open the dialog again, with new checks, if something changed since the answer."""
+        if changed := await self._write.send(seen):
+            self._octavo.say(changed, tone="care")
+            if self._octavo.screen is below:
+                self._octavo.push_screen(CheckedDialog(self._octavo, self._write))
 
     def cancel(self) -> None:
         self.workers.cancel_group(self, "checks")

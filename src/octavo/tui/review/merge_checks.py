@@ -18,6 +18,7 @@ from octavo.api.reviews import Review
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
+from octavo.data.merge_basis import MergeBasis
 from octavo.data.merge_rules import MergeCandidate, asks_currency, inherits, rules_for
 from octavo.data.request_lists import open_threads_of, reviews_of
 from octavo.tui.review import merge_effects, merge_rule_facts
@@ -53,6 +54,11 @@ class Checks:
     """Whether a rule asks that the primary content has not moved on."""
 
     @property
+    def basis(self) -> MergeBasis:
+        """The change request and the revision of main that these checks are for."""
+        return MergeBasis(self.change_request, self.space.revision)
+
+    @property
     def can_merge(self) -> bool:
         return self.change_request.status in ("draft", "open") and self.space.permissions.merge
 
@@ -65,13 +71,14 @@ class Checks:
 async def check(live: Live, at: ChangeRequestRef) -> Checks:
     """Ask for everything a merge depends on. Raises ApiError when the facts cannot be had."""
     checked_at = wording.clock()
-    change_request, space, changed, given, said = await asyncio.gather(
+    change_request, space, given, said = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
-        live.fetch(content.ListChanges(at=at, limit=1000)),
         live.fetch(reviews_of(at)),
         live.fetch(open_threads_of(at)),
     )
+    # The changes are read after the change request: changes of an older revision would hide a conflict.
+    changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     counted = tuple(review for review in given.items if not review.outdated)
     foreseen, rules, effects = await asyncio.gather(
         forecast(live, at, change_request, changed, main=space.revision),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.places import ChangeRequestRef
 from octavo.data.deciding import merge
+from octavo.data.merge_basis import MergeBasis, what_changed
 from octavo.data.send_once import Sent
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
 from octavo.tui.review.merge_checks import Checks, check, goes_out
@@ -31,9 +32,9 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             unknown="Nothing can be merged without knowing how it stands. r asks again.",
             ask=lambda: check(app.session.live, at),
             shown=_shown,
-            same=lambda checks: (checks.change_request.revision, checks.conflicts),
-            send=lambda checks: send(app, at, checks.change_request),
-            changed="Something changed since you looked. Read the checks again, then merge.",
+            send=lambda checks: send(app, at, checks.basis),
+            again="Read the checks again, then merge.",
+            what_changed=lambda before, after: what_changed(app.session.live, at, before.basis, after.basis),
             goes_live=True,
         ),
     )
@@ -84,17 +85,21 @@ def why_typed(checks: Checks) -> str:
     return ""
 
 
-async def send(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
-    """Merge what was seen, once, and say what became of it."""
+async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
+    """Merge what was checked, once, and say what became of it. Return what changed since, if nothing was sent."""
+    change_request = checked.change_request
     number = app.notices.say(f"Merging #{change_request.number}…", seconds=90)
-    sent = await merge(app.session.live, at, change_request.revision)
+    sent = await merge(app.session.live, at, checked)
     app.notices.close(number)
+    if sent.kind == "moved":
+        return sent.sentence
     if sent.kind in ("done", "unknown"):
         app.writes.is_final(
             f"To merge #{change_request.number} cannot be taken back with u. Undo merge (Z) starts a change request that puts"
             " its pages back."
         )
     app.say(f"#{change_request.number}: {became(sent)}", tone=_tone(sent))
+    return ""
 
 
 def became(sent: Sent[MergeResult]) -> str:
@@ -103,7 +108,8 @@ def became(sent: Sent[MergeResult]) -> str:
         return sent.sentence
     if sent.answer is not None and sent.answer.result == "conflicts":
         return (
-            "Merged with conflicts: both sides of each are in the text. R on it resolves them in a new change request."
+            "Merged with conflicts: main now shows both sides of each conflict to readers."
+            " Press R on this change request to resolve the conflicts."
         )
     if sent.answer is not None and not sent.answer.result:
         return "Merged. The answer was lost, and with it whether anything conflicted: R on it looks for that."

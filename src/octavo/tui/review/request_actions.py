@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
-from octavo.api.bodies import is_plain, paragraphs
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
 from octavo.tui.comments import thread_actions
@@ -26,6 +25,11 @@ MOST_TOGETHER = 20
 """Change requests that are merged in one go."""
 _REQUIRED = "A subject of 1 to 100 characters, please."
 _TOO_LONG = "A subject has at most 100 characters; this one has {}."
+
+_NO_MARKDOWN = (
+    "You can change the subject only. The description cannot be edited here: Octavo edits descriptions as markdown, and"
+    " would lose some of the formatting of this description. Press esc, then o to edit the description in the browser."
+)
 
 
 def _merge(app: Shell, request: RequestAtHand) -> None:
@@ -88,13 +92,14 @@ def _archive(app: Shell, request: RequestAtHand) -> None:
 
 
 def _describe(app: Shell, request: RequestAtHand) -> None:
+    from octavo.documents.document_as_markdown import as_markdown, edited  # lazy: the markdown reader, rarely needed
     from octavo.tui.widgets.confirm import Confirm, Field
 
     change_request, at = request.about, request.at
     place = f"{at.space_id} {at.change_request_id}"
+    text = as_markdown(change_request.description)
     subject = DialogDraft(app, f"subject {place}", change_request.subject)
-    description = DialogDraft(app, f"description {place}", change_request.about)
-    plain = is_plain(change_request.description)
+    description = DialogDraft(app, f"description {place}", text or "")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
@@ -106,27 +111,27 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         given: dict[str, Any] = {}
         if answer.text != change_request.subject:
             given["subject"] = answer.text
-        if answer.also != change_request.about.strip():
-            given["description"] = paragraphs(answer.also) if answer.also else None
+        if text is not None and answer.also != text.strip():
+            given["description"] = edited(change_request.description, answer.also)
         if given:
-            _send_description(app, request, given, (subject, description))
+            drafts = (subject, description) if text is not None else (subject,)
+            _send_description(app, request, given, drafts)
 
+    also = Field(
+        "Description, in markdown",
+        description.text,
+        lines=6,
+        placeholder="optional: why this change is made",
+        keep=description.keep,
+        keep_now=description.keep_now,
+    )
     dialog = Confirm(
         f"Subject and description of #{change_request.number}",
         verb="Save",
-        intro=""
-        if plain
-        else "Its description has more than plain paragraphs, such as lists or bold words. If you change it here, only the words are kept.",
+        intro="" if text is not None else _NO_MARKDOWN,
         field=Field("Subject", subject.text, required=_REQUIRED, keep=subject.keep, keep_now=subject.keep_now),
-        also=Field(
-            "Description",
-            description.text,
-            lines=6,
-            placeholder="optional: why this change is made",
-            keep=description.keep,
-            keep_now=description.keep_now,
-        ),
-        foot="ctrl+s saves · esc keeps what you wrote",
+        also=also if text is not None else None,
+        foot=f"{'ctrl+s' if text is not None else 'enter'} saves · esc keeps what you wrote",
     )
     app.push_screen(dialog, decided)
 

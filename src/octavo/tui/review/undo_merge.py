@@ -52,9 +52,8 @@ def undo_dialog(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> C
             unknown="That is not known. r asks again.",
             ask=lambda: _look(app, space, change_request),
             shown=_shown,
-            same=lambda seen: seen.of.revision_merged,
             send=lambda seen: undo(app, space, seen.of),
-            changed="Something changed since you looked. Read it again, then start it.",
+            again="Read what is put back again, then start it.",
         ),
     )
 

@@ -12,6 +12,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.deciding import update
+from octavo.data.merge_basis import MergeBasis, what_changed
 from octavo.tui.review import merge_checks
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
 from octavo.tui.widgets.fact_list import Fact
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
 class UpdatePreview:
     """What an update would do."""
 
-    change_request: ChangeRequest
-    main: str | None
-    """The primary revision that would come in."""
+    basis: MergeBasis
+    """The change request, and the revision of main that would come in."""
     comes: tuple[content.Change, ...]
     foreseen: merge_checks.Forecast
+
+    @property
+    def change_request(self) -> ChangeRequest:
+        return self.basis.change_request
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -46,15 +50,16 @@ class UpdatePreview:
 
 async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     """What an update of a change request would bring. Raises ApiError when the facts cannot be had."""
-    change_request, space, changed = await asyncio.gather(
-        live.fetch(change_requests.Get(at=at)),
-        live.fetch(spaces.Get(at=at.space)),
-        live.fetch(content.ListChanges(at=at, limit=1000)),
+    change_request, space = await asyncio.gather(
+        live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
+    # The changes are read after the change request: changes of an older revision would hide a conflict.
+    changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     foreseen, comes = await asyncio.gather(
-        merge_checks.forecast(live, at, change_request, changed), _comes(live, at, change_request, space.revision)
+        merge_checks.forecast(live, at, change_request, changed, main=space.revision),
+        _comes(live, at, change_request, space.revision),
     )
-    return UpdatePreview(change_request, space.revision, comes, foreseen)
+    return UpdatePreview(MergeBasis(change_request, space.revision), comes, foreseen)
 
 
 async def _comes(
@@ -92,9 +97,9 @@ def update_dialog(
             unknown="Nothing is updated without knowing what would come in. r asks again.",
             ask=lambda: preview_update(app.session.live, at),
             shown=_shown,
-            same=lambda seen: (seen.change_request.revision, seen.main),
             send=lambda seen: send(app, at, seen, then),
-            changed="Something changed since you looked. Read it again, then update.",
+            again="Read the checks again, then update.",
+            what_changed=lambda before, after: what_changed(app.session.live, at, before.basis, after.basis),
         ),
     )
 
@@ -109,19 +114,24 @@ def _shown(seen: UpdatePreview) -> Shown:
     return Shown(seen.facts, after=after, blocked=blocked)
 
 
-async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Resolve) -> None:
-    """Update what was seen, once, and say what became of it. With conflicts, `then` is called."""
+async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Resolve) -> str:
+    """Update what was seen, once, and say what became of it. With conflicts, `then` is called.
+
+    Return what changed since, if nothing was sent because of that.
+    """
     change_request = seen.change_request
     # What met is known only now: afterwards the change request names the primary revision as what it comes from.
-    met = {"base": change_request.base, "main": seen.main, "mine": change_request.revision}
+    met = {"base": change_request.base, "main": seen.basis.main, "mine": change_request.revision}
     app.session.state.remember(f"update {change_request.id}", met)
     number = app.notices.say(f"Updating #{change_request.number}…", seconds=90)
-    sent = await update(app.session.live, at, change_request)
+    sent = await update(app.session.live, at, seen.basis)
     app.notices.close(number)
+    if sent.kind == "moved":
+        return sent.sentence
     name = f"#{change_request.number}"
     if sent.kind != "done" or sent.answer is None:
         app.say(f"{name}: {sent.sentence}", tone="failed")
-        return
+        return ""
     app.writes.is_final(f"To update {name} cannot be taken back with u.")
     result = sent.answer.result
     if result == "conflicts" or (not result and seen.foreseen.conflicts):
@@ -134,3 +144,4 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     else:
         # The answer was lost, and with it whether there were conflicts.
         app.say(f"{name} is updated. The answer was lost: R looks whether anything is in conflict.", tone="care")
+    return ""

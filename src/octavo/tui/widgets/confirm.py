@@ -163,7 +163,9 @@ class Confirm(Dialog[Confirmed | None]):
                     line = PathInput if field.is_path else LineInput
                     yield line(field.value, placeholder=field.placeholder, id=name)
             yield ChangingText(classes="confirm--why")
-            yield LineInput(id="typed")
+            typed = LineInput(id="typed")
+            typed.select_on_focus = False  # `on_key` writes the first key: the second key would replace the selection
+            yield typed
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self.cancel_word, id="no")
                 yield TextButton(self.verb, id="yes", classes="-primary")

@@ -8,13 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.api import comments, reviews
-from octavo.api.bodies import Markdown, paragraphs, plain
 from octavo.documents.blocks import Block
+from octavo.documents.json_to_markdown import markdown
+from octavo.documents.markdown_to_json import json_document
 from octavo.documents.parse import parse
-from octavo.server.json_to_markdown import markdown
-from octavo.server.markdown_to_json import json_document
-from tests.server.asking import Ask, refused, space_with
 
 SAID = """Five *degrees*, **not** four: see [the table](https://sea.example/t) and `x = 1`.
 
@@ -40,6 +37,13 @@ Take care.
 {% endhint %}
 
 3\\. is no list, \\# is no heading, \\* is a star, <kbd>ctrl</kbd>+c, ~~gone~~."""
+
+
+def paragraph(text: str) -> dict[str, Any]:
+    """A JSON document of one plain paragraph."""
+    leaves = [{"object": "leaf", "text": text, "marks": []}]
+    block = {"object": "block", "type": "paragraph", "nodes": [{"object": "text", "leaves": leaves}]}
+    return {"object": "document", "nodes": [block]}
 
 
 def shape(blocks: tuple[Block, ...]) -> list[Any]:
@@ -68,7 +72,7 @@ def test_what_is_said_in_blocks_is_said_in_markdown() -> None:
     )
 )
 def test_words_stay_words_whatever_signs_are_in_them(words: str) -> None:
-    document = paragraphs(words)
+    document = paragraph(words)
     (block,) = parse(markdown(document)).blocks
     assert block.kind == "paragraph"
     assert block.plain().split() == words.split()
@@ -93,26 +97,3 @@ def test_no_document_is_too_deep() -> None:
     for _ in range(5000):
         deep = {"object": "block", "type": "blockquote", "nodes": [deep]}
     assert isinstance(markdown({"object": "document", "nodes": [deep]}), str)
-
-
-async def test_a_comment_a_reply_and_a_review_may_be_sent_as_documents(ask: Ask) -> None:
-    here = (await space_with(ask, intro="Hello.")).ref
-    said = Markdown.model_validate({"document": json_document("Is it **five**?")})
-    made = await ask(comments.Create(at=here, page="intro", body=said))
-    assert made.body.markdown == "Is it **five**?"
-    again = await ask(comments.Get(at=here, comment_id=made.id, format="document"))
-    assert again.body.markdown is None
-    assert plain(again.body.document) == "Is it five?"
-    reply = await ask(
-        comments.CreateReply(at=here, comment_id=made.id, body=Markdown(document=json_document("No, *four*.")))
-    )
-    assert reply.body.markdown == "No, _four_."
-    changed = await ask(
-        comments.Update(at=here, comment_id=made.id, body=Markdown(document=json_document("Is it six?")))
-    )
-    assert changed.body.markdown == "Is it six?"
-    none: tuple[dict[str, Any], ...] = ({}, {"document": {}}, {"document": paragraphs("")})
-    for empty in none:
-        op = comments.Create(at=here, body=Markdown.model_validate(empty))
-        assert "say something" in await refused(ask(op), 400)
-    assert reviews.Submit.model_fields["comment"].annotation == Markdown | None

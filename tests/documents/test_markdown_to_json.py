@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api.bodies import plain
+from octavo.documents.markdown_to_json import json_document, reference
 from octavo.documents.parse import parse
-from octavo.server.markdown_to_json import json_document, reference
 from octavo.server.pictures import dimensions
 
 PAGE = """# Title

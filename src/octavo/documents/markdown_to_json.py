@@ -12,7 +12,8 @@ from typing import Any
 
 from octavo.api.bodies import Format
 from octavo.documents.blocks import Block, Run, words
-from octavo.server.store import Json
+
+Json = dict[str, Any]
 
 SCHEMA_VERSION = 9
 

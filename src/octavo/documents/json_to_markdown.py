@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from octavo.server.store import Json
+Json = dict[str, Any]
 
 _DEEPEST = 50
 """Blocks in blocks, of which those further in are left out: it comes from outside."""
-_SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}])")
+_SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;))")
 _BEGINS = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|\d{1,9}(?=[.)])|={3,}|-{3,}|:)")
 _MARKS = {"bold": "**", "italic": "_", "strikethrough": "~~"}
 _TAGS = {"keyboard": "kbd", "superscript": "sup", "subscript": "sub"}

@@ -1,0 +1,123 @@
+"""A JSON document edited as markdown. What is not edited stays as it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from difflib import SequenceMatcher
+from typing import Any
+
+from octavo.documents.json_inline import DEEPEST, mapping, objects
+from octavo.documents.json_to_markdown import markdown
+from octavo.documents.markdown_to_json import json_document
+
+_ESCAPED = re.compile(r"\\([^A-Za-z0-9\s])")
+_OWN_ADDRESS = re.compile(r"\[(\S+)\]\(<(?:mailto:|https?://)?\1>\)")
+_LEFT_OUT = ("key", "isVoid", "selections")
+"""Fields of nodes that say nothing of the text."""
+
+
+def as_markdown(document: Any) -> str | None:
+    """Return the markdown of a JSON document. None if markdown cannot hold all that is in the document."""
+    meant = _meanings(document)
+    written = [text for node in _blocks(document) if (text := markdown({"nodes": [node]}))]
+    read = [_readable(text) for text in written]
+    for texts in (read, written):
+        if _meanings(json_document("\n\n".join(texts))) == meant:
+            return "\n\n".join(texts)
+    return None
+
+
+def _readable(text: str) -> str:
+    """Return the markdown of a block without needless backslashes: most signs mean themselves where they stand."""
+    plain = _OWN_ADDRESS.sub(r"\1", _ESCAPED.sub(r"\1", text))
+    return plain if plain == text or _meanings(json_document(plain)) == _meanings(json_document(text)) else text
+
+
+def edited(document: Any, text: str) -> dict[str, Any] | None:
+    """Return the JSON document for markdown that was made of `document` and edited. None if the markdown is empty.
+
+    Blocks that were not edited are those of `document`, with all their fields.
+    """
+    if not text.strip():
+        return None
+    made, before = json_document(text), _blocks(document)
+    sides = [json.dumps(_meaning(node), sort_keys=True) for node in before], _meanings(made)
+    for start, to, size in SequenceMatcher(None, *sides, autojunk=False).get_matching_blocks():
+        made["nodes"][to : to + size] = before[start : start + size]
+    return {**made, **{name: value for name, value in mapping(document).items() if name != "nodes"}}
+
+
+def _blocks(document: Any) -> list[dict[str, Any]]:
+    return objects(mapping(document).get("nodes"))
+
+
+def _meanings(document: Any) -> list[str]:
+    """What each block of a document is and says. Two documents with the same meanings differ in no formatting."""
+    nodes = [_meaning(node) for node in _blocks(document)]
+    return [json.dumps(node, sort_keys=True) for node in nodes if node != {"object": "block", "type": "paragraph"}]
+
+
+def _meaning(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> dict[str, Any]:
+    if depth > DEEPEST:
+        return {"deeper": True}
+    is_code = is_code or node.get("type") == "code"
+    fields = {name: value for name, value in node.items() if name not in (*_LEFT_OUT, "nodes", "fragments")}
+    fields["data"] = {name: value for name, value in mapping(node.get("data")).items() if not _is_nothing(name, value)}
+    if str(node.get("type")).startswith("heading-"):
+        fields["data"].pop("id", None)  # made of the words, where a heading is not given one
+    fields["nodes"] = _children(objects(node.get("nodes")), depth + 1, is_code=is_code)
+    fields["fragments"] = [_meaning(each, depth + 1) for each in objects(node.get("fragments"))]
+    return {name: value for name, value in fields.items() if not _is_nothing(name, value)}
+
+
+def _is_nothing(name: str, value: Any) -> bool:
+    """Whether a field says what a node without the field says."""
+    return value is None or value is False or value in ("", {}, []) or (name == "start" and value == 1)
+
+
+def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list[Any]:
+    """The blocks and inlines of a node, and its text as pairs of words and marks."""
+    found: list[Any] = []
+    for node in nodes:
+        if node.get("object") == "text":
+            pieces = _text(node, is_code=is_code)
+        else:
+            meaning = _meaning(node, depth, is_code=is_code)
+            pieces = [_own_address(meaning) or meaning]
+        for piece in pieces:
+            if found and isinstance(piece, tuple) and isinstance(found[-1], tuple) and found[-1][1] == piece[1]:
+                piece = (found.pop()[0] + piece[0], piece[1])
+            found.append(piece)
+    if not is_code:
+        if found and isinstance(found[0], tuple):
+            found[0] = (found[0][0].lstrip(), found[0][1])
+        if found and isinstance(found[-1], tuple):
+            found[-1] = (found[-1][0].rstrip(), found[-1][1])
+    return [each for each in found if not isinstance(each, tuple) or each[0]]
+
+
+def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
+    """Words with their marks. Space at the edges has no marks: nothing of them is seen there."""
+    found: list[Any] = []
+    for leaf in objects(node.get("leaves")):
+        text = str(leaf.get("text", ""))
+        marks = sorted(json.dumps(_meaning(mark), sort_keys=True) for mark in objects(leaf.get("marks")))
+        words = text.strip()
+        if is_code or not marks or not words:
+            found.append((text, marks if words else []))
+        else:
+            before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+            found += [(before, []), (words, marks), (after, [])]
+    return [each for each in found if each[0]]
+
+
+def _own_address(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
+    """The text of a link that shows its own address. Markdown makes such a link of every address."""
+    ref, nodes = mapping(mapping(meaning.get("data")).get("ref")), meaning.get("nodes")
+    if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
+        return None
+    (shown,) = nodes
+    if not isinstance(shown, tuple) or shown[1]:
+        return None
+    return shown if ref["url"] in [f"{scheme}{shown[0]}" for scheme in ("", "mailto:", "http://", "https://")] else None

@@ -1,0 +1,109 @@
+"""`octavo demo --reset` is refused while another Octavo has the demo open. Each Octavo is a process of its own."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.terminal import Terminal
+from tests.journeys.conftest import library
+
+__all__ = ["library"]
+
+ROOT = Path(__file__).parents[2]
+CTRL_Q = b"\x11"
+REFUSED = "octavo: could not reset the demo: another Octavo has it open. Quit that Octavo, then run octavo demo --reset"
+
+
+@pytest.fixture
+def home(library: Path, tmp_path: Path) -> Path:
+    """Where the demo was set out, and something was written in it."""
+    (demo := tmp_path / "data" / "demo").mkdir(parents=True, mode=0o700)
+    shutil.copyfile(library, demo / "platform.db")
+    with closing(sqlite3.connect(demo / "platform.db")) as db, db:
+        db.execute("INSERT INTO settings VALUES ('comment', 'sent')")
+    return tmp_path
+
+
+def environment(home: Path) -> dict[str, str]:
+    folders = {f"OCTAVO_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    return {**folders, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+
+
+def demo(home: Path, *options: str) -> Terminal:
+    return Terminal([sys.executable, "-m", "octavo", "demo", *options], environment(home))
+
+
+def is_kept(home: Path) -> bool:
+    """Whether what was written in the demo is still there."""
+    with closing(sqlite3.connect(home / "data" / "demo" / "platform.db")) as db:
+        return bool(db.execute("SELECT value FROM settings WHERE name = 'comment'").fetchall())
+
+
+def assert_refused(home: Path) -> None:
+    key = (home / "data" / "demo" / "key").read_bytes()
+    with demo(home, "--reset") as second:
+        assert second.end() == 1
+        second.look()
+        assert REFUSED in " ".join(second.screen.split())
+    assert is_kept(home)
+    assert (home / "data" / "demo" / "key").read_bytes() == key
+
+
+def assert_reset(home: Path) -> None:
+    with demo(home, "--reset") as app:
+        app.wait_for("live")
+        app.write(CTRL_Q)
+        assert app.end() == 0
+    assert not is_kept(home)
+
+
+def test_a_reset_is_refused_while_the_demo_is_open_and_works_after_it(home: Path) -> None:
+    with demo(home) as first:
+        first.wait_for("live")
+        assert_refused(home)
+        first.write(CTRL_Q)
+        assert first.end() == 0
+    assert_reset(home)
+
+
+def test_a_killed_octavo_does_not_block_a_reset(home: Path) -> None:
+    with demo(home) as first:
+        first.wait_for("live")
+        subprocess.run(["kill", "-KILL", str(first.pid)], check=True)
+        first.end()
+    assert_reset(home)
+
+
+def test_a_demo_opens_beside_another_and_both_block_a_reset(home: Path) -> None:
+    with demo(home) as first, demo(home, "--as", "reviewer") as second:
+        first.wait_for("live")
+        second.wait_for("live", "as reviewer")
+        first.write(CTRL_Q)
+        assert first.end() == 0
+        assert_refused(home)
+        second.write(CTRL_Q)
+        assert second.end() == 0
+
+
+@contextmanager
+def served(home: Path) -> Iterator[None]:
+    command = [sys.executable, "-m", "octavo", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**environment(home)}) as serving:
+        assert serving.stdout is not None
+        assert serving.stdout.readline().startswith("Serving on")
+        yield
+        serving.terminate()
+
+
+def test_a_reset_is_refused_while_the_demo_is_served(home: Path) -> None:
+    with served(home):
+        assert_refused(home)
+    assert_reset(home)

@@ -1,0 +1,189 @@
+"""A JSON document is edited as markdown: what is not edited stays, and what markdown cannot hold is not edited."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo.documents.document_as_markdown import as_markdown, edited
+from octavo.documents.json_inline import DEEPEST
+from octavo.documents.markdown_to_json import json_document
+
+FORMATTED = """## Why
+
+Support gets this **every** week, see [the list](https://sea.example/list) and `wait_ms`.
+
+- one
+- two, _slowly_
+
+1. first
+2. second
+
+- [x] done
+- [ ] open
+
+> Quoted.
+
+```py
+x = "`a_b`"
+
+y = 2
+```
+
+{% hint style="warning" %}
+Take care.
+{% endhint %}"""
+
+TABLE = "| a | b |\n| - | - |\n| 1 | 2 |"
+
+
+def paragraph(*leaves: tuple[str, str], **fields: Any) -> dict[str, Any]:
+    """A paragraph of words, each with a mark or none."""
+    made = [
+        {"object": "leaf", "text": text, "marks": [{"object": "mark", "type": mark}] if mark else []}
+        for text, mark in leaves
+    ]
+    return {"object": "block", "type": "paragraph", **fields, "nodes": [{"object": "text", "leaves": made}]}
+
+
+def document(*nodes: Any) -> dict[str, Any]:
+    return {"object": "document", "data": {"schemaVersion": 11}, "nodes": list(nodes)}
+
+
+def keyed(made: dict[str, Any]) -> dict[str, Any]:
+    """The document with keys as another server gives them."""
+    for number, node in enumerate(made["nodes"]):
+        node["key"] = f"server-{number}"
+    return made
+
+
+def test_one_word_of_a_formatted_document_is_edited_and_the_rest_stays() -> None:
+    before = keyed(json_document(FORMATTED))
+    text = as_markdown(before)
+    assert text is not None
+    after = edited(deepcopy(before), text.replace("two, _slowly_", "three, _slowly_"))
+    assert after is not None
+    changed = [
+        number for number, (was, now) in enumerate(zip(before["nodes"], after["nodes"], strict=True)) if was != now
+    ]
+    assert changed == [2]
+    assert as_markdown(after) == text.replace("two, _slowly_", "three, _slowly_")
+    assert {name: value for name, value in after.items() if name != "nodes"} == {
+        name: value for name, value in before.items() if name != "nodes"
+    }
+
+
+@pytest.mark.parametrize("block", FORMATTED.split("\n\n")[:6])
+def test_every_block_is_read_as_it_was_written(block: str) -> None:
+    assert as_markdown(json_document(block)) == block.replace(
+        "](https://sea.example/list)", "](<https://sea.example/list>)"
+    )
+
+
+def test_a_block_that_is_added_or_removed_leaves_the_others() -> None:
+    before = keyed(json_document(FORMATTED))
+    text = as_markdown(before)
+    assert text is not None
+    more = edited(before, f"New.\n\n{text}\n\nEnd.")
+    assert more is not None
+    assert more["nodes"][1:-1] == before["nodes"]
+    less = edited(before, text.removeprefix("## Why\n\n"))
+    assert less is not None
+    assert less["nodes"] == before["nodes"][1:]
+
+
+def test_markdown_that_was_not_edited_is_the_same_document() -> None:
+    before = keyed(json_document(FORMATTED))
+    assert edited(before, as_markdown(before) or "") == before
+
+
+def test_no_markdown_is_no_document() -> None:
+    assert edited(json_document(FORMATTED), " \n") is None
+    assert as_markdown(None) == ""
+    made = edited(None, "**Why.**")
+    assert made is not None
+    assert made["object"] == "document"
+    assert as_markdown(made) == "**Why.**"
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        TABLE,
+        "![a](https://sea.example/a.png)",
+        ":smile:",
+        '{% code title="a.py" %}\n```py\nx\n```\n{% endcode %}',
+        "<details>\n<summary>More</summary>\n\nx\n\n</details>",
+    ],
+)
+def test_what_markdown_of_descriptions_does_not_hold_is_not_edited(markdown: str) -> None:
+    assert as_markdown(json_document(f"Before.\n\n{markdown}")) is None
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        paragraph(("red", "color")),
+        paragraph(("a", ""), data={"align": "center"}),
+        paragraph(("a", ""), meta={"id": "x"}),
+        {"object": "block", "type": "heading-4", "nodes": paragraph(("a", ""))["nodes"]},
+        {"object": "block", "type": "unheard-of", "nodes": [paragraph(("a", ""))]},
+        {"object": "inline", "type": "mention", "data": {"ref": {"user": "u"}}},
+    ],
+)
+def test_what_octavo_does_not_know_is_not_edited(node: dict[str, Any]) -> None:
+    if node["object"] == "inline":
+        node = {"object": "block", "type": "paragraph", "nodes": [node]}
+    assert as_markdown(document(node)) is None
+
+
+def test_a_document_that_is_too_deep_is_not_edited() -> None:
+    deep = paragraph(("a", ""))
+    for _ in range(5 * DEEPEST):
+        deep = {"object": "block", "type": "blockquote", "nodes": [deep]}
+    assert as_markdown(document(deep)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("See https://sea.example/a now", "See https://sea.example/a now"),
+        ("wait_ms is a*b [x]", "wait_ms is a*b [x]"),
+        ("- no list", "\\- no list"),
+        ("*no* mark", "\\*no\\* mark"),
+        ("&amp;", "\\&amp;"),
+    ],
+)
+def test_plain_words_have_backslashes_only_where_markdown_needs_them(text: str, markdown: str) -> None:
+    assert as_markdown(document(paragraph((text, "")))) == markdown
+
+
+def test_space_at_the_edge_of_bold_words_and_empty_paragraphs_keep_no_document_from_being_edited() -> None:
+    before = document(paragraph(("bold ", "bold"), ("words", "")), paragraph(("", "")), paragraph(("More.", "")))
+    text = as_markdown(before)
+    assert text == "**bold** words\n\nMore."
+    after = edited(before, text.replace("More.", "Less."))
+    assert after is not None
+    assert after["nodes"][0] == before["nodes"][0]
+
+
+BLOCKS = st.sampled_from([*FORMATTED.split("\n\n")[:6], "***", "# Louder", "a_b and *c*", TABLE])
+
+
+@settings(max_examples=300)
+@given(st.lists(BLOCKS, min_size=1, max_size=6), st.lists(BLOCKS, max_size=6))
+def test_what_is_sent_means_what_was_typed(blocks: list[str], typed: list[str]) -> None:
+    before = keyed(json_document("\n\n".join(blocks)))
+    if (text := as_markdown(before)) is not None:
+        assert edited(before, text) == before
+    after = edited(before, "\n\n".join(typed))
+    assert as_markdown(after) == (as_markdown(json_document("\n\n".join(typed))) if typed else "")
+
+
+def test_headings_of_other_servers_have_no_ids() -> None:
+    heading = {**paragraph(("Why", "")), "type": "heading-2"}
+    assert as_markdown(document(heading)) == "## Why"

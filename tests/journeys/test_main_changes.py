@@ -1,0 +1,167 @@
+"""Main changes between the checks of a merge and its confirmation: nothing is sent, and the dialog names the change."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import change_requests, content, reviews
+from octavo.api.places import ChangeRequestRef
+from octavo.tui.review.bulk_merge import MergeSeveralDialog
+from octavo.tui.review.checked_dialog import CheckedDialog
+from tests.journeys.contests import Contest, new, says
+from tests.journeys.stage import MARA, Run, Stage
+
+BASE = "# Stores\n\nThere are three stores.\n"
+MAIN = "# Stores\n\nThere are four stores.\n"
+MINE = "# Stores\n\nThere are five stores.\n"
+MARKS = ("<<<<<<<", "=======", ">>>>>>>", "onflict")
+
+
+async def propose(run: Run) -> tuple[Contest, ChangeRequestRef]:
+    """A change request of one page, up to date with main."""
+    contest = Contest(run)
+    await contest.publish(new(BASE), subject="Write down the stores")
+    at = await contest.propose(says((await contest.page("Stores")).id, MINE))
+    return contest, at
+
+
+async def change_main(contest: Contest, subject: str = "Rotate secrets") -> str:
+    """Merge another change request, which writes other words in the same place. Returns its number and subject."""
+    page, number = (await contest.page("Stores")).id, contest.number
+    await contest.publish(says(page, MAIN), subject=subject)
+    name, contest.number = f"#{contest.number} {subject}", number
+    return name
+
+
+async def read_main(contest: Contest) -> str:
+    text = await contest.text("Stores")
+    assert not [mark for mark in MARKS if mark in text]
+    return text
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 3, 8])
+async def test_a_merge_is_not_sent_when_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
+    async with stage.play(start="changes") as run:
+        contest, _ = await propose(run)
+        await contest.open()
+        await run.press("m")
+        await run.see(f"Merge #{contest.number}", "checked 0 s ago", "conflicts     none")
+        await run.until(lambda: not dialog_of(run)._just_in, "have the time to read the checks")
+        await run.later(seconds=seconds)
+        name = await change_main(contest)
+        await run.press("y")
+        await run.hear(f"Main changed since these checks: {name} was merged. Read the checks again, then merge.")
+        assert await read_main(contest) == MAIN
+        assert not run.gate.sent(change_requests.Merge)
+        await run.see(f"Merge #{contest.number}", "may conflict: Stores", f"type {contest.number} and press enter")
+        await run.press("y")
+        assert not run.gate.sent(change_requests.Merge)
+
+
+@pytest.mark.parametrize("seconds", [0, 8])
+async def test_a_merge_whose_conflicts_were_accepted_is_not_sent_for_other_conflicts(
+    stage: Stage, seconds: int
+) -> None:
+    async with stage.play(start="changes") as run:
+        contest, _ = await propose(run)
+        await change_main(contest)
+        await contest.open()
+        await run.press("m")
+        await run.see("may conflict: Stores", "checked 0 s ago")
+        await run.later(seconds=seconds)
+        name = await change_main(contest, "Rotate them again")
+        await run.press(*str(contest.number), "enter")
+        await run.hear(f"Main changed since these checks: {name} was merged.")
+        assert not run.gate.sent(change_requests.Merge)
+        await run.see("may conflict: Stores", "checked 0 s ago")
+        await run.press(*str(contest.number), "enter")
+        await run.hear(
+            f"#{contest.number}: Merged with conflicts: main now shows both sides of each conflict to readers."
+        )
+
+
+@pytest.mark.parametrize("seconds", [0, 8])
+async def test_a_merge_is_not_sent_when_the_change_request_was_edited_after_the_checks(
+    stage: Stage, seconds: int
+) -> None:
+    async with stage.play(start="changes") as run:
+        contest, at = await propose(run)
+        await contest.open()
+        await run.press("m")
+        await run.see("checked 0 s ago", "conflicts     none")
+        await run.until(lambda: not dialog_of(run)._just_in, "have the time to read the checks")
+        await run.later(seconds=seconds)
+        page = (await contest.page("Stores")).id
+        await run.ask(content.Edit(at=at, changes=(says(page, f"{MINE}\nMore.\n"),), compat=False), MARA)
+        await run.press("y")
+        if seconds < 5:
+            await run.hear("This change request was edited since these checks. Read the checks again, then merge.")
+        assert await read_main(contest) == BASE
+        assert not run.gate.sent(change_requests.Merge)
+        await run.see("checked 0 s ago")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear(f"#{contest.number}: Merged.")
+
+
+async def test_the_dialog_does_not_come_back_where_you_are_meanwhile(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest, _ = await propose(run)
+        await contest.open()
+        await run.press("m")
+        await run.see("checked 0 s ago")
+        await run.later(seconds=1)
+        await change_main(contest)
+        run.gate.shut(change_requests.Get)
+        await run.press("y")
+        await run.press("question_mark")
+        elsewhere = run.app.screen
+        run.gate.open()
+        await run.hear("Main changed since these checks")
+        assert run.app.screen is elsewhere
+        assert not run.gate.sent(change_requests.Merge)
+
+
+@pytest.mark.parametrize("seconds", [0, 8])
+async def test_an_update_is_not_sent_when_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
+    async with stage.play(start="changes") as run:
+        contest, at = await propose(run)
+        await change_main(contest)
+        before = await run.ask(change_requests.Get(at=at), MARA)
+        await contest.open()
+        await run.press("U")
+        await run.see(f"Update #{contest.number} from main?", "~ Stores")
+        await run.later(seconds=seconds)
+        name = await change_main(contest, "Rotate them again")
+        await run.press("y")
+        await run.hear(f"Main changed since these checks: {name} was merged. Read the checks again, then update.")
+        assert not run.gate.sent(change_requests.UpdateFromMain)
+        assert (await run.ask(change_requests.Get(at=at), MARA)).revision == before.revision
+        await run.see(f"Update #{contest.number} from main?", "~ Stores")
+        await run.press("y")
+        await run.see("conflict 1 of 1")
+
+
+async def test_a_merge_of_several_stops_when_main_changes_between_its_checks_and_the_merge(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest, _ = await propose(run)
+        await contest.propose(new("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
+        await run.press("3", "r", "/", *"recount", "enter")
+        await run.see("Recount the depots", "Recount the stores")
+        await run.press("j", "k", "x", "x", "m")
+        await run.see("Merge 2  (y)")
+        assert isinstance(run.app.screen, MergeSeveralDialog)
+        await run.later(seconds=1)
+        run.gate.shut(reviews.List)
+        await run.press("y")
+        await run.see("checking again")
+        name = await change_main(contest)
+        run.gate.open()
+        await run.hear(f"Main changed since these checks: {name} was merged.", "Nothing was merged; stopped at #")
+        assert await read_main(contest) == MAIN
+        assert not run.gate.sent(change_requests.Merge)
+
+
+def dialog_of(run: Run) -> CheckedDialog[object]:
+    assert isinstance(run.app.screen, CheckedDialog)
+    return run.app.screen
