@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.documents.merging.merged_page import Choice, Conflict
-from octavo.documents.merging.source_blocks import PROSE, SourceBlock, Versions, cells, is_html, with_cells
+from octavo.documents.merging.source_blocks import PROSE, SourceBlock, Versions, cells, is_html, row_frame, with_cells
 from octavo.documents.merging.word_merge import merge_words
 
 Context = tuple[str, str]
@@ -45,9 +45,9 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
     """Merge a row cell by cell. If both sides changed one cell, the whole row is one conflict."""
-    widths = rows.map(lambda row: len(cells(row)))
+    widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_frame)
     texts = rows
-    if widths.base == widths.main == widths.request:
+    if widths.base == widths.main == widths.request and frames.is_settled:
         ours, theirs = [], []
         for cell in zip(*rows.map(cells), strict=True):
             versions = Versions(*cell)
@@ -55,7 +55,8 @@ def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Confl
             taken = versions[words.index(words.merged, 1)] if words.is_settled else None
             ours.append(versions.main if taken is None else taken)
             theirs.append(versions.request if taken is None else taken)
-        texts = Versions(rows.base, with_cells(rows.main, ours), with_cells(rows.main, theirs))
+        frame = rows[frames.index(frames.merged, 1)]
+        texts = Versions(rows.base, with_cells(frame, ours), with_cells(frame, theirs))
         if ours == theirs:
             return texts.main
     between = "" if is_html(rows.main) else "\n"

@@ -94,6 +94,8 @@ class MergedBlock:
     pieces: list[Piece]
     end: str
     tail: str
+    is_numbered: bool = False
+    """Whether its items count on from the first in all versions, so that they do in the merged one."""
 
     @property
     def is_divided(self) -> bool:
@@ -210,9 +212,9 @@ def assemble(content: str | Conflict | MergedBlock, choose: Callable[[Conflict],
         return None if text is None else [Fragment(text, content)]
     children = [(each, assemble(each, choose), gap) for each, gap in spread(content.pieces)]
     kept = [fragments for _, fragments, _ in children if fragments is not None]
-    if content.kind == "list":
-        if children and not kept:
-            return None
+    if content.kind == "list" and children and not kept:
+        return None
+    if content.is_numbered:
         _renumber(kept)
     result = assemble(content.head, choose) or []
     if kept or content.tail:
@@ -227,19 +229,16 @@ def assemble(content: str | Conflict | MergedBlock, choose: Callable[[Conflict],
 
 
 def _renumber(items: list[list[Fragment]]) -> None:
-    """Count on from the first number where a merged list has a number twice, or leaves one out."""
-    heads = [next((n for n, each in enumerate(fragments) if each.text), None) for fragments in items]
-    found = [
-        re.match(r"\s*(\d{1,9})[.)]", fragments[at].text) if at is not None else None
-        for at, fragments in zip(heads, items, strict=True)
-    ]
-    numbers = [int(each[1]) for each in found if each]
-    if len(numbers) < len(items) or len(set(numbers)) < 2:
-        return
-    for number, (at, fragments) in enumerate(zip(heads, items, strict=True), numbers[0]):
-        if at is not None:
-            text = re.sub(r"\d+", str(number), fragments[at].text, count=1)
-            fragments[at] = fragments[at]._replace(text=text)
+    """Count on from the number of the first item."""
+    first: int | None = None
+    for count, fragments in enumerate(items):
+        at = next((n for n, each in enumerate(fragments) if each.text), None)
+        found = re.match(r"\s*(\d{1,9})[.)]", fragments[at].text) if at is not None else None
+        if at is None or found is None:
+            return
+        first = int(found[1]) if first is None else first
+        text = fragments[at].text
+        fragments[at] = fragments[at]._replace(text=text[: found.start(1)] + str(first + count) + text[found.end(1) :])
 
 
 class _Writer:

@@ -243,8 +243,8 @@ class _PageMerge:
         keys, kind = block.map(lambda each: each.key), block.base.kind
         is_moved = any(each.move or each.restored_from for side in block[1:] for each in side.walk())
         if keys.is_settled and not is_moved:
-            same = keys.base == keys.main == keys.request
-            return block.map(lambda each: each.source).merged if same else block[keys.index(keys.merged, 1)].source
+            is_same = keys.base == keys.main == keys.request
+            return _same(block) if is_same else block[keys.index(keys.merged, 1)].source
         if kind == "row":
             return merge_row(block.map(lambda each: each.head), context)
         if kind == "table":
@@ -256,7 +256,7 @@ class _PageMerge:
     def _parent(self, block: Versions[SourceBlock], context: Context) -> MergedBlock:
         """Merge a block that others are in."""
         base, kind = block.base, block.base.kind
-        if kind in ("code", "front"):
+        if base.head and kind in ("code", "front"):
             context = base.head + "\n", "\n" + base.tail
         elif kind == "container":
             context = NO_CONTEXT
@@ -266,7 +266,8 @@ class _PageMerge:
         if kind == "item" and pieces and not opening:
             opening = block.main.opening or block.request.opening or "\n"
         end, tail = block.map(lambda each: each.end).merged, block.map(lambda each: each.tail).merged
-        return MergedBlock(kind, head, opening, pieces, end, tail)
+        is_numbered = kind == "list" and all(map(_is_numbered, block))
+        return MergedBlock(kind, head, opening, pieces, end, tail, is_numbered)
 
     def _table(self, table: Versions[SourceBlock]) -> Conflict | MergedBlock:
         """Merge a table: its columns first, so that all three versions have the same, then its rows."""
@@ -345,8 +346,24 @@ def _kept(base: Blocks, main: Blocks, request: Blocks) -> list[Piece]:
 
 
 def _unchanged(block: Versions[SourceBlock]) -> Piece:
-    """Take a block in which nothing but whitespace was changed."""
-    return Piece(block.map(lambda each: each.source).merged, _gap(block))
+    return Piece(_same(block), _gap(block))
+
+
+def _same(block: Versions[SourceBlock]) -> str | MergedBlock:
+    """Take a block in which nothing but whitespace, or the numbers of items, was changed."""
+    sources = block.map(lambda each: each.source)
+    if sources.is_settled or not block.base.children:
+        return sources.merged
+    children = block.map(lambda each: each.children or ())
+    head, opening = block.map(lambda each: each.head).merged, block.map(lambda each: each.opening).merged
+    end, tail = block.map(lambda each: each.end).merged, block.map(lambda each: each.tail).merged
+    return MergedBlock(block.base.kind, head, opening, _kept(*children), end, tail)
+
+
+def _is_numbered(items: SourceBlock) -> bool:
+    """Return whether the items of a list count on from the first."""
+    numbers = [each.number for each in items.children or ()]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers and numbers[0] >= 0 else False
 
 
 def _is_one_block(region: Versions[Blocks]) -> bool:

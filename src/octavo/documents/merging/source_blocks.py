@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
@@ -71,7 +72,7 @@ class SourceBlock:
     @cached_property
     def head_key(self) -> str:
         """What the head says."""
-        if self.kind == "row":
+        if self.kind == "row" and not is_html(self.head):
             head = "|".join(" ".join(cell.split()) for cell in cells(self.head))
         elif self.kind in ("line", "literal", "code", "front"):
             head = self.head.rstrip()
@@ -103,6 +104,12 @@ class SourceBlock:
             return 0
         found = _HEADING.match(self.head)
         return len(found[1]) if found else 1 if self.head.rstrip().endswith("=") else 2
+
+    @property
+    def number(self) -> int:
+        """The number of a numbered item, -1 for other blocks."""
+        found = MARKER.match(self.head) if self.kind == "item" else None
+        return int(found[2][:-1]) if found and found[2][0].isdigit() else -1
 
     @cached_property
     def name(self) -> str:
@@ -199,12 +206,22 @@ def cells(row: str) -> list[str]:
     return [*found, text[start:]] if text[start:].strip() or not found else found
 
 
+def row_frame(row: str) -> str:
+    """Return what a row has before its cells, such as a tag with its attributes."""
+    found = _HTML_CELL.search(row) if is_html(row) else None
+    return row[: found.start()].strip() if found else ""
+
+
 def with_cells(row: str, texts: Sequence[str]) -> str:
     """Return a row with other cells, written as `row` is."""
     if is_html(row):
         found = list(_HTML_CELL.finditer(row))
-        first, last = (found[0].start(), found[-1].end()) if found else (len(row), len(row))
-        return row[:first] + "".join(texts) + row[last:]
+        if not found:
+            return row + "".join(texts)
+        between = [row[one.end() : other.start()] for one, other in pairwise(found)]
+        between += [between[-1] if between else ""] * (len(texts) - len(found))
+        inner = "".join(text + gap for text, gap in zip(texts, [*between, ""], strict=False))
+        return row[: found[0].start()] + inner + row[found[-1].end() :]
     lead = row[: len(row) - len(row.lstrip())]
     text = row.strip()
     ends = text.endswith("|") or len(texts) == 1

@@ -80,7 +80,7 @@ class _Reader:
         """Read the block that begins at a line. Return it without its last line end, and the line behind it."""
         line = self._lines[at]
         if depth > _DEEPEST:
-            return self._paragraph(at, stop)
+            return self._paragraph(at, stop, depth)
         if _fence(line):
             end = self._fences.get(at, stop)
             return (self._of_lines("code", at, end), end + 1) if end < stop else (self._literal(at, stop), stop)
@@ -101,7 +101,7 @@ class _Reader:
             return self._list(at, stop, depth)
         if at + 1 < stop and "|" in line and _DELIMITER.fullmatch(self._lines[at + 1].rstrip("\n")):
             return self._table(at, stop)
-        return self._paragraph(at, stop)
+        return self._paragraph(at, stop, depth)
 
     def _begins_block(self, line: str) -> bool:
         """Return whether a line begins a block of its own, also right behind a paragraph."""
@@ -112,26 +112,24 @@ class _Reader:
     def _literal(self, start: int, stop: int) -> SourceBlock:
         return SourceBlock("literal", self._text(start, stop))
 
-    def _paragraph(self, at: int, stop: int) -> tuple[SourceBlock, int]:
+    def _paragraph(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
         first, end = self._lines[at], at + 1
         while end < stop and self._lines[end].strip() and not self._begins_block(self._lines[end]):
             end += 1
             if _UNDERLINE.match(self._lines[end - 1]) and not first.lstrip().startswith((">", "|", "<")):
                 return SourceBlock("heading", self._text(at, end)), end
         bare = first.lstrip()
-        is_literal = bare.startswith("<") or (
-            first.startswith(("    ", "\t")) and at > 0 and not self._lines[at - 1].strip()
-        )
-        kind = "quote" if bare.startswith(">") else "literal" if is_literal else "paragraph"
+        if depth == 0 and first.startswith(("    ", "\t")) and at > 0 and not self._lines[at - 1].strip():
+            lines = _joined_lines(self._lines[at:end])
+            return SourceBlock("code", "", lines), end
+        kind = "quote" if bare.startswith(">") else "literal" if bare.startswith("<") else "paragraph"
         return SourceBlock(kind, self._text(at, end)), end
 
     def _of_lines(self, kind: str, at: int, end: int) -> SourceBlock:
         """Make a block of the lines between an opening and a closing line."""
-        inner = [SourceBlock("line", line.removesuffix("\n"), gap="\n") for line in self._lines[at + 1 : end]]
-        if inner:
-            inner[-1] = replace(inner[-1], gap=None)
+        inner = _joined_lines(self._lines[at + 1 : end])
         head, tail = self._text(at, at + 1), self._text(end, end + 1)
-        return SourceBlock(kind, head, tuple(inner), "\n", "\n" if inner else "", tail)
+        return SourceBlock(kind, head, inner, "\n", "\n" if inner else "", tail)
 
     def _container(self, at: int, first: int, last: int, depth: int) -> SourceBlock:
         opening, children, end = self._siblings(first, last, depth + 1)
@@ -144,7 +142,7 @@ class _Reader:
         while first < min(stop, at + _LONGEST_HEAD) and not _TAG_END.search(self._lines[first]):
             first += 1
         if first >= min(stop, at + _LONGEST_HEAD) or (first == at and self._lines[at].count("{%") > 1):
-            return self._paragraph(at, stop)
+            return self._paragraph(at, stop, depth)
         last = self._closings.get(at)
         if last is None or not first < last < stop:
             return SourceBlock("tag", self._text(at, first + 1)), first + 1
@@ -153,7 +151,7 @@ class _Reader:
     def _html(self, at: int, stop: int, depth: int, name: str) -> tuple[SourceBlock, int]:
         last = self._closings.get(at)
         if last is None or last >= stop:
-            return self._paragraph(at, stop)
+            return self._paragraph(at, stop, depth)
         if name == "details" and last > at and self._lines[last].strip().lower() == "</details>":
             first = next(
                 (n for n in range(at, min(last, at + _LONGEST_HEAD)) if "</summary>" in self._lines[n].lower()), at
@@ -168,10 +166,8 @@ class _Reader:
         end = at + 2
         while end < stop and "|" in self._lines[end] and not self._begins_block(self._lines[end]):
             end += 1
-        rows = [SourceBlock("row", line.removesuffix("\n"), gap="\n") for line in self._lines[at + 2 : end]]
-        if rows:
-            rows[-1] = replace(rows[-1], gap=None)
-        return SourceBlock("table", self._text(at, at + 2), tuple(rows), "\n" if rows else ""), end
+        rows = _joined_lines(self._lines[at + 2 : end], "row")
+        return SourceBlock("table", self._text(at, at + 2), rows, "\n" if rows else ""), end
 
     def _list(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
         items: list[SourceBlock] = []
@@ -207,6 +203,12 @@ class _Reader:
             last -= 1
         opening, children, _ = self._siblings(head, last, depth + 1)
         return SourceBlock("item", self._text(at, head), tuple(children), "\n" + opening if children else ""), last
+
+
+def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ...]:
+    """Make siblings of lines."""
+    blocks = [SourceBlock(kind, line.removesuffix("\n"), gap="\n") for line in lines]
+    return (*blocks[:-1], *(replace(block, gap=None) for block in blocks[-1:]))
 
 
 def _html_table(text: str) -> SourceBlock:
