@@ -8,17 +8,13 @@ from collections import Counter
 import pytest
 from hypothesis import given, note, settings
 
-from octavo.documents.merging.resolution import Choice, Side, names, resolved
-from octavo.documents.merging.segments import segments
-from octavo.documents.merging.three_way import parts
+from octavo.documents.merging.merged_page import Side
+from octavo.documents.merging.page_merge import merge
+from octavo.documents.merging.source_reader import read_page
 from tests.documents.merge_model import Page, Worked, pages, text, words_of, worked_on
 
-NAME = "#42"
-
-
 def decided(page: Page, side: Side) -> str:
-    found = parts(*page.texts)
-    return resolved(found, {name: Choice(side) for name, _ in names(found)}, NAME)
+    return merge(*page.texts).decided(side)
 
 
 def check(page: Page) -> None:
@@ -29,7 +25,7 @@ def check(page: Page) -> None:
         assert [line for line in result.split("\n") if line] == [
             line for line in text(page.decided[side]).split("\n") if line
         ]
-        assert segments(result).key == segments(text(page.decided[side])).key
+        assert read_page(result).key == read_page(text(page.decided[side])).key
         assert max(Counter(re.findall(r"\b[na]\d+x\b(?! *\")", result)).values(), default=0) <= 1
 
 
@@ -52,9 +48,9 @@ def shown(name: str, side: Side, page: Worked, result: str) -> str:
 
 
 def check_parts(page: Worked) -> None:
-    found = parts(*page.texts)
+    found = merge(*page.texts)
     for side in ("main", "this"):
-        result = resolved(found, {name: Choice(side) for name, _ in names(found)}, NAME)
+        result = found.decided(side)
         said = " ".join(re.sub(r"[|]|<[^>]*>", " ", result).split())
         for name, words in page.must_say(side).items():
             assert said.count(f"{name} ") == (words is not None), shown(name, side, page, result)
@@ -81,10 +77,8 @@ def each_way(base: str, main: str, this: str) -> list[str]:
     """What comes of three texts with each side chosen, and of the same with the sides changed."""
     results = []
     for texts in ((base, main, this), (base, this, main)):
-        found = parts(*texts)
-        results += [
-            resolved(found, {name: Choice(side) for name, _ in names(found)}, NAME) for side in ("main", "this")
-        ]
+        found = merge(*texts)
+        results += [found.decided("main"), found.decided("this")]
     return results
 
 

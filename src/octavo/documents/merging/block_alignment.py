@@ -54,11 +54,11 @@ def likeness(one: SourceBlock, other: SourceBlock) -> float:
 
 
 def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return (place in old, place in new, length) of the words that two texts share in order. Empty if they are too long."""
+    """Return (place in old, place in new, length) of the runs of words that two texts share. Empty if the texts are too long."""
     counts, others = Counter(old), Counter(new)
-    if sum(count * others[word] for word, count in counts.items()) > _MOST_PAIRS:
+    if sum(count * others[word] for word, count in counts.items() if not word.isspace()) > _MOST_PAIRS:
         return []
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    matcher = SequenceMatcher(str.isspace, old, new, autojunk=False)
     return [(a, b, size) for a, b, size in matcher.get_matching_blocks() if size]
 
 
