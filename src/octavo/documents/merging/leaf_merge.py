@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from octavo.documents.merging.merged_page import Choice, Conflict
-from octavo.documents.merging.source_blocks import PROSE, SourceBlock, Versions, cells, is_html, row_frame, with_cells
-from octavo.documents.merging.word_merge import merge_words
+import re
+
+from octavo.documents.merging.block_alignment import matching_runs
+from octavo.documents.merging.merged_page import SIDES, Conflict, side_of
+from octavo.documents.merging.source_blocks import (
+    PROSE,
+    WORD,
+    SourceBlock,
+    Versions,
+    cells,
+    is_html,
+    row_frame,
+    with_cells,
+)
 
 Context = tuple[str, str]
 """Text before and behind a conflict that makes it readable alone."""
 NO_CONTEXT: Context = ("", "")
+_TOKEN = re.compile(rf"\s+|#+|{WORD.pattern}|.", re.S)
+_LEAST_KEPT = 0.5
+"""Share of the words of a sentence that a side must have kept. A sentence written anew is not merged with another."""
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
@@ -69,8 +83,31 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
         return heads.merged
     lines = heads.map(lambda head: [head] if is_html(head) else head.split("\n"))
     merged = [merge_row(Versions(*each)) for each in zip(*lines, strict=True)]
-    main, request = (
-        "\n".join(each if isinstance(each, str) else each.text(choice) or "" for each in merged)
-        for choice in (Choice("main"), Choice("this"))
-    )
+    main, request = ("\n".join(side_of(each, side) or "" for each in merged) for side in SIDES)
     return main if main == request else Conflict("head", heads.base, main, request, both=main)
+
+
+def merge_words(base: str, main: str, request: str) -> str | None:
+    """Return the text with the changes of both sides. None if they changed the same or neighbouring words, or if a side wrote
+    most of the text anew."""
+    old, sides = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
+    edits: dict[tuple[int, int, str], set[int]] = {}
+    for side, new in enumerate(sides):
+        runs = matching_runs(old, new)
+        kept = sum(bool(WORD.match(token)) for start, _, size in runs for token in old[start : start + size])
+        if kept < _LEAST_KEPT * sum(bool(WORD.match(token)) for token in old):
+            return None
+        i = j = 0
+        for start, place, size in [*runs, (len(old), len(new), 0)]:
+            if start > i or place > j:
+                edits.setdefault((i, start, "".join(new[j:place])), set()).add(side)
+            i, j = start + size, place + size
+    merged, end = "", 0
+    before: set[int] = set()
+    for (start, stop, text), by in sorted(edits.items(), key=lambda each: each[0]):
+        is_by_another = bool(before) and not before & by
+        if start < end or (is_by_another and not WORD.search("".join(old[end:start]))):
+            return None
+        merged += "".join(old[end:start]) + text
+        before, end = by, stop
+    return merged + "".join(old[end:])

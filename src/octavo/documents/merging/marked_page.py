@@ -10,14 +10,13 @@ from octavo.documents.conflicts import markers
 from octavo.documents.merging.block_alignment import Hunk, hunks
 from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context
 from octavo.documents.merging.merged_page import (
-    Choice,
     Conflict,
     MergedBlock,
     MergedPage,
     Piece,
     conflicts_in,
+    side_of,
     spread,
-    text_of,
 )
 from octavo.documents.merging.source_blocks import Blocks, gap_after, gap_between, join
 from octavo.documents.merging.source_reader import read_page
@@ -86,7 +85,7 @@ def _marked_in(block: MergedBlock, before: str = "") -> Iterator[_Known]:
 
 
 def _sides(content: Conflict | MergedBlock) -> tuple[str, str]:
-    return _bare(text_of(content, Choice("main")) or ""), _bare(text_of(content, Choice("this")) or "")
+    return _bare(side_of(content, "main") or ""), _bare(side_of(content, "this") or "")
 
 
 def _bare(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from octavo.documents.merging.merged_page import Choice, MergedPage, text_of
+from octavo.documents.merging.merged_page import SIDES, MergedPage, side_of
 from octavo.documents.merging.source_blocks import MARKER, WORD, SourceBlock, Versions, cells, is_html
 from octavo.documents.merging.source_reader import read_page
 
@@ -20,8 +20,8 @@ def is_sound(page: MergedPage, versions: Versions[SourceBlock]) -> bool:
     Each run of words must be there as often as that side has it, or as often as that side with the change of the other.
     """
     was, ours, theirs = versions.map(_runs)
-    for choice, own, other in ((Choice("main"), ours, theirs), (Choice("this"), theirs, ours)):
-        found = _runs(read_page(text_of(page.root, choice) or ""))
+    for side, own, other in zip(SIDES, (ours, theirs), (theirs, ours), strict=True):
+        found = _runs(read_page(side_of(page.root, side) or ""))
         for run in found.keys() | own.keys() | other.keys():
             with_other = max(0, own[run] + other[run] - was[run])
             if not min(own[run], with_other) <= found[run] <= max(own[run], with_other):

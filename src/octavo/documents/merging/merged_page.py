@@ -13,6 +13,7 @@ from octavo.documents.merging.source_blocks import SourceBlock
 
 Side: TypeAlias = Literal["main", "this", "both", "words", "own"]
 MAIN_LABEL = "main"
+SIDES: tuple[Side, Side] = ("main", "this")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Conflict:
     kind: str
     """What it is about: the kind of a block, `blocks`, `head` (of a container), `columns` or `moved`."""
     base: str | None
-    """None if both sides added it, or if the base is not known."""
+    """Empty if both sides added it. None if the base is not known."""
     main: str | None
     request: str | None
     both: str | None = None
@@ -161,16 +162,17 @@ class MergedPage:
     def text(self, choices: Mapping[str, Choice] | None = None, *, request: str = "", main: str = MAIN_LABEL) -> str:
         """Return the text with the choices made, by the names of conflicts. Blocks with other conflicts are between marks that
         name both sides: `main`, and the change request as `request`."""
-        text = _Writer(self._choice_by(choices or {}), main, request).block(self.root)
+        assembler = _Assembler(self._choice_by(choices or {}), labels=(main, request))
+        text = "".join(each.text for each in assembler.fragments(self.root) or ())
         return text.replace("\n", "\r\n") if self.line_end == "\r\n" else text
 
     def decided(self, side: Side) -> str:
         """Return the text with the same choice for every conflict."""
         return self.text({name: Choice(side) for name, _ in self.named})
 
-    def fragments(self, choose: Callable[[Conflict], str | None]) -> list[Fragment]:
-        """Return the text in order, with `choose` to say what is in the place of each conflict."""
-        return assemble(self.root, choose) or []
+    def fragments_of_main(self) -> list[Fragment]:
+        """Return the text in order, with main's side of each conflict."""
+        return _Assembler(lambda _: None).fragments(self.root) or []
 
     def _choice_by(self, choices: Mapping[str, Choice]) -> Callable[[Conflict], Choice | None]:
         names = {each: name for name, each in self.places}
@@ -203,29 +205,58 @@ def spread(pieces: Sequence[Piece]) -> Iterator[tuple[str | Conflict | MergedBlo
             yield from spread(piece.content.settled)
 
 
-def assemble(content: str | Conflict | MergedBlock, choose: Callable[[Conflict], str | None]) -> list[Fragment] | None:
-    """Return the text of a part of a page. None if nothing is left of it."""
-    if isinstance(content, str):
-        return [Fragment(content)]
-    if isinstance(content, Conflict):
-        text = choose(content)
-        return None if text is None else [Fragment(text, content)]
-    children = [(each, assemble(each, choose), gap) for each, gap in spread(content.pieces)]
-    kept = [fragments for _, fragments, _ in children if fragments is not None]
-    if content.kind == "list" and children and not kept:
-        return None
-    if content.is_numbered:
-        _renumber(kept)
-    result = assemble(content.head, choose) or []
-    if kept or content.tail:
-        result.append(Fragment(content.opening))
-    for each, fragments, gap in children:
-        if fragments is None:
-            result += [Fragment("", conflict) for conflict in conflicts_in(each)]
-            continue
-        result += fragments
-        result.append(Fragment(gap if fragments is not kept[-1] else content.end))
-    return [*result, Fragment(content.tail)]
+class _Assembler:
+    """Puts the text of a page together: with the choices made, with one side of other conflicts, or with marks around both sides."""
+
+    def __init__(
+        self, choice: Callable[[Conflict], Choice | None], side: Side = "main", labels: tuple[str, str] | None = None
+    ) -> None:
+        self._choice, self._side, self._labels = choice, Choice(side), labels
+
+    def fragments(self, content: str | Conflict | MergedBlock) -> list[Fragment] | None:
+        """Return the text of a part of a page. None if nothing is left of it."""
+        if isinstance(content, str):
+            return [Fragment(content)]
+        if self._labels is not None and self._is_marked(content):
+            return [Fragment(self._marks(content, *self._labels))]
+        if isinstance(content, Conflict):
+            text = content.text(self._choice(content) or self._side)
+            return None if text is None else [Fragment(text, content)]
+        children = [(each, self.fragments(each), gap) for each, gap in spread(content.pieces)]
+        kept = [(fragments, gap, self._is_marked(each)) for each, fragments, gap in children if fragments is not None]
+        if content.kind == "list" and children and not kept:
+            return None
+        if content.is_numbered:
+            _renumber([fragments for fragments, _, _ in kept])
+        head = self.fragments(content.head) or []
+        gaps = iter(self._gaps(content, [(gap, is_marked) for _, gap, is_marked in kept]))
+        result = [*head, Fragment(next(gaps))]
+        for each, fragments, _ in children:
+            if fragments is None:
+                result += [Fragment("", conflict) for conflict in conflicts_in(each)]
+            else:
+                result += [*fragments, Fragment(next(gaps))]
+        return [*result, Fragment(content.tail)]
+
+    def _gaps(self, block: MergedBlock, kept: list[tuple[str, bool]]) -> Iterator[str]:
+        """Yield the whitespace before the first child, and behind each. Marks are between blank lines."""
+        if not kept:
+            yield block.opening if block.tail else ""
+            return
+        for number, gap in enumerate([block.opening, *(gap for gap, _ in kept[:-1]), block.end]):
+            is_inner = (number > 0 or bool(block.head)) and (number < len(kept) or bool(block.tail))
+            is_by_marks = any(is_marked for _, is_marked in kept[max(0, number - 1) : number + 1])
+            yield "\n\n" if is_inner and is_by_marks and gap.count("\n") < 2 else gap
+
+    def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
+        """Return whether both sides are written between marks: marks are on lines of their own, around whole blocks."""
+        if self._labels is None or (isinstance(content, MergedBlock) and content.is_divided):
+            return False
+        return any(self._choice(each) is None for each in conflicts_in(content))
+
+    def _marks(self, content: str | Conflict | MergedBlock, main: str, request: str) -> str:
+        sides = (text_of(content, self._choice, "main"), text_of(content, self._choice, "this"))
+        return marks(*sides, main, request)
 
 
 def _renumber(items: list[list[Fragment]]) -> None:
@@ -241,64 +272,23 @@ def _renumber(items: list[list[Fragment]]) -> None:
         fragments[at] = fragments[at]._replace(text=text[: found.start(1)] + str(first + count) + text[found.end(1) :])
 
 
-class _Writer:
-    """Writes a page with the choices made, and with marks around what has none."""
-
-    def __init__(self, choice: Callable[[Conflict], Choice | None], main: str, request: str) -> None:
-        self._choice, self._labels = choice, (main, request)
-
-    def block(self, block: MergedBlock) -> str:
-        """Return the text of a page or a container."""
-        texts: list[tuple[str, str, bool]] = []
-        for content, gap in spread(block.pieces):
-            if is_marked := self._is_marked(content):
-                text: str | None = self._marks(content)
-            elif isinstance(content, MergedBlock) and content.is_divided:
-                text = self.block(content)
-            else:
-                text = self._side(content, "main")
-            if text is not None:
-                texts.append((text, gap, is_marked))
-        head = self._side(block.head, "main") or ""
-        if not texts:
-            return head + (block.opening if block.tail else "") + block.tail
-        parts = [head, _apart(block.opening) if head and texts[0][2] else block.opening]
-        for (text, gap, is_marked), following in zip(texts, [*texts[1:], None], strict=True):
-            parts.append(text)
-            if following is not None:
-                parts.append(_apart(gap) if is_marked or following[2] else gap)
-        parts += [_apart(block.end) if block.tail and texts[-1][2] else block.end, block.tail]
-        return "".join(parts)
-
-    def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
-        """Return whether both sides of it are written between marks: marks are on lines of their own, around whole blocks."""
-        if isinstance(content, MergedBlock):
-            return not content.is_divided and any(self._choice(each) is None for each in conflicts_in(content))
-        return isinstance(content, Conflict) and self._choice(content) is None
-
-    def _marks(self, content: str | Conflict | MergedBlock) -> str:
-        return marks(self._side(content, "main"), self._side(content, "this"), *self._labels)
-
-    def _side(self, content: str | Conflict | MergedBlock, side: Side) -> str | None:
-        """Return the text with the choices made, and with one side of the other conflicts."""
-        found = assemble(content, lambda each: each.text(self._choice(each) or Choice(side)))
-        return None if found is None else "".join(each.text for each in found)
-
-
-def text_of(content: str | Conflict | MergedBlock, choice: Choice) -> str | None:
-    """Return the text of a part of a page with the same choice for every conflict. None if nothing is left of it."""
-    found = assemble(content, lambda each: each.text(choice))
+def text_of(
+    content: str | Conflict | MergedBlock, choice: Callable[[Conflict], Choice | None], side: Side
+) -> str | None:
+    """Return the text of a part of a page with the choices made, and with one side of other conflicts. None if nothing is left."""
+    found = _Assembler(choice, side).fragments(content)
     return None if found is None else "".join(each.text for each in found)
+
+
+def side_of(content: str | Conflict | MergedBlock, side: Side) -> str | None:
+    """Return one side of a part of a page. None if nothing is left of it."""
+    return text_of(content, lambda _: None, side)
 
 
 def marks(main: str | None, request: str | None, main_label: str, request_label: str) -> str:
     """Return both sides of a conflict between marks. Each mark is alone between blank lines."""
     parts = (f"<<<<<<< {main_label}", main, "=======", request, f">>>>>>> {request_label}")
     return "\n\n".join(part.strip("\n") for part in parts if part and part.strip("\n"))
-
-
-def _apart(gap: str) -> str:
-    return gap if gap.count("\n") > 1 else "\n\n"
 
 
 def _digest(conflict: Conflict) -> str:

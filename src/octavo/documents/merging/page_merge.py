@@ -18,17 +18,25 @@ from dataclasses import replace
 from typing import TypeVar
 
 from octavo.documents.merging.block_alignment import likeness
-from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context, merge_head, merge_row, merge_table_head, merge_text
+from octavo.documents.merging.leaf_merge import (
+    NO_CONTEXT,
+    Context,
+    merge_head,
+    merge_row,
+    merge_table_head,
+    merge_text,
+    merge_words,
+)
 from octavo.documents.merging.merge_proof import is_sound
 from octavo.documents.merging.merged_page import (
-    Choice,
+    SIDES,
     Conflict,
     MergedBlock,
     MergedPage,
     MovedPlace,
     Piece,
     conflicts_in,
-    text_of,
+    side_of,
 )
 from octavo.documents.merging.moved_blocks import follow_moves
 from octavo.documents.merging.regions import MovedBlocks, regions
@@ -46,11 +54,9 @@ from octavo.documents.merging.source_blocks import (
 )
 from octavo.documents.merging.source_reader import read_page
 from octavo.documents.merging.table_columns import align_columns
-from octavo.documents.merging.word_merge import merge_words
 
 T = TypeVar("T")
 _CRLF = "\r\n"
-_SIDES = Choice("main"), Choice("this")
 _TWINS = 0.75
 """Share of their words that two new items have in common if they are versions of one item."""
 _TWIN_ROWS = 0.5
@@ -95,14 +101,21 @@ def _as_one_conflict(versions: Versions[SourceBlock]) -> MergedPage:
     before: list[Piece] = []
     after: list[Piece] = []
     while all(sides) and len({side[0].key for side in sides}) == 1:
-        before.append(_unchanged(sides.map(lambda side: side.pop(0))))
+        before.append(_equal(sides.map(lambda side: side.pop(0))))
     while all(sides) and len({side[-1].key for side in sides}) == 1:
-        after.insert(0, _unchanged(sides.map(lambda side: side.pop())))
-    texts = sides.map(lambda side: join(side) if side else None)
-    both = "\n\n".join(text for text in texts[1:] if text is not None)
-    conflict = Piece(Conflict("blocks", *texts, both=both), _gap(sides.map(lambda side: side[-1] if side else None)))
+        after.insert(0, _equal(sides.map(lambda side: side.pop())))
+    main, request = (join(side) if side else None for side in sides[1:])
+    both = "\n\n".join(text for text in (main, request) if text is not None)
+    conflict = Piece(
+        Conflict("blocks", join(sides.base), main, request, both=both),
+        _gap(sides.map(lambda side: side[-1] if side else None)),
+    )
     opening, end = versions.map(lambda page: page.opening).merged, versions.map(lambda page: page.end).merged
     return MergedPage(MergedBlock("page", "", opening, [*before, conflict, *after], end, ""))
+
+
+def _equal(block: Versions[SourceBlock]) -> Piece:
+    return Piece(block.map(lambda each: each.source).merged, _gap(block))
 
 
 class _PageMerge:
@@ -124,15 +137,19 @@ class _PageMerge:
         found: list[Piece] = []
         i = j = k = 0
         for region in regions(blocks, self._moved):
-            kept = region.start - i
-            found += _kept(blocks.base[i : region.start], blocks.main[j:], blocks.request[k:])
-            i, j, k = region.start, j + kept, k + kept
+            found += self._kept(blocks.base[i : region.start], blocks.main[j:], blocks.request[k:])
+            i, j, k = region.start, j + region.start - i, k + region.start - i
             ends = region.stop, j + region.in_main, k + region.in_request
             found += self._region(
                 Versions(blocks.base[i : ends[0]], blocks.main[j : ends[1]], blocks.request[k : ends[2]]), context
             )
             i, j, k = ends
-        return [*found, *_kept(blocks.base[i:], blocks.main[j:], blocks.request[k:])]
+        return [*found, *self._kept(blocks.base[i:], blocks.main[j:], blocks.request[k:])]
+
+    def _kept(self, base: Blocks, main: Blocks, request: Blocks) -> list[Piece]:
+        """Take the blocks of the base that nobody changed, of which main and the change request have as many and more."""
+        every = [Versions(*each) for each in zip(base, main, request, strict=False)]
+        return [Piece(self._block(each), _gap(each)) for each in every]
 
     def _region(self, region: Versions[Blocks], context: Context) -> list[Piece]:
         """Decide about a region."""
@@ -193,9 +210,7 @@ class _PageMerge:
 
     def _conflict(self, region: Versions[Blocks], context: Context) -> Piece:
         """Make one conflict of a region, with the whole of each side."""
-        texts = Versions(
-            join(region.base) if region.base else None, self._text(region.main, 0), self._text(region.request, 1)
-        )
+        texts = Versions(join(region.base), self._text(region.main, 0), self._text(region.request, 1))
         kinds = {each.kind for side in region for each in side}
         kind = kinds.pop() if len(kinds) == 1 else "blocks"
         conflict = Conflict(kind, *texts, context=context, moves=self._moves(region), both=self._both(region))
@@ -224,7 +239,7 @@ class _PageMerge:
     def _text(self, blocks: Blocks, side: int) -> str | None:
         """Return the text of a side's blocks, with that side of every conflict in it."""
         pieces = [Piece(self._content(each, side), gap_after(each)) for each in blocks]
-        return text_of(MergedBlock("blocks", "", "", pieces, "", ""), _SIDES[side]) or None
+        return side_of(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
 
     def _page_with(self, blocks: Blocks) -> str | None:
         """Return the id of the page of main that has most of these blocks now."""
@@ -243,8 +258,11 @@ class _PageMerge:
         keys, kind = block.map(lambda each: each.key), block.base.kind
         is_moved = any(each.move or each.restored_from for side in block[1:] for each in side.walk())
         if keys.is_settled and not is_moved:
-            is_same = keys.base == keys.main == keys.request
-            return _same(block) if is_same else block[keys.index(keys.merged, 1)].source
+            sources = block.map(lambda each: each.source)
+            if not keys.base == keys.main == keys.request:
+                return sources[keys.index(keys.merged, 1)]
+            if sources.is_settled or not block.base.children:
+                return sources.merged  # else both sides changed whitespace, or numbers of items
         if kind == "row":
             return merge_row(block.map(lambda each: each.head), context)
         if kind == "table":
@@ -317,7 +335,7 @@ class _PageMerge:
         text = block.source
         if base.name == block.name == other.name:
             merged = self._block(Versions(base, *_in_order(block, other, side)))
-            text = text_of(merged, _SIDES[side]) or text
+            text = side_of(merged, SIDES[side]) or text
         texts = _in_order(text, None, side)
         return Conflict("moved", base.source, *texts, both=texts[0], moves=frozenset([base]))
 
@@ -339,25 +357,6 @@ class _PageMerge:
 def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
     """Return main's and the change request's, of what one side has and what the other has."""
     return (own, other) if side == 0 else (other, own)
-
-
-def _kept(base: Blocks, main: Blocks, request: Blocks) -> list[Piece]:
-    return [_unchanged(Versions(*each)) for each in zip(base, main, request, strict=False)]
-
-
-def _unchanged(block: Versions[SourceBlock]) -> Piece:
-    return Piece(_same(block), _gap(block))
-
-
-def _same(block: Versions[SourceBlock]) -> str | MergedBlock:
-    """Take a block in which nothing but whitespace, or the numbers of items, was changed."""
-    sources = block.map(lambda each: each.source)
-    if sources.is_settled or not block.base.children:
-        return sources.merged
-    children = block.map(lambda each: each.children or ())
-    head, opening = block.map(lambda each: each.head).merged, block.map(lambda each: each.opening).merged
-    end, tail = block.map(lambda each: each.end).merged, block.map(lambda each: each.tail).merged
-    return MergedBlock(block.base.kind, head, opening, _kept(*children), end, tail)
 
 
 def _is_numbered(items: SourceBlock) -> bool:

@@ -106,11 +106,13 @@ def _around(page: MergedPage) -> tuple[str, list[int]]:
     """Return the page with main's side of all conflicts, and the line that each of them begins at."""
     text, line = "", 0
     at: dict[Conflict, int] = {}
-    for fragment in page.fragments(lambda each: None if each.kind == FIELDS else each.main):
-        if fragment.conflict is not None:
-            at[fragment.conflict] = line if fragment.text else line - 1  # without a text it is before what follows
-        text += fragment.text
-        line += fragment.text.count("\n")
+    for said, conflict in page.fragments_of_main():
+        if conflict is not None and conflict.kind == FIELDS:
+            said = ""  # the title and the like are no part of the text
+        if conflict is not None:
+            at[conflict] = line if said else line - 1  # without a text it is before what follows
+        text += said
+        line += said.count("\n")
     return text, [at[conflict] for _, conflict in page.places]
 
 
