@@ -14,31 +14,32 @@ _RUN = 5
 _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]|\n")
 
 
-def is_sound(page: MergedPage, versions: Versions[SourceBlock]) -> bool:
-    """Return whether main's text, and the change request's, is there once when every conflict is decided for that side.
+def unproved_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[str]:
+    """Return the runs of words that are lost or doubled when every conflict is decided for main, or for the change request.
 
-    Each run of words must be there as often as that side has it, or as often as that side with the change of the other.
+    Each run must be there as often as that side has it, or as often as that side with the change of the other.
     """
-    was, ours, theirs = versions.map(_runs)
+    was, ours, theirs = versions.map(runs_of)
+    unproved: set[str] = set()
     for side, own, other in zip(SIDES, (ours, theirs), (theirs, ours), strict=True):
-        found = _runs(read_page(side_of(page.root, side) or ""))
+        found = runs_of(read_page(side_of(page.root, side) or ""))
         for run in found.keys() | own.keys() | other.keys():
             with_other = max(0, own[run] + other[run] - was[run])
             if not min(own[run], with_other) <= found[run] <= max(own[run], with_other):
-                return False
-    return True
+                unproved.add(run)
+    return unproved
 
 
-def _runs(page: SourceBlock) -> Counter[str]:
-    """Count the runs of words in the sentences, cells and lines of a page."""
+def runs_of(block: SourceBlock) -> Counter[str]:
+    """Count the runs of words in the sentences, cells and lines of a block."""
     found: Counter[str] = Counter()
-    for block in page.walk():
-        text = MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
-        if block.kind in ("row", "table"):
+    for each in block.walk():
+        text = MARKER.sub("", each.head, count=1) if each.kind == "item" else each.head
+        if each.kind in ("row", "table"):
             rows = [text] if is_html(text) else text.split("\n")
             parts = [cell for row in rows for cell in cells(row)]
         else:
-            parts = [text] if block.kind == "line" else _SENTENCE_END.split(text)
+            parts = [text] if each.kind == "line" else _SENTENCE_END.split(text)
         for words in map(WORD.findall, parts):
             if words:
                 found.update(" ".join(words[at : at + _RUN]) for at in range(max(1, len(words) - _RUN + 1)))

@@ -8,12 +8,12 @@
    down to rows, lines and words (`leaf_merge`). Every other region is one conflict, with the whole of each side.
 5. All places of a text that was moved are one decision, if one of them is in conflict (`_decide_together`).
 6. The result is proved (`merge_proof`): no text is lost or doubled, whatever was taken for a move or an edit. Where the proof fails,
-   moves are not followed, or all that differs is one conflict.
+   the regions that have such text, and what is between them, are one conflict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -27,7 +27,7 @@ from octavo.documents.merging.leaf_merge import (
     merge_text,
     merge_words,
 )
-from octavo.documents.merging.merge_proof import is_sound
+from octavo.documents.merging.merge_proof import runs_of, unproved_runs
 from octavo.documents.merging.merged_page import (
     SIDES,
     Conflict,
@@ -39,7 +39,7 @@ from octavo.documents.merging.merged_page import (
     side_of,
 )
 from octavo.documents.merging.moved_blocks import follow_moves
-from octavo.documents.merging.regions import MovedBlocks, regions
+from octavo.documents.merging.regions import NO_MOVES, MovedBlocks, Region, regions
 from octavo.documents.merging.source_blocks import (
     RECORDS,
     Blocks,
@@ -77,13 +77,13 @@ def merge(base: str, main: str, request: str, *, pages: Mapping[str, str] | None
     if _CRLF in ends and "" not in ends:
         texts = texts.map(lambda text: text.replace(_CRLF, "\n"))
     versions = texts.map(read_page)
-    merged = _PageMerge(*follow_moves(*versions), pages or {}).merged(versions.base)
-    if not is_sound(merged, versions):
-        merged = _PageMerge(versions.main, versions.request, (frozenset(), frozenset()), pages or {}).merged(
-            versions.base
-        )
-        if not is_sound(merged, versions):
-            merged = _as_one_conflict(versions)
+    following = _PageMerge(*follow_moves(*versions), pages or {})
+    merged = following.merged(versions.base)
+    if unproved := unproved_runs(merged, versions):
+        merged = following.merged_as_one_conflict(versions.base, unproved)
+        if unproved_runs(merged, versions):
+            plain = _PageMerge(versions.main, versions.request, NO_MOVES, pages or {})
+            merged = plain.merged_as_one_conflict(versions.base)
     merged.line_end = ends.merged
     return merged
 
@@ -93,29 +93,6 @@ def _line_end(text: str) -> str:
     if _CRLF not in text:
         return "\n"
     return _CRLF if text.count(_CRLF) == text.count("\n") else ""
-
-
-def _as_one_conflict(versions: Versions[SourceBlock]) -> MergedPage:
-    """Make one conflict of all between the first and the last block that differs."""
-    sides = versions.map(lambda page: list(page.children or ()))
-    before: list[Piece] = []
-    after: list[Piece] = []
-    while all(sides) and len({side[0].key for side in sides}) == 1:
-        before.append(_equal(sides.map(lambda side: side.pop(0))))
-    while all(sides) and len({side[-1].key for side in sides}) == 1:
-        after.insert(0, _equal(sides.map(lambda side: side.pop())))
-    main, request = (join(side) if side else None for side in sides[1:])
-    both = "\n\n".join(text for text in (main, request) if text is not None)
-    conflict = Piece(
-        Conflict("blocks", join(sides.base), main, request, both=both),
-        _gap(sides.map(lambda side: side[-1] if side else None)),
-    )
-    opening, end = versions.map(lambda page: page.opening).merged, versions.map(lambda page: page.end).merged
-    return MergedPage(MergedBlock("page", "", opening, [*before, conflict, *after], end, ""))
-
-
-def _equal(block: Versions[SourceBlock]) -> Piece:
-    return Piece(block.map(lambda each: each.source).merged, _gap(block))
 
 
 class _PageMerge:
@@ -130,28 +107,43 @@ class _PageMerge:
         _decide_together(root)
         return MergedPage(root)
 
+    def merged_as_one_conflict(self, base: SourceBlock, runs: Collection[str] = ()) -> MergedPage:
+        """Return the merged page with one conflict from the first to the last region that has any of these runs of words; without
+        runs, from the first to the last region."""
+        pages = Versions(base, self._main, self._request)
+        blocks = pages.map(_children)
+        found = list(regions(blocks, self._moved))
+        doubtful = [each for each in found if any(run in runs for part in _cut(blocks, each) for run in _runs(part))]
+        first, last = (doubtful or found)[0], (doubtful or found)[-1]
+        one: Region = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
+        start, stop = found.index(first), found.index(last) + 1
+        pieces = self._pieces(blocks, [*found[:start], one, *found[stop:]], NO_CONTEXT, one)
+        opening, end = pages.map(lambda page: page.opening).merged, pages.map(lambda page: page.end).merged
+        root = MergedBlock("page", "", opening, pieces, end, "")
+        _decide_together(root)
+        return MergedPage(root)
+
     # Siblings
 
     def _siblings(self, blocks: Versions[Blocks], context: Context) -> list[Piece]:
-        """Merge siblings, region by region. Between regions no side changed anything but whitespace."""
-        found: list[Piece] = []
-        i = j = k = 0
-        for region in regions(blocks, self._moved):
-            found += self._kept(blocks.base[i : region.start], blocks.main[j:], blocks.request[k:])
-            i, j, k = region.start, j + region.start - i, k + region.start - i
-            ends = region.stop, j + region.in_main, k + region.in_request
-            found += self._region(
-                Versions(blocks.base[i : ends[0]], blocks.main[j : ends[1]], blocks.request[k : ends[2]]), context
-            )
-            i, j, k = ends
-        return [*found, *self._kept(blocks.base[i:], blocks.main[j:], blocks.request[k:])]
+        return self._pieces(blocks, regions(blocks, self._moved), context)
 
-    def _kept(self, base: Blocks, main: Blocks, request: Blocks) -> list[Piece]:
-        """Take the blocks of the base that nobody changed, of which main and the change request have as many and more."""
-        every = [Versions(*each) for each in zip(base, main, request, strict=False)]
-        return [Piece(self._block(each), _gap(each)) for each in every]
+    def _pieces(
+        self, blocks: Versions[Blocks], found: Iterable[Region], context: Context, one: Region | None = None
+    ) -> list[Piece]:
+        """Merge siblings, region by region; `one` is not divided. Between regions nothing but whitespace was changed."""
+        pieces: list[Piece] = []
+        ends = Versions(0, 0, 0)
+        rest = blocks.map(lambda siblings: slice(len(siblings), None))
+        for region in [*found, rest]:
+            kept = _cut(blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True))))
+            for each in zip(*kept, strict=True):
+                pieces.append(Piece(self._block(Versions(*each)), _gap(Versions(*each))))
+            pieces += self._region(_cut(blocks, region), context, is_divided=region is not one)
+            ends = region.map(lambda each: each.stop or 0)
+        return pieces
 
-    def _region(self, region: Versions[Blocks], context: Context) -> list[Piece]:
+    def _region(self, region: Versions[Blocks], context: Context, *, is_divided: bool) -> list[Piece]:
         """Decide about a region."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
@@ -160,9 +152,9 @@ class _PageMerge:
             found = self._taken(region.request, 1, region)
         elif keys.main == keys.request and not any(each.move for each in region.main):
             found = self._taken(region.main, 0, region)
-        elif not region.base:
+        elif is_divided and not region.base:
             return self._both_added(region.main, region.request, context)
-        elif _is_one_block(region):
+        elif is_divided and _is_one_block(region):
             block = Versions(region.base[0], region.main[0], region.request[0])
             return [Piece(self._block(block, context), _gap(block))]
         else:
@@ -279,7 +271,7 @@ class _PageMerge:
         elif kind == "container":
             context = NO_CONTEXT
         head = merge_head(block, context)
-        pieces = self._siblings(block.map(lambda each: each.children or ()), context)
+        pieces = self._siblings(block.map(_children), context)
         opening = block.map(lambda each: each.opening).merged
         if kind == "item" and pieces and not opening:
             opening = block.main.opening or block.request.opening or "\n"
@@ -297,7 +289,7 @@ class _PageMerge:
         shown = head if isinstance(head, str) else head.main or ""
         between = "" if is_html(shown) else "\n"
         tail = table.map(lambda each: each.tail).merged
-        pieces = self._siblings(aligned.map(lambda each: each.children or ()), (shown + between, tail))
+        pieces = self._siblings(aligned.map(_children), (shown + between, tail))
         opening = table.map(lambda each: each.opening).merged or between
         return MergedBlock("table", head, opening if pieces or tail else "", pieces, "", tail)
 
@@ -321,7 +313,10 @@ class _PageMerge:
             return self._block_moved_twice(base, here, others[0], side)
         if not others:
             return Conflict(base.kind, base.source, *_in_order(here.source, None, side), both=here.source)
-        if [each.key for each in others] in ([base.key], [here.key]):
+        has_other_columns = here.kind == "row" and any(
+            len(cells(each.head)) != len(cells(here.head)) for each in others
+        )
+        if [each.key for each in others] in ([base.key], [here.key]) or has_other_columns:
             return here.source
         if here.key == base.key:
             return join(others)
@@ -352,6 +347,18 @@ class _PageMerge:
         moves = [each.move for side in region[1:] for block in side for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
         return frozenset(left | arrived)
+
+
+def _children(block: SourceBlock) -> Blocks:
+    return block.children or ()
+
+
+def _cut(blocks: Versions[Blocks], region: Region) -> Versions[Blocks]:
+    return Versions(blocks.base[region.base], blocks.main[region.main], blocks.request[region.request])
+
+
+def _runs(blocks: Blocks) -> Iterator[str]:
+    return (run for block in blocks for run in runs_of(block))
 
 
 def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
