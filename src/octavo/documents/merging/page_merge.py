@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
@@ -61,15 +61,10 @@ _TWINS = 0.75
 """Share of their words that two new items have in common if they are versions of one item."""
 _TWIN_ROWS = 0.5
 """The same for rows whose first cells are equal."""
-_LEAST_MOVED = 0.5
-"""Share of the blocks of a deleted section that another page must have, if the section was moved there."""
 
 
-def merge(base: str, main: str, request: str, *, pages: Mapping[str, str] | None = None) -> MergedPage:
-    """Merge a page: `main` with what `request` changed since `base`.
-
-    `pages` are texts of other pages of main, by id: conflicts about text that main moved to one of them say so.
-    """
+def merge(base: str, main: str, request: str) -> MergedPage:
+    """Merge a page: `main` with what `request` changed since `base`."""
     texts = Versions(base, main, request)
     if texts.is_settled:
         return MergedPage.of_text(texts.merged)
@@ -77,12 +72,12 @@ def merge(base: str, main: str, request: str, *, pages: Mapping[str, str] | None
     if _CRLF in ends and "" not in ends:
         texts = texts.map(lambda text: text.replace(_CRLF, "\n"))
     versions = texts.map(read_page)
-    following = _PageMerge(*follow_moves(*versions), pages or {})
+    following = _PageMerge(*follow_moves(*versions))
     merged = following.merged(versions.base)
     if unproved := unproved_runs(merged, versions):
         merged = following.merged_as_one_conflict(versions.base, unproved)
         if unproved_runs(merged, versions):
-            plain = _PageMerge(versions.main, versions.request, NO_MOVES, pages or {})
+            plain = _PageMerge(versions.main, versions.request, NO_MOVES)
             merged = plain.merged_as_one_conflict(versions.base)
     merged.line_end = ends.merged
     return merged
@@ -98,8 +93,8 @@ def _line_end(text: str) -> str:
 class _PageMerge:
     """The merge of two sides, in which blocks know where they were moved."""
 
-    def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks, pages: Mapping[str, str]) -> None:
-        self._main, self._request, self._moved, self._pages = main, request, moved, pages
+    def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks) -> None:
+        self._main, self._request, self._moved = main, request, moved
 
     def merged(self, base: SourceBlock) -> MergedPage:
         """Return the merged page."""
@@ -206,8 +201,6 @@ class _PageMerge:
         kinds = {each.kind for side in region for each in side}
         kind = kinds.pop() if len(kinds) == 1 else "blocks"
         conflict = Conflict(kind, *texts, context=context, moves=self._moves(region), both=self._both(region))
-        if region.base and not region.main:
-            conflict.moved_to = self._page_with(region.base)
         if kind == "paragraph" and all(texts):  # one side split or joined paragraphs
             conflict.words = merge_words(*texts.map(lambda text: text or ""))
             conflict.both = conflict.words or conflict.both
@@ -232,16 +225,6 @@ class _PageMerge:
         """Return the text of a side's blocks, with that side of every conflict in it."""
         pieces = [Piece(self._content(each, side), gap_after(each)) for each in blocks]
         return side_of(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
-
-    def _page_with(self, blocks: Blocks) -> str | None:
-        """Return the id of the page of main that has most of these blocks now."""
-        keys = [each.key for block in blocks for each in block.walk() if each.kind != "heading" and len(each.words) > 2]
-        found: dict[str, int] = {}
-        for page_id, text in self._pages.items() if keys else ():
-            there = {each.key for each in read_page(text).walk()}
-            found[page_id] = sum(key in there for key in keys)
-        best = max(found, key=found.__getitem__, default=None)
-        return best if best is not None and found[best] >= _LEAST_MOVED * len(keys) else None
 
     # One block
 
