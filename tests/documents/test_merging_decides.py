@@ -13,6 +13,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.documents.merging.source_reader import read_page
 from tests.documents.merge_model import Page, Worked, pages, text, words_of, worked_on
 
+
 def decided(page: Page, side: Side) -> str:
     return merge(*page.texts).decided(side)
 

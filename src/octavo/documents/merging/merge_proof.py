@@ -12,6 +12,7 @@ from octavo.documents.merging.source_reader import read_page
 _RUN = 5
 """Words in a row that are counted together."""
 _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]|\n")
+_HTML_TAG = re.compile(r"<[^<>]*>")
 
 
 def unproved_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[str]:
@@ -37,7 +38,7 @@ def runs_of(block: SourceBlock) -> Counter[str]:
         text = MARKER.sub("", each.head, count=1) if each.kind == "item" else each.head
         if each.kind in ("row", "table"):
             rows = [text] if is_html(text) else text.split("\n")
-            parts = [cell for row in rows for cell in cells(row)]
+            parts = [_HTML_TAG.sub(" ", cell) for row in rows for cell in cells(row)]
         else:
             parts = [text] if each.kind == "line" else _SENTENCE_END.split(text)
         for words in map(WORD.findall, parts):

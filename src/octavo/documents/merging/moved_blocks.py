@@ -13,7 +13,7 @@ from octavo.documents.merging.source_blocks import Move, SourceBlock
 
 _NEVER_MOVED = frozenset({"line", "page", "front"})
 _LEAST_LETTERS = 3
-_LEAST_WORDS = 5
+_LEAST_WORDS = 4
 _ALIKE = 0.6
 """Share of its words that a block keeps when it is moved and edited at once."""
 _RELATED = 0.1

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from itertools import groupby
 from typing import TypeVar
 
 from octavo.documents.merging.block_alignment import likeness
@@ -72,12 +73,14 @@ def merge(base: str, main: str, request: str) -> MergedPage:
     if _CRLF in ends and "" not in ends:
         texts = texts.map(lambda text: text.replace(_CRLF, "\n"))
     versions = texts.map(read_page)
+    plain = _PageMerge(versions.main, versions.request, NO_MOVES)
+    if not main.strip() or not request.strip():
+        return plain.merged_as_one_conflict(versions.base)
     following = _PageMerge(*follow_moves(*versions))
     merged = following.merged(versions.base)
     if unproved := unproved_runs(merged, versions):
         merged = following.merged_as_one_conflict(versions.base, unproved)
         if unproved_runs(merged, versions):
-            plain = _PageMerge(versions.main, versions.request, NO_MOVES)
             merged = plain.merged_as_one_conflict(versions.base)
     merged.line_end = ends.merged
     return merged
@@ -183,14 +186,17 @@ class _PageMerge:
     def _added(self, blocks: Blocks, side: int) -> list[Piece]:
         """Take blocks that one side added or moved here."""
         found = []
-        for block, piece in zip(blocks, self._taken(blocks, side), strict=True):
-            region: Versions[Blocks] = Versions((), *(([block], ()) if side == 0 else ((), [block])))
+        for unit, piece in zip(_units(blocks), self._taken(blocks, side), strict=True):
+            region: Versions[Blocks] = Versions((), *_in_order(unit, [], side))
             found.append(self._moved_place([piece], region, NO_CONTEXT) if self._moves(region) else piece)
         return found
 
     def _taken(self, blocks: Blocks, side: int, region: Versions[Blocks] | None = None) -> list[Piece]:
         """Take the blocks of one side."""
-        found = [Piece(self._content(block, side), gap_after(block)) for block in blocks]
+        found = []
+        for group in _units(blocks):
+            content = self._content(group[0], side) if len(group) == 1 else _moved_and_deleted(group, side)
+            found.append(Piece(content, gap_after(group[-1])))
         if region is not None and all(len(each) == 1 for each in region):
             found[0].gap = _gap(region.map(lambda each: each[0]))
         return found
@@ -295,7 +301,7 @@ class _PageMerge:
         if block.move.is_moved_twice:
             return self._block_moved_twice(base, here, others[0], side)
         if not others:
-            return Conflict(base.kind, base.source, *_in_order(here.source, None, side), both=here.source)
+            return _moved_and_deleted([block], side)
         has_other_columns = here.kind == "row" and any(
             len(cells(each.head)) != len(cells(here.head)) for each in others
         )
@@ -330,6 +336,21 @@ class _PageMerge:
         moves = [each.move for side in region[1:] for block in side for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
         return frozenset(left | arrived)
+
+
+def _units(blocks: Blocks) -> Iterator[list[SourceBlock]]:
+    """Divide blocks of one side: those it moved and the other side deleted are taken together, the others one by one."""
+    for is_deleted, group in groupby(blocks, lambda each: each.move is not None and not each.move.other):
+        together = list(group)
+        yield from [together] if is_deleted else [[each] for each in together]
+
+
+def _moved_and_deleted(blocks: Blocks, side: int) -> Conflict:
+    """Ask about blocks that one side moved here and the other side deleted."""
+    base, here = join([each.move.base for each in blocks if each.move]), join(blocks)
+    kinds = {each.kind for each in blocks}
+    kind = kinds.pop() if len(kinds) == 1 else "blocks"
+    return Conflict(kind, base, *_in_order(here, None, side), both=here)
 
 
 def _children(block: SourceBlock) -> Blocks:

@@ -178,13 +178,14 @@ def gap_between(block: SourceBlock) -> str:
 
 
 def sections(blocks: Blocks) -> Iterator[tuple[int, int]]:
-    """Divide siblings into ranges that belong together: a heading with all below it, or a single block."""
+    """Divide siblings into ranges that belong together: a heading with all below it, the blocks before the first heading, or a
+    single row or item."""
     start = 0
     while start < len(blocks):
         end = start + 1
-        if level := blocks[start].level:
-            while end < len(blocks) and not 0 < blocks[end].level <= level:
-                end += 1
+        level = blocks[start].level
+        while end < len(blocks) and blocks[start].kind not in RECORDS and not 0 < blocks[end].level <= (level or 6):
+            end += 1
         yield start, end
         start = end
 
