@@ -136,7 +136,7 @@ def _fuses(siblings: list[Node], at: int, kind: str) -> bool:
 
 def _gap_fuses(siblings: list[Node], start: int, end: int) -> bool:
     """Return whether the blocks around a range would be read as one without it."""
-    return 0 < start and end < len(siblings) and _fuses([siblings[start - 1]], 1, siblings[end].kind)
+    return start > 0 and end < len(siblings) and _fuses([siblings[start - 1]], 1, siblings[end].kind)
 
 
 def edit(page: Node, writer: Writer, what: str, within: Node | None = None) -> bool:
@@ -198,18 +198,22 @@ def _edit_node(page: Node, node: Node, above: Node, writer: Writer, what: str) -
         case "kind" if kind in ("paragraph", "table"):
             if _fuses(siblings, at, "list") or _fuses(siblings, at + 1, "list"):
                 return False
-            rows = node.texts if kind == "paragraph" else [sum(row.texts, []) for row in node.children]
+            rows = (
+                node.texts
+                if kind == "paragraph"
+                else [[word for cell in row.texts for word in cell] for row in node.children]
+            )
             siblings[at] = Node("list", children=[Node("item", texts=[list(row)]) for row in rows])
         case "column" if kind == "table":
-            rows = [node.texts, *(row.texts for row in node.children)]
+            grid = [node.texts, *(row.texts for row in node.children)]
             if len(node.texts) > 2 and chance.random() < 0.5:
                 column = chance.randrange(len(node.texts))
-                for row in rows:
-                    del row[column]
+                for cells in grid:
+                    del cells[column]
             else:
                 column = chance.randint(1, len(node.texts))
-                for row in rows:
-                    row.insert(column, [writer.word()])
+                for cells in grid:
+                    cells.insert(column, [writer.word()])
         case "level" if kind == "heading":
             node.level = 5 - node.level
         case "rewrite" if kind == "paragraph":

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from octavo.api.content import Page, ReusableContent, Revision
 from octavo.documents import trees
-from octavo.documents.merging import text as text_merge
 from octavo.documents.merging import tree
 from octavo.documents.merging.forecast import forecast, namesakes, namesakes_in, unsettled
+from octavo.documents.merging.page_merge import merge
 from octavo.documents.revision_changes import differences
 from octavo.documents.trees import Json, Pages
 from octavo.server.behaviour.content import present_page
-from tests.documents import test_merging as texts
 from tests.documents import test_merging_trees as page_trees
+from tests.documents.random_lines import TEXTS, edited, three_texts
 from tests.documents.test_merging_trees import STORE, document, revision
 
 OF_PAGES: dict[str, list[Any]] = {
@@ -44,7 +44,7 @@ def written(draw: st.DrawFn, pages: Pages, before: Pages) -> Pages:
         was = old.get(name, {})
         text = STORE.text(was["text"]) if was.get("text") else ""
         if draw(st.booleans()):
-            text = draw(texts.edited(text) if text else texts.texts)
+            text = draw(edited(text) if text else TEXTS)
         fields = draw(changed({field: was[field] for field in OF_PAGES if field in was}, OF_PAGES))
         bare = {field: value for field, value in page.items() if field != "text"}
         pages = trees.changed(pages, {**bare, **fields, **({"text": STORE.put_blob(text)} if text else {})})
@@ -108,10 +108,10 @@ def test_what_a_merge_does_not_decide_is_foreseen_and_nothing_else(sides: tuple[
     assert foreseen(sides, names_documents=False) == left, "without the ids of documents too"
 
 
-@given(texts.three())
+@given(three_texts())
 def test_texts_that_collide_are_foreseen(sides: tuple[str, str, str]) -> None:
     base, main, mine = (revision(document("A", text=each)) for each in sides)
-    assert (("text", "A") in foreseen((base, main, mine))) == bool(text_merge.conflicts(*sides))
+    assert (("text", "A") in foreseen((base, main, mine))) == bool(merge(*sides).conflicts)
 
 
 def test_only_texts_that_all_sides_have_otherwise_are_read() -> None:

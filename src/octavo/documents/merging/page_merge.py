@@ -111,6 +111,8 @@ class _PageMerge:
         pages = Versions(base, self._main, self._request)
         blocks = pages.map(_children)
         found = list(regions(blocks, self._moved))
+        if not found:
+            return self.merged(base)
         doubtful = [each for each in found if any(run in runs for part in _cut(blocks, each) for run in _runs(part))]
         first, last = (doubtful or found)[0], (doubtful or found)[-1]
         one: Region = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
