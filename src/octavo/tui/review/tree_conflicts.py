@@ -8,6 +8,7 @@ from typing import Any
 
 from octavo.api.content import ContentEdit, DeletePage, Page, PageTree, UpdatePage
 from octavo.documents.merging import forecast
+from octavo.documents.namesakes import Namesake, namesakes_in
 
 _FIELDS = {"title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index"}
 """What an edit can say of a page."""
@@ -46,7 +47,7 @@ def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], di
     both differ."""
     unsettled = forecast.unsettled(three, None)
     # Their texts are not asked for: what is in conflict there is marked in them.
-    foreseen = forecast.forecast(three, dict.fromkeys(unsettled, ("", "", "")))
+    foreseen = forecast.forecast(three, dict.fromkeys(unsettled, ("", "", ""))).conflicts
     fields: dict[str, dict[str, Any]] = {}
     found = []
     for each in foreseen:
@@ -55,10 +56,10 @@ def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], di
         if each.kind != "text" or not any(side.find(each.id) for side in three):
             found.append(_shape(each.kind, each.id, each.name, three, now, fields.get(each.id, {})))
     shown = [shape for shape in found if shape is not None]
-    return [*shown, *(_beside(each) for each in forecast.namesakes_in(three[1].pages, now.pages))], fields
+    return [*shown, *(_beside(each) for each in namesakes_in(three[1].pages, now.pages))], fields
 
 
-def _beside(page: forecast.Namesake) -> TreeConflict:
+def _beside(page: Namesake) -> TreeConflict:
     first, second = page.titles
     called = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have one address"
     whose = "in main" if page.is_other_in_main else "another of this change request"
