@@ -28,7 +28,7 @@ from octavo.documents.merging.leaf_merge import (
     merge_text,
     merge_words,
 )
-from octavo.documents.merging.merge_proof import runs_of, unproved_runs
+from octavo.documents.merging.merge_proof import Run, runs_of, unproved_runs
 from octavo.documents.merging.merged_page import (
     SIDES,
     Conflict,
@@ -105,7 +105,7 @@ class _PageMerge:
         _decide_together(root)
         return MergedPage(root)
 
-    def merged_as_one_conflict(self, base: SourceBlock, runs: Collection[str] = ()) -> MergedPage:
+    def merged_as_one_conflict(self, base: SourceBlock, runs: Collection[Run] = ()) -> MergedPage:
         """Return the merged page with one conflict from the first to the last region that has any of these runs of words; without
         runs, from the first to the last region."""
         pages = Versions(base, self._main, self._request)
@@ -113,7 +113,7 @@ class _PageMerge:
         found = list(regions(blocks, self._moved))
         if not found:
             return self.merged(base)
-        doubtful = [each for each in found if any(run in runs for part in _cut(blocks, each) for run in _runs(part))]
+        doubtful = [each for each in found if any(run in runs for part in _cut(blocks, each) for run in runs_of(part))]
         first, last = (doubtful or found)[0], (doubtful or found)[-1]
         one: Region = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
         start, stop = found.index(first), found.index(last) + 1
@@ -363,8 +363,27 @@ def _cut(blocks: Versions[Blocks], region: Region) -> Versions[Blocks]:
     return Versions(blocks.base[region.base], blocks.main[region.main], blocks.request[region.request])
 
 
-def _runs(blocks: Blocks) -> Iterator[str]:
-    return (run for block in blocks for run in runs_of(block))
+def _units(blocks: Blocks) -> Iterator[list[SourceBlock]]:
+    """Divide blocks of one side: those it moved and the other side deleted are taken together, the others one by one."""
+    for is_deleted, group in groupby(blocks, lambda each: each.move is not None and not each.move.other):
+        together = list(group)
+        yield from [together] if is_deleted else [[each] for each in together]
+
+
+def _moved_and_deleted(blocks: Blocks, side: int) -> Conflict:
+    """Ask about blocks that one side moved here and the other side deleted."""
+    base, here = join([each.move.base for each in blocks if each.move]), join(blocks)
+    kinds = {each.kind for each in blocks}
+    kind = kinds.pop() if len(kinds) == 1 else "blocks"
+    return Conflict(kind, base, *_in_order(here, None, side), both=here)
+
+
+def _children(block: SourceBlock) -> Blocks:
+    return block.children or ()
+
+
+def _cut(blocks: Versions[Blocks], region: Region) -> Versions[Blocks]:
+    return Versions(blocks.base[region.base], blocks.main[region.main], blocks.request[region.request])
 
 
 def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
