@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import groupby
 from typing import TypeVar
@@ -75,13 +75,13 @@ def merge(base: str, main: str, request: str) -> MergedPage:
     versions = texts.map(read_page)
     plain = _PageMerge(versions.main, versions.request, NO_MOVES)
     if not main.strip() or not request.strip():
-        return plain.merged_as_one_conflict(versions.base)
+        return plain.merged(versions.base, ())
     following = _PageMerge(*follow_moves(*versions))
     merged = following.merged(versions.base)
     if unproved := unproved_runs(merged, versions):
-        merged = following.merged_as_one_conflict(versions.base, unproved)
+        merged = following.merged(versions.base, unproved)
         if unproved_runs(merged, versions):
-            merged = plain.merged_as_one_conflict(versions.base)
+            merged = plain.merged(versions.base, ())
     merged.line_end = ends.merged
     return merged
 
@@ -99,40 +99,32 @@ class _PageMerge:
     def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks) -> None:
         self._main, self._request, self._moved = main, request, moved
 
-    def merged(self, base: SourceBlock) -> MergedPage:
-        """Return the merged page."""
-        root = self._parent(Versions(base, self._main, self._request), NO_CONTEXT)
-        _decide_together(root)
-        return MergedPage(root)
-
-    def merged_as_one_conflict(self, base: SourceBlock, runs: Collection[Run] = ()) -> MergedPage:
-        """Return the merged page with one conflict from the first to the last region that has any of these runs of words; without
-        runs, from the first to the last region."""
-        pages = Versions(base, self._main, self._request)
-        blocks = pages.map(_children)
-        found = list(regions(blocks, self._moved))
-        if not found:
-            return self.merged(base)
-        doubtful = [each for each in found if any(run in runs for part in _cut(blocks, each) for run in runs_of(part))]
-        first, last = (doubtful or found)[0], (doubtful or found)[-1]
-        one: Region = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
-        start, stop = found.index(first), found.index(last) + 1
-        pieces = self._pieces(blocks, [*found[:start], one, *found[stop:]], NO_CONTEXT, one)
-        opening, end = pages.map(lambda page: page.opening).merged, pages.map(lambda page: page.end).merged
-        root = MergedBlock("page", "", opening, pieces, end, "")
+    def merged(self, base: SourceBlock, doubtful: Collection[Run] | None = None) -> MergedPage:
+        """Return the merged page, with one conflict of the regions that have `doubtful` runs of words."""
+        root = self._parent(Versions(base, self._main, self._request), NO_CONTEXT, doubtful)
         _decide_together(root)
         return MergedPage(root)
 
     # Siblings
 
-    def _siblings(self, blocks: Versions[Blocks], context: Context) -> list[Piece]:
-        return self._pieces(blocks, regions(blocks, self._moved), context)
-
-    def _pieces(
-        self, blocks: Versions[Blocks], found: Iterable[Region], context: Context, one: Region | None = None
+    def _siblings(
+        self, blocks: Versions[Blocks], context: Context, doubtful: Collection[Run] | None = None
     ) -> list[Piece]:
-        """Merge siblings, region by region; `one` is not divided. Between regions nothing but whitespace was changed."""
+        """Merge siblings, region by region. Between regions nothing but whitespace was changed.
+
+        Regions that have `doubtful` runs of words, with all between them, are one region that is not divided; if none has such runs,
+        all regions are.
+        """
         pieces: list[Piece] = []
+        one: Region | None = None
+        found = list(regions(blocks, self._moved))
+        if doubtful is not None and found:
+            some = [
+                each for each in found if any(run in doubtful for part in _cut(blocks, each) for run in runs_of(part))
+            ]
+            first, last = (some or found)[0], (some or found)[-1]
+            one = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
+            found[found.index(first) : found.index(last) + 1] = [one]
         ends = Versions(0, 0, 0)
         rest = blocks.map(lambda siblings: slice(len(siblings), None))
         for region in [*found, rest]:
@@ -254,7 +246,9 @@ class _PageMerge:
             return merge_text(kind, block.map(lambda each: each.source), context)
         return self._parent(block, context)
 
-    def _parent(self, block: Versions[SourceBlock], context: Context) -> MergedBlock:
+    def _parent(
+        self, block: Versions[SourceBlock], context: Context, doubtful: Collection[Run] | None = None
+    ) -> MergedBlock:
         """Merge a block that others are in."""
         base, kind = block.base, block.base.kind
         if base.head and kind in ("code", "front"):
@@ -262,7 +256,7 @@ class _PageMerge:
         elif kind == "container":
             context = NO_CONTEXT
         head = merge_head(block, context)
-        pieces = self._siblings(block.map(_children), context)
+        pieces = self._siblings(block.map(_children), context, doubtful)
         opening = block.map(lambda each: each.opening).merged
         if kind == "item" and pieces and not opening:
             opening = block.main.opening or block.request.opening or "\n"
@@ -338,29 +332,6 @@ class _PageMerge:
         moves = [each.move for side in region[1:] for block in side for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
         return frozenset(left | arrived)
-
-
-def _units(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Divide blocks of one side: those it moved and the other side deleted are taken together, the others one by one."""
-    for is_deleted, group in groupby(blocks, lambda each: each.move is not None and not each.move.other):
-        together = list(group)
-        yield from [together] if is_deleted else [[each] for each in together]
-
-
-def _moved_and_deleted(blocks: Blocks, side: int) -> Conflict:
-    """Ask about blocks that one side moved here and the other side deleted."""
-    base, here = join([each.move.base for each in blocks if each.move]), join(blocks)
-    kinds = {each.kind for each in blocks}
-    kind = kinds.pop() if len(kinds) == 1 else "blocks"
-    return Conflict(kind, base, *_in_order(here, None, side), both=here)
-
-
-def _children(block: SourceBlock) -> Blocks:
-    return block.children or ()
-
-
-def _cut(blocks: Versions[Blocks], region: Region) -> Versions[Blocks]:
-    return Versions(blocks.base[region.base], blocks.main[region.main], blocks.request[region.request])
 
 
 def _units(blocks: Blocks) -> Iterator[list[SourceBlock]]:
