@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, ClassVar
 
 from textual import on
@@ -30,7 +30,7 @@ INCOMING: Commands[IncomingChanges] = Commands(
     (
         Command("next_page", "J", "Next page", "Go to the next changed page", run=lambda _, view: view.rows.move(1)),
         Command("previous_page", "K", "Previous page", "Go to the previous changed page", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("close", "escape,d", "Back", "Go back to the update", run=lambda app, _: app.pop_screen()),
+        Command("close", "escape,d", "Back", "Go back to the update", run=lambda _, view: view.close()),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -50,10 +50,16 @@ class IncomingChanges(View):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (INCOMING,)
 
     def __init__(
-        self, about: ChangeRequest, changes: Sequence[Change], sides: Sides, conflicting: Collection[str]
+        self,
+        about: ChangeRequest,
+        changes: Sequence[Change],
+        sides: Sides,
+        conflicting: Collection[str],
+        then: Callable[[], None],
     ) -> None:
-        """`conflicting` are the ids of the pages that conflict with the change request."""
+        """`conflicting` are the ids of the pages that conflict with the change request. `then` is called after it is closed."""
         super().__init__()
+        self._then = then
         self._about, self._sides, self._conflicting = about, sides, conflicting
         self._pages = changed_pages(changes)
 
@@ -82,12 +88,20 @@ class IncomingChanges(View):
     def on_mount(self) -> None:
         self._comparisons = Comparisons(self.live, lambda _: None)
         self._comparisons.between(self._sides)
+        self.view.cursor_block.why_no_comment_here = lambda: (
+            "Comments belong to pages: open the page in main to comment."
+        )
         self.rows.show(self._pages)
         self.rows.focus()
         self._show()
 
     def on_unmount(self) -> None:
         self._comparisons.stop()
+
+    def close(self) -> None:
+        """Go back to the update."""
+        self.app.pop_screen()
+        self._then()
 
     def _head(self) -> Content:
         count = plural(len(self._pages), "change")

@@ -338,8 +338,6 @@ def words_facts(foreseen: Forecast) -> list[Fact]:
     ]
     if (more := len(foreseen.suggestions) - 3) > 0:
         facts.append(Fact("care", "merged by words", f"{wording.plural(more, 'more paragraph')}. Check them."))
-    if foreseen.is_on_main:
-        facts.append(Fact("care", "already on main", ALREADY_ON_MAIN))
     return facts
 
 

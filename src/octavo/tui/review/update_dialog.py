@@ -46,6 +46,8 @@ class UpdatePreview:
             *merge_checks.words_facts(self.foreseen),
             *merge_checks.names_fact(self.change_request, self.foreseen.namesakes),
         ]
+        if self.foreseen.is_on_main:
+            facts.append(Fact("care", "already on main", merge_checks.ALREADY_ON_MAIN))
         if self.comes:
             facts.insert(1, Fact("note", "comes in", merge_checks.goes_out(self.comes)))
         return tuple(facts)
@@ -89,6 +91,10 @@ def update_dialog(
     app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, then: Resolve
 ) -> CheckedDialog[UpdatePreview]:
     """The dialog that shows what would come in and what may conflict, and updates."""
+
+    def reopen() -> None:
+        app.push_screen(update_dialog(app, at, change_request, then))
+
     return CheckedDialog(
         app,
         CheckedWrite(
@@ -99,7 +105,7 @@ def update_dialog(
             not_yet="The checks are not done yet.",
             unknown="Nothing is updated without knowing what would come in. r asks again.",
             ask=lambda: preview_update(app.session.live, at),
-            shown=lambda seen: _shown(app, at, seen),
+            shown=lambda seen: _shown(app, at, seen, reopen),
             send=lambda seen: send(app, at, seen, then),
             again="Read the checks again, then update.",
             what_changed=lambda before, after: what_changed(app.session.live, at, before.basis, after.basis),
@@ -107,7 +113,7 @@ def update_dialog(
     )
 
 
-def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview) -> Shown:
+def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callable[[], None]) -> Shown:
     after = ""
     if seen.foreseen.conflicts:
         after = "Nothing is lost   both sides stay in the text, and you decide right after, conflict by conflict"
@@ -118,12 +124,12 @@ def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview) -> Shown:
         seen.facts,
         after=after,
         blocked=blocked,
-        show_diff=partial(_show_diff, app, at, seen) if seen.comes else None,
+        show_diff=partial(_show_diff, app, at, seen, reopen) if seen.comes else None,
         archive=partial(ask_to_archive, app, at, seen.change_request) if seen.foreseen.is_on_main else None,
     )
 
 
-def _show_diff(app: Shell, at: ChangeRequestRef, seen: UpdatePreview) -> None:
+def _show_diff(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callable[[], None]) -> None:
     from octavo.tui.review.diff_cache import Sides
     from octavo.tui.review.incoming_changes import IncomingChanges  # lazy: the diff, shown on request
 
@@ -132,7 +138,7 @@ def _show_diff(app: Shell, at: ChangeRequestRef, seen: UpdatePreview) -> None:
         return
     old, new = (RevisionRef(space_id=at.space_id, revision_id=each) for each in (base, main))
     conflicting = {each.id for each in seen.foreseen.conflicts}
-    app.push_screen(IncomingChanges(seen.change_request, seen.comes, Sides(old, new), conflicting))
+    app.push_screen(IncomingChanges(seen.change_request, seen.comes, Sides(old, new), conflicting, reopen))
 
 
 async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Resolve) -> str:
