@@ -66,6 +66,7 @@ async def test_a_change_request_whose_changes_are_on_main_offers_to_archive_it(s
         await contest.publish(says(page, MAIN), subject="Read the probe again")
         contest.number = mine
         await contest.open()
+        await run.see("already on main: L archives")
         await run.press("m")
         await run.see("Already on main. Merging would change nothing.", "L archive")
         await run.later(seconds=1)
