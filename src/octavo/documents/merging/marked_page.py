@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,8 +15,6 @@ from octavo.documents.merging.merged_page import (
     side_of,
     spread,
 )
-
-_BLANK_LINES = re.compile(r"\A(?:[ \t]*\n)+|(?:\n[ \t]*)+\Z|\A[ \t]+\Z")
 
 
 class _Known(NamedTuple):
@@ -90,4 +87,6 @@ def _sides(content: Conflict | MergedBlock) -> tuple[str, str]:
 
 def _bare(text: str) -> str:
     """Return the text without the blank lines around it."""
-    return _BLANK_LINES.sub("", text)
+    lines = text.split("\n")
+    said = [number for number, line in enumerate(lines) if line.strip()]
+    return "\n".join(lines[said[0] : said[-1] + 1]) if said else ""

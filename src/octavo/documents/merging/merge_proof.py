@@ -15,7 +15,7 @@ from octavo.documents.merging.source_reader import read_page
 Run: TypeAlias = "tuple[str, ...]"
 """Words in a row: five of a sentence, or a shorter sentence with each two of its words."""
 _RUN = 5
-_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]|\n")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]|\n")
 _HTML_TAG = re.compile(r"<[^<>]*>")
 
 

@@ -52,19 +52,12 @@ class Conflict:
 
     def text(self, choice: Choice) -> str | None:
         """Return the text that a choice makes of it. None if nothing is left."""
-        match choice.side:
-            case "main":
-                return self.main
-            case "this":
-                return self.request
-            case "both":
-                return self.both
-            case "words":
-                return self.both if self.words is None else self.words
-            case "own":
-                if self.decided_with is not None:
-                    return None if self.kind == "moved" else self.main
-                return choice.text.strip("\n") or None
+        if choice.side != "own":
+            words = self.both if self.words is None else self.words
+            return {"main": self.main, "this": self.request, "both": self.both, "words": words}[choice.side]
+        if self.decided_with is not None:
+            return None if self.kind == "moved" else self.main
+        return choice.text.strip("\n") or None
 
     def in_context(self, text: str | None) -> str:
         """Return a text of it as it is read alone: a row below the head of its table, an item that is not indented."""
@@ -128,11 +121,6 @@ class MergedPage:
 
     root: MergedBlock
     line_end: str = "\n"
-
-    @classmethod
-    def of_text(cls, text: str) -> MergedPage:
-        """Return a page without conflicts."""
-        return cls(MergedBlock("page", text, "", [], "", ""))
 
     def behind(self, conflict: Conflict) -> MergedPage:
         """Return the page with a conflict before its text."""

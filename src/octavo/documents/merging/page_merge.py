@@ -68,7 +68,7 @@ def merge(base: str, main: str, request: str) -> MergedPage:
     """Merge a page: `main` with what `request` changed since `base`."""
     texts = Versions(base, main, request)
     if texts.is_settled:
-        return MergedPage.of_text(texts.merged)
+        return MergedPage(MergedBlock("page", texts.merged, "", [], "", ""))
     ends = texts.map(_line_end)
     if _CRLF in ends and "" not in ends:
         texts = texts.map(lambda text: text.replace(_CRLF, "\n"))

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from dataclasses import replace
 
-from octavo.documents.merging.source_blocks import MARKER, SourceBlock, cells
+from octavo.documents.merging.source_blocks import MARKER, SourceBlock, cells, row_ranges
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
@@ -16,7 +16,6 @@ _TAG = re.compile(r"\s*\{%-?\s*(@?[A-Za-z][\w@./:-]*)")
 _TAG_END = re.compile(r"-?%\}[ \t]*$")
 _HTML = re.compile(r"\s*<(table|pre|figure|details)\b", re.I)
 _HTML_TAG = re.compile(r"<(/?)(table|pre|figure|details)\b", re.I)
-_HTML_ROW = re.compile(r"<tr\b.*?</tr\s*>", re.I | re.S)
 _BODY = re.compile(r"<tbody\b[^>]*>", re.I)
 _DELIMITER = re.compile(r"[ \t]*(?=[^\n]*\|)\|?(?:[ \t]*:?-+:?[ \t]*(?:\||$))+[ \t]*")
 
@@ -209,19 +208,19 @@ def _html_table(text: str) -> SourceBlock:
     """Divide a table of HTML into rows. It stays whole where it is nested, or has something else between its rows."""
     body = _BODY.search(text)
     start = body.end() if body else 0
-    rows = list(_HTML_ROW.finditer(text, start))
+    rows = row_ranges(text, start)
     if not rows or text.lower().count("<table") > 1:
         return SourceBlock("literal", text)
-    ends = [start, *(row.end() for row in rows)]
-    between = [text[end : row.start()] for end, row in zip(ends, rows, strict=False)]
+    ends = [start, *(end for _, end in rows)]
+    between = [text[end:begin] for end, (begin, _) in zip(ends, rows, strict=False)]
     if not body:
         between[0] = ""
-        start = rows[0].start()
-    if any(each.strip() for each in between) or not all(cells(row[0]) for row in rows):
+        start = rows[0][0]
+    if any(each.strip() for each in between) or not all(cells(text[begin:end]) for begin, end in rows):
         return SourceBlock("literal", text)
     gaps = [*between[1:], None]
-    made = tuple(SourceBlock("row", row[0], gap=gap) for row, gap in zip(rows, gaps, strict=True))
-    return SourceBlock("table", text[:start], made, between[0], "", text[rows[-1].end() :])
+    made = tuple(SourceBlock("row", text[begin:end], gap=gap) for (begin, end), gap in zip(rows, gaps, strict=True))
+    return SourceBlock("table", text[:start], made, between[0], "", text[rows[-1][1] :])
 
 
 def _fence(line: str) -> re.Match[str] | None:
