@@ -93,7 +93,7 @@ async def test_where_both_changed_the_same_nothing_is_sent_and_both_are_shown(de
     lines = outcome.text.text.split("\n")
     assert "Theirs." in lines[open_end.first : open_end.middle]
     assert "Mine." in lines[open_end.middle : open_end.last]
-    assert "Also mine." in lines[: open_end.first]
+    assert "Also mine." in lines[open_end.middle : open_end.last], "what was rewritten together is decided together"
     settled = BEFORE.replace("Two", "Theirs and mine").replace("One", "Also mine")
     desk.base = RevisionRef(space_id=desk.at.space_id, revision_id=outcome.revision)
     assert (await desk.write(settled)).kind == "sent", "What was settled is on top of what others wrote"

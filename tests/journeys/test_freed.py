@@ -135,6 +135,7 @@ WAYS: dict[str, dict[str, Way]] = {
     },
     "conflicts": {
         "CheckedDialog to update": ("/", *"retry", "enter", "enter", "U"),
+        "IncomingChanges": ("U", "d"),
         "ConflictsScreen": ("U", "y"),
         "OutcomeScreen": ("enter", "R", "b", "p"),
         "OwnConflictsScreen": ("enter", write_into_four, "e", "enter"),
@@ -145,7 +146,7 @@ it was opened for."""
 SELDOM = {
     *("PaletteScreen", "ActivityScreen", "Picker of a form", "TryCondition", "PageForm", "OrganizationMenu"),
     *("FilesScreen", "PageHistoryScreen", "Offers", "ReactionPicker", "RecordSheet", "PictureScreen", "BrowserScreen"),
-    *("MergeSeveralDialog", "CheckedDialog to undo", "OutcomeScreen", "OwnConflictsScreen"),
+    *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "OutcomeScreen", "OwnConflictsScreen"),
 }
 """Left to long runs: in every run others are opened that are made of the same."""
 PARTS = {"Dialog", "Chooser"}

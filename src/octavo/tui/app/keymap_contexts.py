@@ -30,8 +30,10 @@ from octavo.tui.resources.trying_conditions import TryCondition
 from octavo.tui.review.bulk_merge import MergeSeveralDialog
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.review.change_requests import ChangesScreen
+from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.held import HeldScreen
+from octavo.tui.review.incoming_changes import IncomingChanges
 from octavo.tui.review.merge_outcome import OutcomeScreen
 from octavo.tui.review.reviewers import ReviewersScreen
 from octavo.tui.widgets.confirm import Confirm
@@ -62,6 +64,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     ConflictsScreen,
     ThreeWay,
     OutcomeScreen,
+    IncomingChanges,
     PictureScreen,
     ReviewersScreen,
     SearchScreen,
@@ -69,6 +72,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     Composer,
     Offers,
     Confirm,
+    CheckedDialog,
     FormDialog,
     TryCondition,
     HeldScreen,
