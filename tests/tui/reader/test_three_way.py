@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.merging.conflict import Part
-from octavo.documents.merging.resolution import Choice, names, parts_of_marked
-from octavo.documents.merging.three_way import parts
+from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.merged_page import Choice, MergedPage
+from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.conflict_page import prepare
@@ -55,16 +55,16 @@ MINE = (
     .replace("wait(10)", "wait(15)")
     .replace("Ask us.", "Ask [us/](x)\x1b[31m.")
 )
-EXACT = parts(BASE, MAIN, MINE)
-MARKED = parts_of_marked("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #7\n\nEnd.\n")
+EXACT = merge(BASE, MAIN, MINE)
+MARKED = read_marked("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #7\n\nEnd.\n")
 
 
 class Shown:
     """A pane with a page in conflict."""
 
-    def __init__(self, given: tuple[Part, ...], main: str | None = None, *, ascii: bool = False) -> None:
+    def __init__(self, given: MergedPage, main: str | None = None, *, ascii: bool = False) -> None:
         self.given, self.main = given, main
-        self.names = [name for name, _ in names(given)]
+        self.names = [name for name, _ in given.named]
         self.pane = ThreeWay(ascii=ascii)
         self.app = PaneApp(self.pane)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.merging.three_way import parts
+from octavo.documents.merging.page_merge import merge
 from octavo.tui.render.conflict_lines import ConflictDecision, set_conflict
 from octavo.tui.render.conflict_page import Shown, prepare
 from octavo.tui.render.layout import set_block
@@ -19,7 +19,7 @@ from tests.calls import Calls
 @pytest.mark.parametrize("width", [60, 120])
 def test_what_went_of_a_huge_text_is_not_set_beside_what_came(width: int) -> None:
     text = HUGE["formula of words"](100)
-    pieces = prepare(parts(text, edited(text), edited(text, "y")), edited(text))
+    pieces = prepare(merge(text, edited(text), edited(text, "y")), edited(text))
     conflict = next(each for each in pieces if isinstance(each, Shown))
     setting = LayoutContext(Styles(), Folds(), set_block, room=width)
     with Calls(Line.__init__) as made:
