@@ -70,7 +70,7 @@ class Shown:
 
     def show(self, choices: dict[str, Choice] | None = None) -> None:
         pieces = prepare(self.given, self.main, choices)
-        self.pane.show(pieces, choices or {}, key="page", sides=("main", "#7"))
+        self.pane.show(pieces, choices or {}, key="page", sides=("main", "this change request"))
 
 
 @pytest.mark.parametrize(("width", "ascii"), [(76, False), (120, False), (120, True)])
@@ -91,7 +91,7 @@ async def test_what_both_come_from_may_not_be_known() -> None:
     async with shown.app.run_test(size=(120, 20)) as pilot:
         shown.show()
         await pilot.pause()
-        assert "not known" in screen(shown.pane)
+        assert "Not known." in screen(shown.pane)
         assert "ours" in screen(shown.pane)
 
 
@@ -125,7 +125,7 @@ async def test_a_page_opens_at_what_is_not_decided() -> None:
         shown.pane.choose({name: Choice("this") for name in shown.names[:2]})
         await pilot.pause()
         assert shown.pane.scroll_offset.y == top
-        assert "as in #7" in screen(shown.pane)
+        assert "✓ This change request taken" in screen(shown.pane)
 
 
 async def test_what_is_folded_around_them_is_shown_and_folded_again() -> None:
