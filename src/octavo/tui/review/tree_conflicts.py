@@ -144,7 +144,11 @@ def _deleted(here: Page, title: str, trees: Sequence[PageTree]) -> TreeConflict:
     who, other = ("This change request", "main") if is_in_main else ("Main", "this change request")
     below = sum(1 for _ in here.walk()) - 1
     delete = "Delete the page" + (f" and the {plural(below, 'page')} below it." if below else ".")
+    side = trees[1] if is_in_main else trees[2]
+    lost = sum(1 for _ in (side.find(here.id) or here).walk()) - 1 - below
     keep = f"Keep the page, as it is in {other}."
+    if lost > 0:
+        keep += f" The {plural(lost, 'page')} below it {'stays' if lost == 1 else 'stay'} deleted."
     kept, deleted = (Setting("page", "in main" if is_in_main else "deleted", each) for each in ("kept", "deleted"))
     edit = DeletePage(page=here.id)
     said = f"{who} deleted this page, and {other} changed it."
