@@ -203,7 +203,7 @@ class ThreeWay(Reader):
 
     CONTEXT: ClassVar[str] = "conflicts of a page"
     HELP: ClassVar[str] = (
-        "Each conflict of the page: its result, the base, main and this change request. n and N go to the next and the "
+        "Each conflict of the page: its result, main, this change request and the base. n and N go to the next and the "
         "previous conflict, j and k scroll. esc goes back to the list."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)

@@ -1,4 +1,4 @@
-"""A conflict as lines: first its result, with the differences from main marked, then the base, main and the change request,
+"""A conflict as lines: first its result, with the differences from main marked, then main, the change request and the base,
 with the words marked that are not in the base."""
 
 from __future__ import annotations
@@ -180,18 +180,18 @@ def _sides(setting: LayoutContext, shown: Shown, decided: ConflictDecision, widt
     look, taken = setting.look, decided.choice.side if decided.choice is not None else ""
     missing = "Nothing here." if shown.base is None or not shown.base.source.strip() else "Deleted."
     moved = f"Moved to \u201c{shown.moved_to}\u201d. Press f to open that page." if shown.moved_to else ""
+    base, unknown = shown.base, "Not known." if shown.base is None else "Nothing here."
     sides = [
-        ("Base", "", whole(shown.base), "Not known." if shown.base is None else "Nothing here."),
-        (decided.name(0), "m", _new(shown.main), moved or missing),
-        (decided.name(1), "t", _new(shown.mine), missing),
+        (decided.name(0), "m", _new(shown.main), shown.main.new.source, moved or missing),
+        (decided.name(1), "t", _new(shown.mine), shown.mine.new.source, missing),
+        ("Base", "", whole(base), base.source if base is not None else "", unknown),
     ]
-    sources = [shown.base.source if shown.base is not None else "", shown.main.new.source, shown.mine.new.source]
     is_wide = width >= WIDE
     room = (width - 6) // 3 if is_wide else width
     columns = []
-    for number, (name, key, units, absent) in enumerate(sides):
-        is_taken = (taken == "both" and number > 0) or taken == ("", "main", "this")[number] != ""
-        said = _side(setting, units, room, sources[number]) or _wrapped(absent, look.muted + Style(italic=True), room)
+    for (name, key, units, source, absent), side in zip(sides, (*SIDES, "base"), strict=True):
+        is_taken = side == taken or (taken == "both" and side != "base")
+        said = _side(setting, units, room, source) or _wrapped(absent, look.muted + Style(italic=True), room)
         label = _side_label(look, name, key, is_taken)
         columns.append([label, *(_set_back(line, look) if taken and not is_taken else line for line in said)])
     if not is_wide:
