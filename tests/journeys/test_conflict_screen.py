@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from octavo.api import content
+from octavo.api import change_requests, content
 from octavo.api.content import DeletePage, UpdatePage
 from octavo.tui.reader.three_way_view import ThreeWay
 from tests.journeys.contests import HARBOUR, Contest, new, says
@@ -328,3 +328,41 @@ async def test_conflicts_that_do_not_load_are_loaded_again(stage: Stage) -> None
         run.accept()
         await run.press("r")
         await run.see("0 of 4 resolved")
+
+
+async def test_choices_of_a_read_only_session_are_not_saved(stage: Stage) -> None:
+    async with stage.play(start="changes", read_only="Octavo was started with --read-only.") as run:
+        contest = Contest(run)
+        main, mine = STORES.replace("noon", "dusk"), STORES.replace("noon", "night")
+        await contest.publish(new(STORES), subject="Write down the stores")
+        stores = (await contest.page("Stores")).id
+        at = await contest.propose(says(stores, mine))
+        number = contest.number
+        await contest.publish(says(stores, main))
+        await run.ask(change_requests.UpdateFromMain(at=at), MARA)
+        contest.number = number
+        await contest.open()
+        await run.press("R")
+        await run.see("0 of 1 resolved")
+        await run.press("t")
+        await run.see("1 of 1 resolved")
+        await run.press("ctrl+s")
+        await run.hear("Octavo was started with --read-only.")
+        assert not run.gate.sent(content.Edit)
+
+
+async def test_a_long_title_leaves_room_for_the_count(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(60, 20)) as run:
+        contest = Contest(run)
+        await contest.publish(new(STORES), subject="Write down the stores")
+        stores = (await contest.page("Stores")).id
+        long = "Recount the stores " + "and everything that lies in them " * 6
+        await contest.propose(says(stores, STORES.replace("noon", "night")), subject=long.strip())
+        number = contest.number
+        await contest.publish(says(stores, STORES.replace("noon", "dusk")))
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await run.see("0 of 1 resolved")
+        await run.press("enter", "m")
+        await run.see("1 of 1 resolved", "ctrl+s saves")
