@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from textual.drivers.headless_driver import HeadlessDriver
 
 from octavo.api import change_requests, content
 from octavo.api.content import DeletePage, UpdatePage
@@ -366,3 +369,24 @@ async def test_a_long_title_leaves_room_for_the_count(stage: Stage) -> None:
         await run.see("0 of 1 resolved")
         await run.press("enter", "m")
         await run.see("1 of 1 resolved", "ctrl+s saves")
+
+
+async def test_an_edit_resolves_a_conflict_and_leads_on(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HeadlessDriver, "can_suspend", True)
+    program = tmp_path / "editor"
+    program.write_text(f"#!{sys.executable}\nimport sys\nopen(sys.argv[-1], 'w').write('Open every day.\\n')\n")
+    program.chmod(0o755)
+    async with stage.play(start="changes", editor=(str(program),)) as run:
+        contest = Contest(run)
+        await Changed(contest).make()
+        await run.press("e")
+        await run.see("1 of 4 resolved", "conflict 2 of 3")
+        await run.press("N")
+        await run.see("✓ Edited", "+ Open every day.")
+        await run.press("J", "m", "t", "t")
+        await run.see("4 of 4 resolved")
+        await contest.send()
+        await contest.merge()
+        assert await contest.text("Stores") == _by("", "dusk", "Five", STORES).replace("Open on .", "Open every day.")

@@ -158,7 +158,7 @@ class ConflictContents(Contents):
         return nothing("No conflicts on this page.", "Press J for the next page")
 
     def has_stops(self, unit: int) -> bool:
-        return self.pane.galley.units[unit].shown is not None  # of the page around them nothing is decided
+        return self.pane.galley.units[unit].shown is not None  # the rest of the page cannot be resolved
 
     def unit_of(self, near: int, key: str) -> int:
         units = self.pane.galley.units

@@ -62,7 +62,7 @@ class ConflictDecision:
 
 
 def set_around(setting: LayoutContext, unit: DiffUnit, width: int) -> list[Line]:
-    """A part of the page that is decided."""
+    """Return the lines of a part of the page without conflicts."""
     return _cleared(set_diff_unit(setting, unit, SideWidths.of(width + _NUMBER, split=False)))
 
 

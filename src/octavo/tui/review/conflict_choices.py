@@ -152,7 +152,8 @@ async def send(
     app.notices.close(number)
     target_request.remember(app, at.space, change_request)
     app.writes.is_final("To change a resolved conflict, edit the page or restore it from its history.")
-    count = len(unsettled.names) - unsettled.left(decided)
+    resolved = [name for page in unsettled.decided(decided) for name, _ in page.conflicts]
+    count = len(resolved) + sum(shape.name in decided for shape in unsettled.shapes)
     choices.settle(unsettled, decided)
     _remember_settled(app, change_request, unsettled, decided, expected)
     marked, other = await _read_back(live, at, unsettled, decided, change_request)

@@ -1,4 +1,4 @@
-"""What the sides of a change request left undecided when they met: found, and as the edits that settle it."""
+"""Finds the conflicts of a change request, and returns the edits that resolve them."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class OpenConflicts:
 
     @property
     def names(self) -> list[str]:
-        """All that can be decided, in order."""
+        """The names of all conflicts that can be resolved, in order."""
         return [name for page in self.pages for name, _ in page.conflicts] + [
             shape.name for shape in self.shapes if shape.can_choose
         ]
@@ -145,7 +145,7 @@ class OpenConflicts:
         return bool(self.decided(choices)) or any(shape.name in choices for shape in self.shapes)
 
     def edits(self, choices: Mapping[str, Choice], name: str) -> list[ContentEdit]:
-        """What is to be sent: pages that are decided whole, and what becomes of the others by a choice."""
+        """Return the edits for the resolved pages, and for the other conflicts with a choice."""
         found: list[ContentEdit] = []
         for page in self.decided(choices):
             given = {}
