@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from octavo.api.content import Page, ReusableContent, Revision
 from octavo.documents import trees
-from octavo.documents.merging import text as text_merge
 from octavo.documents.merging import tree
-from octavo.documents.merging.forecast import forecast, namesakes, namesakes_in, unsettled
+from octavo.documents.merging.forecast import forecast, unsettled
+from octavo.documents.merging.page_merge import merge
+from octavo.documents.namesakes import namesakes_in
 from octavo.documents.revision_changes import differences
 from octavo.documents.trees import Json, Pages
 from octavo.server.behaviour.content import present_page
-from tests.documents import test_merging as texts
 from tests.documents import test_merging_trees as page_trees
+from tests.documents.random_lines import TEXTS, edited, three_texts
 from tests.documents.test_merging_trees import STORE, document, revision
 
 OF_PAGES: dict[str, list[Any]] = {
@@ -44,7 +45,7 @@ def written(draw: st.DrawFn, pages: Pages, before: Pages) -> Pages:
         was = old.get(name, {})
         text = STORE.text(was["text"]) if was.get("text") else ""
         if draw(st.booleans()):
-            text = draw(texts.edited(text) if text else texts.texts)
+            text = draw(edited(text) if text else TEXTS)
         fields = draw(changed({field: was[field] for field in OF_PAGES if field in was}, OF_PAGES))
         bare = {field: value for field, value in page.items() if field != "text"}
         pages = trees.changed(pages, {**bare, **fields, **({"text": STORE.put_blob(text)} if text else {})})
@@ -88,7 +89,7 @@ def foreseen(sides: tuple[Json, Json, Json], *, names_documents: bool = True) ->
         name: (text(sides[0], name), text(sides[1], name), text(sides[2], name))
         for name in unsettled((base, main, mine), touched)
     }
-    return {(each.kind, each.id) for each in forecast((base, main, mine), said)}
+    return {(each.kind, each.id) for each in forecast((base, main, mine), said).conflicts}
 
 
 def text(side: Json, name: str) -> str:
@@ -108,10 +109,10 @@ def test_what_a_merge_does_not_decide_is_foreseen_and_nothing_else(sides: tuple[
     assert foreseen(sides, names_documents=False) == left, "without the ids of documents too"
 
 
-@given(texts.three())
+@given(three_texts())
 def test_texts_that_collide_are_foreseen(sides: tuple[str, str, str]) -> None:
     base, main, mine = (revision(document("A", text=each)) for each in sides)
-    assert (("text", "A") in foreseen((base, main, mine))) == bool(text_merge.conflicts(*sides))
+    assert (("text", "A") in foreseen((base, main, mine))) == bool(merge(*sides).conflicts)
 
 
 def test_only_texts_that_all_sides_have_otherwise_are_read() -> None:
@@ -135,8 +136,8 @@ def test_reusable_content_that_both_changed_may_conflict() -> None:
         )
         for each in ("d1", "d2", "d3")
     ]
-    assert [each.name for each in forecast((three[0], three[1], three[2]), {})] == ["Snippet"]
-    assert forecast((three[0], three[1], three[0]), {}) == []
+    assert [each.name for each in forecast((three[0], three[1], three[2]), {}).conflicts] == ["Snippet"]
+    assert forecast((three[0], three[1], three[0]), {}).conflicts == ()
 
 
 def tree_of(*pages: tuple[str, str, str, list[Any]]) -> tuple[Page, ...]:
@@ -186,12 +187,73 @@ def test_things_without_a_title_are_merged_too() -> None:
     untitled = [Page(id="a"), Page(id="b", type="group", pages=(Page(id="c"),)), Page(id="d", type="link")]
     base = Revision(id="r0", pages=(untitled[0],), reusable_contents=(ReusableContent(id="u"),))
     after = Revision(id="r1", pages=tuple(untitled), reusable_contents=(ReusableContent(id="v"),))
-    assert forecast((base, after, base), {}) == []
-    assert [(each.id, each.titles) for each in namesakes((base, base, after))] == [("b", ("", ""))]
+    assert forecast((base, after, base), {}).conflicts == ()
+    assert [(each.id, each.titles) for each in namesakes_in(base.pages, forecast((base, base, after), {}).pages)] == [
+        ("b", ("", ""))
+    ]
 
 
 def test_things_that_both_sides_changed_in_git_are_foreseen() -> None:
     three = [
         Revision.model_validate({"id": "r", "pages": [{"id": "a", "title": "A", "git": {"oid": oid}}]}) for oid in "123"
     ]
-    assert [each.id for each in forecast((three[0], three[1], three[2]), {})] == ["a"]
+    assert [each.id for each in forecast((three[0], three[1], three[2]), {}).conflicts] == ["a"]
+
+
+SENTENCE = "The probe reads 10 cm at low water and 20 cm at high water.\n"
+
+
+def test_paragraphs_merged_by_words_are_named_with_their_text() -> None:
+    texts = SENTENCE, SENTENCE.replace("10", "12"), SENTENCE.replace("20", "21")
+    sides = [revision(document("A", text=each)) for each in texts]
+    three = [shown(side, "", names_documents=True) for side in sides]
+    found = forecast((three[0], three[1], three[2]), {"A": texts})
+    assert not found.conflicts
+    assert [(each.id, each.text) for each in found.suggestions] == [
+        ("A", "The probe reads 12 cm at low water and 21 cm at high water.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("main", "mine", "is_on_main"),
+    [
+        pytest.param(
+            [document("A", text="new"), document("B")], [document("A", text="new"), document("B")], True, id="edit"
+        ),
+        pytest.param(
+            [document("A", text="new"), document("B")],
+            [document("A", text="other"), document("B")],
+            False,
+            id="other edit",
+        ),
+        pytest.param([document("A", text="old")], [document("A", text="old")], True, id="deleted by both"),
+        pytest.param(
+            [document("B"), document("A", text="old")],
+            [document("B"), document("A", text="old")],
+            True,
+            id="moved by both",
+        ),
+        pytest.param(
+            [document("A", text="old"), document("B"), document("C")],
+            [document("A", text="old"), document("B"), document("D")],
+            False,
+            id="created by both",
+        ),
+        pytest.param(
+            [document("A", text="old", title="T"), document("B")],
+            [document("A", text="new"), document("B")],
+            False,
+            id="apart",
+        ),
+    ],
+)
+def test_a_change_request_whose_changes_are_all_on_main_is_told(
+    main: list[Json], mine: list[Json], is_on_main: bool
+) -> None:
+    sides = [revision(document("A", text="old"), document("B")), revision(*main), revision(*mine)]
+    three = [shown(side, "", names_documents=True) for side in sides]
+    said = {
+        name: (text(sides[0], name), text(sides[1], name), text(sides[2], name))
+        for name in unsettled((three[0], three[1], three[2]), None)
+    }
+    assert forecast((three[0], three[1], three[2]), said).is_on_main is is_on_main

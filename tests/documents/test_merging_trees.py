@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents import trees
-from octavo.documents.merging.text import MAIN
 from octavo.documents.merging.tree import Conflict, Outcome, merge
 from octavo.documents.trees import Json, Pages
 from octavo.server.store import Store
@@ -250,7 +249,7 @@ def test_titles_that_the_texts_say_are_not_said_twice() -> None:
     main = document("A", title="Here", text="# Here\n\nwords\n")
     proposed = document("A", title="There", text="# There\n\nwords\n")
     outcome = merged(base, revision(main), revision(proposed))
-    assert text_of(outcome, "A").count(MAIN) == 1
+    assert text_of(outcome, "A").count("<<<<<<< main") == 1
     assert text_of(outcome, "A").endswith(">>>>>>> #7\n\nwords\n")
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from octavo.documents.merging.source_blocks import SourceBlock, sections
 from octavo.documents.sequences import stretches
 
-_MOST_PAIRS = 200_000
+_MOST_PAIRS = 50_000
 """Pairs of equal words. Texts with more are not compared word by word."""
 _FAMILY = 0.4
 """Share of its words that a block has in common with each other block of its family."""

@@ -12,7 +12,6 @@ from itertools import combinations
 from typing import Any, TypeAlias
 
 from octavo.api.content import File, Page, ReusableContent, Revision
-from octavo.documents import trees
 from octavo.documents.merging import tree
 from octavo.documents.trees import Json, Pages
 
@@ -31,19 +30,21 @@ class Foreseen:
     id: str
     name: str
     """What a person calls it: a title, the name of a file."""
+    text: str = ""
+    """The merged paragraph of a suggestion."""
 
 
 @dataclass(frozen=True)
-class Namesake:
-    """A page that would stand beside another of the same title or address, which it did not before."""
+class Forecast:
+    """What a merge will come to."""
 
-    id: str
-    titles: tuple[str, str]
-    """What the other is called, and what this one is."""
-    paths: tuple[str, str]
-    """Where the two would be: of two pages with one address the later one gets another."""
-    is_other_in_main: bool
-    """Whether the primary content has the other."""
+    conflicts: tuple[Foreseen, ...]
+    suggestions: tuple[Foreseen, ...]
+    """Paragraphs that will be merged by words: both sides changed different words of them."""
+    pages: Pages
+    """The merged page tree."""
+    is_on_main: bool
+    """Whether the merge changes nothing: main has every change of the change request."""
 
 
 def unsettled(three: Three, touched: Collection[str] | None) -> list[str]:
@@ -68,8 +69,8 @@ def unsettled(three: Three, touched: Collection[str] | None) -> list[str]:
     return found
 
 
-def forecast(three: Three, texts: Mapping[str, tuple[str, str, str]]) -> list[Foreseen]:
-    """What a merge will not decide. `texts` says what pages say in each revision: all of those that are `unsettled`.
+def forecast(three: Three, texts: Mapping[str, tuple[str, str, str]]) -> Forecast:
+    """Return what a merge will come to. `texts` has the texts of all pages that are `unsettled`, in each revision.
 
     The text of a page that is not in a revision is never looked at.
     """
@@ -78,43 +79,10 @@ def forecast(three: Three, texts: Mapping[str, tuple[str, str, str]]) -> list[Fo
     )
     outcome = tree.merge(base, main, mine, "", _AsTheyAre())
     names = {name: called for each in three for name, called in _names(each)}
-    return [Foreseen(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
-
-
-def namesakes(three: Three) -> list[Namesake]:
-    """The pages that a merge puts beside others of the same name."""
-    base, main, mine = (_held(each, {}) for each in three)
-    return namesakes_in(three[1].pages, tree.merge(base, main, mine, "", _AsTheyAre()).held["pages"])
-
-
-def namesakes_in(main: tuple[Page, ...], after: tuple[Page, ...] | Pages) -> list[Namesake]:
-    """The pages of `after` that stand beside others of the same name, and do not in the primary content."""
-    held: Pages = _pages(after, {}, set()) if isinstance(after, tuple) else after
-    before = trees.walk(_pages(main, {}, set()))
-    stood = {page["id"]: (page["title"], _wanted(page)) for page in before}
-    parents = trees.parents(_pages(main, {}, set()))
-    paths = {page["id"]: page.get("path", "") for page in trees.walk(trees.placed(held))}
-    found = []
-    for siblings in [held, *(page.get("pages", []) for page in trees.walk(held))]:
-        named = [page for page in siblings if page["type"] in ("document", "group")]
-        for number, page in enumerate(named):
-            other = next((each for each in named[:number] if _are_namesakes(each, page)), None)
-            if other is None:
-                continue
-            pair = (other["id"], page["id"])
-            is_old = all(stood.get(each["id"]) == (each["title"], _wanted(each)) for each in (other, page))
-            if not is_old or parents[pair[0]] != parents[pair[1]]:
-                titles, at = (other["title"], page["title"]), (f"/{paths[pair[0]]}", f"/{paths[pair[1]]}")
-                found.append(Namesake(page["id"], titles, at, other["id"] in stood))
-    return found
-
-
-def _wanted(page: Json) -> str:
-    return str(page.get("slug") or trees.slug_of(page["title"]))
-
-
-def _are_namesakes(one: Json, other: Json) -> bool:
-    return _wanted(one) == _wanted(other) or one["title"].strip().casefold() == other["title"].strip().casefold()
+    conflicts = [Foreseen(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
+    suggestions = [Foreseen("words", each.page, names.get(each.page) or "", each.text) for each in outcome.suggestions]
+    is_on_main = not conflicts and tree.is_same(outcome.held, main)
+    return Forecast(tuple(conflicts), tuple(suggestions), outcome.held["pages"], is_on_main)
 
 
 class _AsTheyAre:

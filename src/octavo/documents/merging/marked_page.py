@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from octavo.documents.conflicts import markers
-from octavo.documents.merging.block_alignment import Hunk, hunks
-from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context
 from octavo.documents.merging.merged_page import (
     Conflict,
     MergedBlock,
@@ -18,8 +15,6 @@ from octavo.documents.merging.merged_page import (
     side_of,
     spread,
 )
-from octavo.documents.merging.source_blocks import Blocks, gap_after, gap_between, join
-from octavo.documents.merging.source_reader import read_page
 
 
 class _Known(NamedTuple):
@@ -33,8 +28,8 @@ class _Known(NamedTuple):
 def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
     """Return the page whose conflicts are between marks in `text`.
 
-    The base of a conflict, and what of both sides is in conflict, is taken from `known`: a merge of the same versions. For marks
-    that it does not have, the base is not known, and all that differs is in conflict.
+    The base of a conflict, and what of both sides is in conflict, is taken from `known`: a merge of the same versions. Between marks
+    that it does not have, the whole of both sides is one conflict without a base.
     """
     lines = text.split("\n")
     by_sides = {_sides(each.content): each for each in _marked_in(known.root)} if known is not None else {}
@@ -54,7 +49,9 @@ def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
         if found is not None:
             pieces.append(Piece(found.content, found.after if gap == "\n\n" else gap))
         else:
-            pieces += _differences_of_texts(_bare(main), _bare(request), gap)
+            sides = [each or None for each in (_bare(main), _bare(request))]
+            both = "\n\n".join(each for each in sides if each is not None)
+            pieces.append(Piece(Conflict("blocks", None, sides[0], sides[1], both=both), gap))
     _add_text(pieces, "\n".join(lines[end:]), None)
     is_ended = pieces and pieces[-1].gap.startswith("\n") and text.endswith("\n")
     return MergedPage(MergedBlock("page", "", "", pieces, "\n" if is_ended else "", ""))
@@ -91,45 +88,5 @@ def _sides(content: Conflict | MergedBlock) -> tuple[str, str]:
 def _bare(text: str) -> str:
     """Return the text without the blank lines around it."""
     lines = text.split("\n")
-    start, end = 0, len(lines)
-    while start < end and not lines[start].strip():
-        start += 1
-    while start < end and not lines[end - 1].strip():
-        end -= 1
-    return "\n".join(lines[start:end])
-
-
-def _differences_of_texts(main: str, request: str, gap: str) -> list[Piece]:
-    """Make a conflict of everything that differs between two texts."""
-    pages = read_page(main), read_page(request)
-    found = _differences(pages[0].children or (), pages[1].children or (), NO_CONTEXT)
-    if found:
-        found[-1].gap = gap
-    return found
-
-
-def _differences(main: Blocks, request: Blocks, context: Context) -> list[Piece]:
-    found: list[Piece] = []
-    j = k = 0
-    for hunk in [*hunks(main, request), Hunk(len(main), len(main), len(request), len(request))]:
-        for one, other in zip(main[j : hunk.i1], request[k : hunk.j1], strict=True):
-            found.append(Piece(one.source, gap_after(other if one.gap is None else one)))
-        j, k = hunk.i2, hunk.j2
-        ours, theirs = main[hunk.i1 : j], request[hunk.j1 : k]
-        if ours or theirs:
-            found.append(Piece(_difference(ours, theirs, context), gap_after((ours or theirs)[-1])))
-    return found
-
-
-def _difference(main: Blocks, request: Blocks, context: Context) -> Conflict | MergedBlock:
-    one, other = (main or request)[0], (request or main)[0]
-    is_one = len(main) == len(request) == 1 and (one.name, one.head) == (other.name, other.head)
-    if is_one and one.children and other.children:
-        if one.kind in ("code", "front", "table"):
-            context = one.head + one.opening, f"\n{one.tail}" if one.tail else ""
-        pieces = _differences(one.children, other.children, context)
-        return MergedBlock(one.kind, one.head, one.opening, pieces, one.end, one.tail)
-    texts = [join(each) if each else None for each in (main, request)]
-    both = gap_between(replace(one, gap=None)).join(text for text in texts if text is not None)
-    kind = one.kind if {each.kind for each in (*main, *request)} == {one.kind} else "blocks"
-    return Conflict(kind, None, texts[0], texts[1], both=both, context=context)
+    said = [number for number, line in enumerate(lines) if line.strip()]
+    return "\n".join(lines[said[0] : said[-1] + 1]) if said else ""

@@ -4,42 +4,61 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import TypeAlias
 
 from octavo.documents.merging.merged_page import SIDES, MergedPage, side_of
 from octavo.documents.merging.source_blocks import MARKER, WORD, SourceBlock, Versions, cells, is_html
 from octavo.documents.merging.source_reader import read_page
 
+Run: TypeAlias = "tuple[str, ...]"
+"""Words in a row: five of a sentence, or a shorter sentence with each two of its words."""
 _RUN = 5
-"""Words in a row that are counted together."""
-_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]|\n")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]|\n")
+_HTML_TAG = re.compile(r"<[^<>]*>")
 
 
-def is_sound(page: MergedPage, versions: Versions[SourceBlock]) -> bool:
-    """Return whether main's text, and the change request's, is there once when every conflict is decided for that side.
+def unproved_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]:
+    """Return the runs of words that are lost or doubled when every conflict is decided for main, or for the change request.
 
-    Each run of words must be there as often as that side has it, or as often as that side with the change of the other.
+    Each run must be there as often as that side has it, or as often as that side with the change of the other.
     """
-    was, ours, theirs = versions.map(_runs)
-    for side, own, other in zip(SIDES, (ours, theirs), (theirs, ours), strict=True):
-        found = _runs(read_page(side_of(page.root, side) or ""))
-        for run in found.keys() | own.keys() | other.keys():
-            with_other = max(0, own[run] + other[run] - was[run])
-            if not min(own[run], with_other) <= found[run] <= max(own[run], with_other):
-                return False
-    return True
+    sentences = versions.map(lambda block: Counter(_sentences([block])))
+    unproved: set[Run] = set()
+    for side, own, other in zip(SIDES, sentences[1:], sentences[:0:-1], strict=True):
+        merged = Counter(_sentences([read_page(side_of(page.root, side) or "")]))
+        every = (sentences.base, own, other, merged)
+        differing = {each for each in set().union(*every) if len({count[each] for count in every}) > 1}
+        was, ours, theirs, found = (
+            Counter(run for each in differing for run in _runs(each) for _ in range(count[each])) for count in every
+        )
+        for run in found.keys() | ours.keys() | theirs.keys():
+            with_other = max(0, ours[run] + theirs[run] - was[run])
+            if not min(ours[run], with_other) <= found[run] <= max(ours[run], with_other):
+                unproved.add(run)
+    return unproved
 
 
-def _runs(page: SourceBlock) -> Counter[str]:
-    """Count the runs of words in the sentences, cells and lines of a page."""
-    found: Counter[str] = Counter()
-    for block in page.walk():
+def runs_of(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
+    """Yield the runs of words of blocks."""
+    return (run for sentence in _sentences(blocks) for run in _runs(sentence))
+
+
+def _runs(sentence: str) -> Iterator[Run]:
+    words = tuple(WORD.findall(sentence))
+    if len(words) < _RUN:
+        yield from pairwise(words)
+    yield from (words[at : at + _RUN] for at in range(max(1, len(words) - _RUN + 1)))
+
+
+def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[str]:
+    """Yield the sentences, cells and lines of blocks."""
+    for block in (each for top in blocks for each in top.walk()):
         text = MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
         if block.kind in ("row", "table"):
             rows = [text] if is_html(text) else text.split("\n")
-            parts = [cell for row in rows for cell in cells(row)]
+            parts = [_HTML_TAG.sub(" ", cell) for row in rows for cell in cells(row)]
         else:
             parts = [text] if block.kind == "line" else _SENTENCE_END.split(text)
-        for words in map(WORD.findall, parts):
-            if words:
-                found.update(" ".join(words[at : at + _RUN]) for at in range(max(1, len(words) - _RUN + 1)))
-    return found
+        yield from (part for part in parts if WORD.search(part))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -43,7 +44,7 @@ class Conflict:
     context: tuple[str, str] = ("", "")
     """Text before and behind it that makes it readable alone: the head of a table, the fences of code."""
     moved_to: str | None = None
-    """The id of the page that holds the text of the base now, if main moved it to another page."""
+    """The id of the page that holds the text of the base now, if that is known."""
     decided_with: Conflict | None = None
     """The conflict whose choice decides this one too: the other place of a text that was moved."""
     moves: frozenset[SourceBlock] = frozenset()
@@ -51,19 +52,12 @@ class Conflict:
 
     def text(self, choice: Choice) -> str | None:
         """Return the text that a choice makes of it. None if nothing is left."""
-        match choice.side:
-            case "main":
-                return self.main
-            case "this":
-                return self.request
-            case "both":
-                return self.both
-            case "words":
-                return self.both if self.words is None else self.words
-            case "own":
-                if self.decided_with is not None:
-                    return None if self.kind == "moved" else self.main
-                return choice.text.strip("\n") or None
+        if choice.side != "own":
+            words = self.both if self.words is None else self.words
+            return {"main": self.main, "this": self.request, "both": self.both, "words": words}[choice.side]
+        if self.decided_with is not None:
+            return None if self.kind == "moved" else self.main
+        return choice.text.strip("\n") or None
 
     def in_context(self, text: str | None) -> str:
         """Return a text of it as it is read alone: a row below the head of its table, an item that is not indented."""
@@ -127,12 +121,6 @@ class MergedPage:
 
     root: MergedBlock
     line_end: str = "\n"
-    _names: dict[Conflict, str] = field(default_factory=dict, init=False, repr=False)
-
-    @classmethod
-    def of_text(cls, text: str) -> MergedPage:
-        """Return a page without conflicts."""
-        return cls(MergedBlock("page", text, "", [], "", ""))
 
     def behind(self, conflict: Conflict) -> MergedPage:
         """Return the page with a conflict before its text."""
@@ -142,12 +130,12 @@ class MergedPage:
     @cached_property
     def places(self) -> list[tuple[str, Conflict]]:
         """Every place of a conflict in order, with the name of the conflict. The name stays the same while both sides do."""
-        seen: dict[str, int] = {}
-        for conflict in (each for each in conflicts_in(self.root) if each.decided_with is None):
+        seen, names, every = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
+        for conflict in (each for each in every if each.decided_with is None):
             digest = _digest(conflict)
-            seen[digest] = seen.get(digest, 0) + 1
-            self._names[conflict] = f"{digest}-{seen[digest]}"
-        return [(self._names[each.decided_with or each], each) for each in conflicts_in(self.root)]
+            seen[digest] += 1
+            names[conflict] = f"{digest}-{seen[digest]}"
+        return [(names[each.decided_with or each], each) for each in every]
 
     @property
     def named(self) -> list[tuple[str, Conflict]]:

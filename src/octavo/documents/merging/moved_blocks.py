@@ -13,9 +13,11 @@ from octavo.documents.merging.source_blocks import Move, SourceBlock
 
 _NEVER_MOVED = frozenset({"line", "page", "front"})
 _LEAST_LETTERS = 3
-_LEAST_WORDS = 5
+_LEAST_WORDS = 4
 _ALIKE = 0.6
 """Share of its words that a block keeps when it is moved and edited at once."""
+_RELATED = 0.1
+"""Share of its words that a block keeps when it is rewritten at its place."""
 _MOST_PAIRS = 4000
 """Pairs of blocks that are compared in search of moves."""
 
@@ -76,12 +78,13 @@ class _Counterparts:
                 self._pair(one, other)
             before, after = ours[hunk.i1 : hunk.i2], theirs[hunk.j1 : hunk.j2]
             if hunk.is_edit and before[0].name == after[0].name:
-                if likeness(before[0], after[0]) > 0.1 or before[0].kind in _NEVER_MOVED:
+                if likeness(before[0], after[0]) > _RELATED or before[0].kind in _NEVER_MOVED:
                     self._pair(before[0], after[0])
                 else:
                     self._unlike.append((before[0], after[0]))
             elif before and after:
-                self._rewritten.update(before, after)
+                alike = [(one, other) for one in before for other in after if likeness(one, other) > _RELATED]
+                self._rewritten.update(each for pair in alike for each in pair)
                 if len(before) == 1:
                     self.divided[before[0]] = after
             elif after:

@@ -8,13 +8,14 @@
    down to rows, lines and words (`leaf_merge`). Every other region is one conflict, with the whole of each side.
 5. All places of a text that was moved are one decision, if one of them is in conflict (`_decide_together`).
 6. The result is proved (`merge_proof`): no text is lost or doubled, whatever was taken for a move or an edit. Where the proof fails,
-   moves are not followed, or all that differs is one conflict.
+   the regions that have such text, and what is between them, are one conflict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
+from itertools import groupby
 from typing import TypeVar
 
 from octavo.documents.merging.block_alignment import likeness
@@ -27,7 +28,7 @@ from octavo.documents.merging.leaf_merge import (
     merge_text,
     merge_words,
 )
-from octavo.documents.merging.merge_proof import is_sound
+from octavo.documents.merging.merge_proof import Run, runs_of, unproved_runs
 from octavo.documents.merging.merged_page import (
     SIDES,
     Conflict,
@@ -39,7 +40,7 @@ from octavo.documents.merging.merged_page import (
     side_of,
 )
 from octavo.documents.merging.moved_blocks import follow_moves
-from octavo.documents.merging.regions import MovedBlocks, regions
+from octavo.documents.merging.regions import NO_MOVES, MovedBlocks, Region, regions
 from octavo.documents.merging.source_blocks import (
     RECORDS,
     Blocks,
@@ -61,29 +62,26 @@ _TWINS = 0.75
 """Share of their words that two new items have in common if they are versions of one item."""
 _TWIN_ROWS = 0.5
 """The same for rows whose first cells are equal."""
-_LEAST_MOVED = 0.5
-"""Share of the blocks of a deleted section that another page must have, if the section was moved there."""
 
 
-def merge(base: str, main: str, request: str, *, pages: Mapping[str, str] | None = None) -> MergedPage:
-    """Merge a page: `main` with what `request` changed since `base`.
-
-    `pages` are texts of other pages of main, by id: conflicts about text that main moved to one of them say so.
-    """
+def merge(base: str, main: str, request: str) -> MergedPage:
+    """Merge a page: `main` with what `request` changed since `base`."""
     texts = Versions(base, main, request)
     if texts.is_settled:
-        return MergedPage.of_text(texts.merged)
+        return MergedPage(MergedBlock("page", texts.merged, "", [], "", ""))
     ends = texts.map(_line_end)
     if _CRLF in ends and "" not in ends:
         texts = texts.map(lambda text: text.replace(_CRLF, "\n"))
     versions = texts.map(read_page)
-    merged = _PageMerge(*follow_moves(*versions), pages or {}).merged(versions.base)
-    if not is_sound(merged, versions):
-        merged = _PageMerge(versions.main, versions.request, (frozenset(), frozenset()), pages or {}).merged(
-            versions.base
-        )
-        if not is_sound(merged, versions):
-            merged = _as_one_conflict(versions)
+    plain = _PageMerge(versions.main, versions.request, NO_MOVES)
+    if not main.strip() or not request.strip():
+        return plain.merged(versions.base, ())
+    following = _PageMerge(*follow_moves(*versions))
+    merged = following.merged(versions.base)
+    if unproved := unproved_runs(merged, versions):
+        merged = following.merged(versions.base, unproved)
+        if unproved_runs(merged, versions):
+            merged = plain.merged(versions.base, ())
     merged.line_end = ends.merged
     return merged
 
@@ -95,63 +93,49 @@ def _line_end(text: str) -> str:
     return _CRLF if text.count(_CRLF) == text.count("\n") else ""
 
 
-def _as_one_conflict(versions: Versions[SourceBlock]) -> MergedPage:
-    """Make one conflict of all between the first and the last block that differs."""
-    sides = versions.map(lambda page: list(page.children or ()))
-    before: list[Piece] = []
-    after: list[Piece] = []
-    while all(sides) and len({side[0].key for side in sides}) == 1:
-        before.append(_equal(sides.map(lambda side: side.pop(0))))
-    while all(sides) and len({side[-1].key for side in sides}) == 1:
-        after.insert(0, _equal(sides.map(lambda side: side.pop())))
-    main, request = (join(side) if side else None for side in sides[1:])
-    both = "\n\n".join(text for text in (main, request) if text is not None)
-    conflict = Piece(
-        Conflict("blocks", join(sides.base), main, request, both=both),
-        _gap(sides.map(lambda side: side[-1] if side else None)),
-    )
-    opening, end = versions.map(lambda page: page.opening).merged, versions.map(lambda page: page.end).merged
-    return MergedPage(MergedBlock("page", "", opening, [*before, conflict, *after], end, ""))
-
-
-def _equal(block: Versions[SourceBlock]) -> Piece:
-    return Piece(block.map(lambda each: each.source).merged, _gap(block))
-
-
 class _PageMerge:
     """The merge of two sides, in which blocks know where they were moved."""
 
-    def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks, pages: Mapping[str, str]) -> None:
-        self._main, self._request, self._moved, self._pages = main, request, moved, pages
+    def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks) -> None:
+        self._main, self._request, self._moved = main, request, moved
 
-    def merged(self, base: SourceBlock) -> MergedPage:
-        """Return the merged page."""
-        root = self._parent(Versions(base, self._main, self._request), NO_CONTEXT)
+    def merged(self, base: SourceBlock, doubtful: Collection[Run] | None = None) -> MergedPage:
+        """Return the merged page, with one conflict of the regions that have `doubtful` runs of words."""
+        root = self._parent(Versions(base, self._main, self._request), NO_CONTEXT, doubtful)
         _decide_together(root)
         return MergedPage(root)
 
     # Siblings
 
-    def _siblings(self, blocks: Versions[Blocks], context: Context) -> list[Piece]:
-        """Merge siblings, region by region. Between regions no side changed anything but whitespace."""
-        found: list[Piece] = []
-        i = j = k = 0
-        for region in regions(blocks, self._moved):
-            found += self._kept(blocks.base[i : region.start], blocks.main[j:], blocks.request[k:])
-            i, j, k = region.start, j + region.start - i, k + region.start - i
-            ends = region.stop, j + region.in_main, k + region.in_request
-            found += self._region(
-                Versions(blocks.base[i : ends[0]], blocks.main[j : ends[1]], blocks.request[k : ends[2]]), context
-            )
-            i, j, k = ends
-        return [*found, *self._kept(blocks.base[i:], blocks.main[j:], blocks.request[k:])]
+    def _siblings(
+        self, blocks: Versions[Blocks], context: Context, doubtful: Collection[Run] | None = None
+    ) -> list[Piece]:
+        """Merge siblings, region by region. Between regions nothing but whitespace was changed.
 
-    def _kept(self, base: Blocks, main: Blocks, request: Blocks) -> list[Piece]:
-        """Take the blocks of the base that nobody changed, of which main and the change request have as many and more."""
-        every = [Versions(*each) for each in zip(base, main, request, strict=False)]
-        return [Piece(self._block(each), _gap(each)) for each in every]
+        Regions that have `doubtful` runs of words, with all between them, are one region that is not divided; if none has such runs,
+        all regions are.
+        """
+        pieces: list[Piece] = []
+        one: Region | None = None
+        found = list(regions(blocks, self._moved))
+        if doubtful is not None and found:
+            some = [
+                each for each in found if any(run in doubtful for part in _cut(blocks, each) for run in runs_of(part))
+            ]
+            first, last = (some or found)[0], (some or found)[-1]
+            one = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
+            found[found.index(first) : found.index(last) + 1] = [one]
+        ends = Versions(0, 0, 0)
+        rest = blocks.map(lambda siblings: slice(len(siblings), None))
+        for region in [*found, rest]:
+            kept = _cut(blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True))))
+            for each in zip(*kept, strict=True):
+                pieces.append(Piece(self._block(Versions(*each)), _gap(Versions(*each))))
+            pieces += self._region(_cut(blocks, region), context, is_divided=region is not one)
+            ends = region.map(lambda each: each.stop or 0)
+        return pieces
 
-    def _region(self, region: Versions[Blocks], context: Context) -> list[Piece]:
+    def _region(self, region: Versions[Blocks], context: Context, *, is_divided: bool) -> list[Piece]:
         """Decide about a region."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
@@ -160,9 +144,9 @@ class _PageMerge:
             found = self._taken(region.request, 1, region)
         elif keys.main == keys.request and not any(each.move for each in region.main):
             found = self._taken(region.main, 0, region)
-        elif not region.base:
+        elif is_divided and not region.base:
             return self._both_added(region.main, region.request, context)
-        elif _is_one_block(region):
+        elif is_divided and _is_one_block(region):
             block = Versions(region.base[0], region.main[0], region.request[0])
             return [Piece(self._block(block, context), _gap(block))]
         else:
@@ -196,14 +180,17 @@ class _PageMerge:
     def _added(self, blocks: Blocks, side: int) -> list[Piece]:
         """Take blocks that one side added or moved here."""
         found = []
-        for block, piece in zip(blocks, self._taken(blocks, side), strict=True):
-            region: Versions[Blocks] = Versions((), *(([block], ()) if side == 0 else ((), [block])))
+        for unit, piece in zip(_units(blocks), self._taken(blocks, side), strict=True):
+            region: Versions[Blocks] = Versions((), *_in_order(unit, [], side))
             found.append(self._moved_place([piece], region, NO_CONTEXT) if self._moves(region) else piece)
         return found
 
     def _taken(self, blocks: Blocks, side: int, region: Versions[Blocks] | None = None) -> list[Piece]:
         """Take the blocks of one side."""
-        found = [Piece(self._content(block, side), gap_after(block)) for block in blocks]
+        found = []
+        for group in _units(blocks):
+            content = self._content(group[0], side) if len(group) == 1 else _moved_and_deleted(group, side)
+            found.append(Piece(content, gap_after(group[-1])))
         if region is not None and all(len(each) == 1 for each in region):
             found[0].gap = _gap(region.map(lambda each: each[0]))
         return found
@@ -214,8 +201,6 @@ class _PageMerge:
         kinds = {each.kind for side in region for each in side}
         kind = kinds.pop() if len(kinds) == 1 else "blocks"
         conflict = Conflict(kind, *texts, context=context, moves=self._moves(region), both=self._both(region))
-        if region.base and not region.main:
-            conflict.moved_to = self._page_with(region.base)
         if kind == "paragraph" and all(texts):  # one side split or joined paragraphs
             conflict.words = merge_words(*texts.map(lambda text: text or ""))
             conflict.both = conflict.words or conflict.both
@@ -241,16 +226,6 @@ class _PageMerge:
         pieces = [Piece(self._content(each, side), gap_after(each)) for each in blocks]
         return side_of(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
 
-    def _page_with(self, blocks: Blocks) -> str | None:
-        """Return the id of the page of main that has most of these blocks now."""
-        keys = [each.key for block in blocks for each in block.walk() if each.kind != "heading" and len(each.words) > 2]
-        found: dict[str, int] = {}
-        for page_id, text in self._pages.items() if keys else ():
-            there = {each.key for each in read_page(text).walk()}
-            found[page_id] = sum(key in there for key in keys)
-        best = max(found, key=found.__getitem__, default=None)
-        return best if best is not None and found[best] >= _LEAST_MOVED * len(keys) else None
-
     # One block
 
     def _block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
@@ -271,7 +246,9 @@ class _PageMerge:
             return merge_text(kind, block.map(lambda each: each.source), context)
         return self._parent(block, context)
 
-    def _parent(self, block: Versions[SourceBlock], context: Context) -> MergedBlock:
+    def _parent(
+        self, block: Versions[SourceBlock], context: Context, doubtful: Collection[Run] | None = None
+    ) -> MergedBlock:
         """Merge a block that others are in."""
         base, kind = block.base, block.base.kind
         if base.head and kind in ("code", "front"):
@@ -279,7 +256,7 @@ class _PageMerge:
         elif kind == "container":
             context = NO_CONTEXT
         head = merge_head(block, context)
-        pieces = self._siblings(block.map(lambda each: each.children or ()), context)
+        pieces = self._siblings(block.map(_children), context, doubtful)
         opening = block.map(lambda each: each.opening).merged
         if kind == "item" and pieces and not opening:
             opening = block.main.opening or block.request.opening or "\n"
@@ -297,7 +274,7 @@ class _PageMerge:
         shown = head if isinstance(head, str) else head.main or ""
         between = "" if is_html(shown) else "\n"
         tail = table.map(lambda each: each.tail).merged
-        pieces = self._siblings(aligned.map(lambda each: each.children or ()), (shown + between, tail))
+        pieces = self._siblings(aligned.map(_children), (shown + between, tail))
         opening = table.map(lambda each: each.opening).merged or between
         return MergedBlock("table", head, opening if pieces or tail else "", pieces, "", tail)
 
@@ -320,8 +297,11 @@ class _PageMerge:
         if block.move.is_moved_twice:
             return self._block_moved_twice(base, here, others[0], side)
         if not others:
-            return Conflict(base.kind, base.source, *_in_order(here.source, None, side), both=here.source)
-        if [each.key for each in others] in ([base.key], [here.key]):
+            return _moved_and_deleted([block], side)
+        has_other_columns = here.kind == "row" and any(
+            len(cells(each.head)) != len(cells(here.head)) for each in others
+        )
+        if [each.key for each in others] in ([base.key], [here.key]) or has_other_columns:
             return here.source
         if here.key == base.key:
             return join(others)
@@ -352,6 +332,29 @@ class _PageMerge:
         moves = [each.move for side in region[1:] for block in side for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
         return frozenset(left | arrived)
+
+
+def _units(blocks: Blocks) -> Iterator[list[SourceBlock]]:
+    """Divide blocks of one side: those it moved and the other side deleted are taken together, the others one by one."""
+    for is_deleted, group in groupby(blocks, lambda each: each.move is not None and not each.move.other):
+        together = list(group)
+        yield from [together] if is_deleted else [[each] for each in together]
+
+
+def _moved_and_deleted(blocks: Blocks, side: int) -> Conflict:
+    """Ask about blocks that one side moved here and the other side deleted."""
+    base, here = join([each.move.base for each in blocks if each.move]), join(blocks)
+    kinds = {each.kind for each in blocks}
+    kind = kinds.pop() if len(kinds) == 1 else "blocks"
+    return Conflict(kind, base, *_in_order(here, None, side), both=here)
+
+
+def _children(block: SourceBlock) -> Blocks:
+    return block.children or ()
+
+
+def _cut(blocks: Versions[Blocks], region: Region) -> Versions[Blocks]:
+    return Versions(blocks.base[region.base], blocks.main[region.main], blocks.request[region.request])
 
 
 def _in_order(own: T, other: T, side: int) -> tuple[T, T]:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from octavo.documents.merging.block_alignment import Hunk, hunks
 from octavo.documents.merging.source_blocks import RECORDS, Blocks, SourceBlock, Versions
 
-
-class Region(NamedTuple):
-    """`base[start:stop]`, and how many blocks main and the change request have in its place."""
-
-    start: int
-    stop: int
-    in_main: int
-    in_request: int
+Region: TypeAlias = Versions[slice]
+"""A range of siblings: where it is in the base, in main and in the change request."""
 
 
 class _Change(NamedTuple):
@@ -25,8 +19,9 @@ class _Change(NamedTuple):
     side: int
 
 
-MovedBlocks = tuple[frozenset[SourceBlock], frozenset[SourceBlock]]
+MovedBlocks: TypeAlias = tuple[frozenset[SourceBlock], frozenset[SourceBlock]]
 """The blocks of the base that main moved, and those that the change request moved."""
+NO_MOVES: MovedBlocks = (frozenset(), frozenset())
 
 
 def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
@@ -39,12 +34,14 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
         while len(found) > 1 and _are_one(found[-2], found[-1], siblings, moved):
             last = found.pop()
             found[-1] += last
+    shifts = [0, 0]  # how far main and the change request are behind the base, from what they added and deleted
     for region in found:
         start, stop = min(each.hunk.i1 for each in region), max(each.hunk.i2 for each in region)
-        lengths = [stop - start, stop - start]
+        starts = [start + shift for shift in shifts]
         for hunk, side in region:
-            lengths[side] += (hunk.j2 - hunk.j1) - (hunk.i2 - hunk.i1)
-        yield Region(start, stop, *lengths)
+            shifts[side] += (hunk.j2 - hunk.j1) - (hunk.i2 - hunk.i1)
+        main, request = (slice(at, stop + shift) for at, shift in zip(starts, shifts, strict=True))
+        yield Versions(slice(start, stop), main, request)
 
 
 def _are_one(first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks) -> bool:

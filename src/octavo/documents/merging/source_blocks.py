@@ -23,7 +23,8 @@ PROSE = frozenset({"paragraph", "quote", "item"})
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _LAYOUT = re.compile(r"( {2,}\n|\\\n)|\s+")
 _TAG_NAME = re.compile(r"\{%-?\s*([\w@./:-]+)")
-_HTML_CELL = re.compile(r"<(t[hd])\b.*?</\1\s*>", re.I | re.S)
+_CELL = re.compile(r"<(t[hd])\b", re.I)
+_ROW = re.compile(r"<(tr)\b", re.I)
 _BAR = re.compile(r"(?<!\\)(?:\\\\)*\|")
 
 
@@ -178,13 +179,14 @@ def gap_between(block: SourceBlock) -> str:
 
 
 def sections(blocks: Blocks) -> Iterator[tuple[int, int]]:
-    """Divide siblings into ranges that belong together: a heading with all below it, or a single block."""
+    """Divide siblings into ranges that belong together: a heading with all below it, the blocks before the first heading, or a
+    single row or item."""
     start = 0
     while start < len(blocks):
         end = start + 1
-        if level := blocks[start].level:
-            while end < len(blocks) and not 0 < blocks[end].level <= level:
-                end += 1
+        level = blocks[start].level
+        while end < len(blocks) and blocks[start].kind not in RECORDS and not 0 < blocks[end].level <= (level or 6):
+            end += 1
         yield start, end
         start = end
 
@@ -197,7 +199,7 @@ def is_html(row: str) -> bool:
 def cells(row: str) -> list[str]:
     """Return the cells of a row, with the blanks around what they say; cells of HTML with their tags."""
     if is_html(row):
-        return [found[0] for found in _HTML_CELL.finditer(row)]
+        return [row[start:end] for start, end in _cell_ranges(row)]
     found, start = [], 0
     text = row.strip().removeprefix("|")
     for bar in _BAR.finditer(text):
@@ -208,20 +210,45 @@ def cells(row: str) -> list[str]:
 
 def row_frame(row: str) -> str:
     """Return what a row has before its cells, such as a tag with its attributes."""
-    found = _HTML_CELL.search(row) if is_html(row) else None
-    return row[: found.start()].strip() if found else ""
+    found = _cell_ranges(row) if is_html(row) else []
+    return row[: found[0][0]].strip() if found else ""
+
+
+def row_ranges(table: str, start: int) -> list[tuple[int, int]]:
+    """Return where the rows of a table of HTML are, from a place on."""
+    return _ranges(_ROW, table, start)
+
+
+def _cell_ranges(row: str) -> list[tuple[int, int]]:
+    return _ranges(_CELL, row, 0)
+
+
+def _ranges(opening: re.Pattern[str], text: str, start: int) -> list[tuple[int, int]]:
+    """Return where tags with what they enclose are. The first that is not closed ends the search: the time is linear."""
+    found: list[tuple[int, int]] = []
+    lowered = text.lower()
+    if len(lowered) != len(text):
+        return found  # a letter that is longer in lower case
+    while tag := opening.search(text, start):
+        closing = lowered.find(f"</{tag[1].lower()}", tag.end())
+        end = text.find(">", closing) + 1 if closing >= 0 else 0
+        if not end:
+            break
+        found.append((tag.start(), end))
+        start = end
+    return found
 
 
 def with_cells(row: str, texts: Sequence[str]) -> str:
     """Return a row with other cells, written as `row` is."""
     if is_html(row):
-        found = list(_HTML_CELL.finditer(row))
+        found = _cell_ranges(row)
         if not found:
             return row + "".join(texts)
-        between = [row[one.end() : other.start()] for one, other in pairwise(found)]
+        between = [row[one[1] : other[0]] for one, other in pairwise(found)]
         between += [between[-1] if between else ""] * (len(texts) - len(found))
         inner = "".join(text + gap for text, gap in zip(texts, [*between, ""], strict=False))
-        return row[: found[0].start()] + inner + row[found[-1].end() :]
+        return row[: found[0][0]] + inner + row[found[-1][1] :]
     lead = row[: len(row) - len(row.lstrip())]
     text = row.strip()
     ends = text.endswith("|") or len(texts) == 1

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from dataclasses import replace
 
-from octavo.documents.merging.source_blocks import MARKER, SourceBlock, cells
+from octavo.documents.merging.source_blocks import MARKER, SourceBlock, cells, row_ranges
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
@@ -16,7 +16,6 @@ _TAG = re.compile(r"\s*\{%-?\s*(@?[A-Za-z][\w@./:-]*)")
 _TAG_END = re.compile(r"-?%\}[ \t]*$")
 _HTML = re.compile(r"\s*<(table|pre|figure|details)\b", re.I)
 _HTML_TAG = re.compile(r"<(/?)(table|pre|figure|details)\b", re.I)
-_HTML_ROW = re.compile(r"<tr\b.*?</tr\s*>", re.I | re.S)
 _BODY = re.compile(r"<tbody\b[^>]*>", re.I)
 _DELIMITER = re.compile(r"[ \t]*(?=[^\n]*\|)\|?(?:[ \t]*:?-+:?[ \t]*(?:\||$))+[ \t]*")
 
@@ -30,7 +29,7 @@ def read_page(text: str) -> SourceBlock:
     """Return the page as a block of the kind `page`. Its source is the text, letter for letter."""
     *whole, last = text.split("\n")
     lines = [line + "\n" for line in whole] + ([last] if last else [])
-    opening, blocks, end = _Reader(lines).page()
+    opening, blocks, end = _Reader(lines).siblings(0, len(lines), 0)
     return SourceBlock("page", "", tuple(blocks), opening, end)
 
 
@@ -42,19 +41,8 @@ class _Reader:
         self._fences = _fences(lines)
         self._closings = _closings(lines, self._fences)
 
-    def page(self) -> tuple[str, list[SourceBlock], str]:
+    def siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
         """Return the whitespace before the first block, the blocks, and the whitespace behind the last one."""
-        lines = self._lines
-        if lines and lines[0].rstrip() == "---":
-            stop = next((at for at in range(1, len(lines)) if lines[at].rstrip() == "---"), None)
-            if stop is not None:
-                front = self._of_lines("front", 0, stop)
-                opening, blocks, end = self._siblings(stop + 1, len(lines), 0)
-                gap = lines[stop][len(front.tail) :] + opening
-                return ("", [replace(front, gap=gap), *blocks], end) if blocks else ("", [front], gap + end)
-        return self._siblings(0, len(lines), 0)
-
-    def _siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
         at = self._skip_blank(start, stop)
         opening, blocks = "".join(self._lines[start:at]), []
         while at < stop:
@@ -79,6 +67,8 @@ class _Reader:
     def _block(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
         """Read the block that begins at a line. Return it without its last line end, and the line behind it."""
         line = self._lines[at]
+        if at == 0 and line.rstrip() == "---" and (end := self._end_of_front_matter()):
+            return self._of_lines("front", 0, end), end + 1
         if depth > _DEEPEST:
             return self._paragraph(at, stop, depth)
         if _fence(line):
@@ -102,6 +92,9 @@ class _Reader:
         if at + 1 < stop and "|" in line and _DELIMITER.fullmatch(self._lines[at + 1].rstrip("\n")):
             return self._table(at, stop)
         return self._paragraph(at, stop, depth)
+
+    def _end_of_front_matter(self) -> int:
+        return next((at for at, line in enumerate(self._lines) if at and line.rstrip() == "---"), 0)
 
     def _begins_block(self, line: str) -> bool:
         """Return whether a line begins a block of its own, also right behind a paragraph."""
@@ -132,7 +125,7 @@ class _Reader:
         return SourceBlock(kind, head, inner, "\n", "\n" if inner else "", tail)
 
     def _container(self, at: int, first: int, last: int, depth: int) -> SourceBlock:
-        opening, children, end = self._siblings(first, last, depth + 1)
+        opening, children, end = self.siblings(first, last, depth + 1)
         return SourceBlock(
             "container", self._text(at, first), tuple(children), "\n" + opening, end, self._text(last, last + 1)
         )
@@ -201,7 +194,7 @@ class _Reader:
             last = min(self._fences[last] + 1, stop) if last in self._fences else last + 1
         while last > head and not self._lines[last - 1].strip():
             last -= 1
-        opening, children, _ = self._siblings(head, last, depth + 1)
+        opening, children, _ = self.siblings(head, last, depth + 1)
         return SourceBlock("item", self._text(at, head), tuple(children), "\n" + opening if children else ""), last
 
 
@@ -215,19 +208,19 @@ def _html_table(text: str) -> SourceBlock:
     """Divide a table of HTML into rows. It stays whole where it is nested, or has something else between its rows."""
     body = _BODY.search(text)
     start = body.end() if body else 0
-    rows = list(_HTML_ROW.finditer(text, start))
+    rows = row_ranges(text, start)
     if not rows or text.lower().count("<table") > 1:
         return SourceBlock("literal", text)
-    ends = [start, *(row.end() for row in rows)]
-    between = [text[end : row.start()] for end, row in zip(ends, rows, strict=False)]
+    ends = [start, *(end for _, end in rows)]
+    between = [text[end:begin] for end, (begin, _) in zip(ends, rows, strict=False)]
     if not body:
         between[0] = ""
-        start = rows[0].start()
-    if any(each.strip() for each in between) or not all(cells(row[0]) for row in rows):
+        start = rows[0][0]
+    if any(each.strip() for each in between) or not all(cells(text[begin:end]) for begin, end in rows):
         return SourceBlock("literal", text)
     gaps = [*between[1:], None]
-    made = tuple(SourceBlock("row", row[0], gap=gap) for row, gap in zip(rows, gaps, strict=True))
-    return SourceBlock("table", text[:start], made, between[0], "", text[rows[-1].end() :])
+    made = tuple(SourceBlock("row", text[begin:end], gap=gap) for (begin, end), gap in zip(rows, gaps, strict=True))
+    return SourceBlock("table", text[:start], made, between[0], "", text[rows[-1][1] :])
 
 
 def _fence(line: str) -> re.Match[str] | None:

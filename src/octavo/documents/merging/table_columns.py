@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from octavo.documents.merging.source_blocks import SourceBlock, Versions, cells, is_html, with_cells
@@ -34,8 +34,8 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
         for column in columns[0]:
             if column not in columns[side] and column in columns[other] and _is_edited(column, tables, columns, other):
                 return None
-    frame = _Frame(columns, _merged(columns), _heads(tables, columns))
-    return Versions(frame.table(tables.base, 0), frame.table(tables.main, 1), frame.table(tables.request, 2))
+    heads = _heads(tables, columns)
+    return Versions(*(_with_columns(each, side, columns, heads) for side, each in enumerate(tables)))
 
 
 def _names(table: SourceBlock) -> list[str]:
@@ -63,7 +63,12 @@ def _columns(names: Sequence[str], places: Mapping[int, int]) -> list[Column]:
 
 def _is_ragged(table: SourceBlock, columns: Sequence[Sequence[Column]], side: int) -> bool:
     """Return whether a row is not as wide as the head."""
-    return any(len(cells(row.head)) != len(columns[0 if row.restored_from else side]) for row in table.children or ())
+    rows = [(line, side) for line in _head_lines(table)]
+    for row in table.children or ():
+        rows += [(row.head, 0 if row.restored_from else side), *((each.head, side) for each in row.restored_from or ())]
+        if row.move is not None:
+            rows += [(row.move.base.head, 0), *((each.head, 3 - side) for each in row.move.other)]
+    return any(len(cells(row)) != len(columns[of]) for row, of in rows)
 
 
 def _is_edited(column: Column, tables: Versions[SourceBlock], columns: Sequence[Sequence[Column]], side: int) -> bool:
@@ -107,32 +112,28 @@ def _head_lines(table: SourceBlock) -> list[str]:
     return [table.head] if is_html(table.head) else table.head.split("\n")
 
 
-@dataclass(frozen=True)
-class _Frame:
-    """The columns that three tables have, and those that they get."""
+def _with_columns(
+    table: SourceBlock, side: int, columns: Sequence[Sequence[Column]], heads: Mapping[Column, list[str]]
+) -> SourceBlock:
+    """Return a table of one side with the merged columns."""
+    merged = _merged(columns)
 
-    columns: Sequence[Sequence[Column]]
-    merged: Sequence[Column]
-    heads: Mapping[Column, list[str]]
+    def line(text: str, of: int, new: Sequence[str]) -> str:
+        said = dict(zip(columns[of], cells(text), strict=True))
+        return with_cells(text, [said.get(each, blank) for each, blank in zip(merged, new, strict=True)])
 
-    def table(self, table: SourceBlock, side: int) -> SourceBlock:
-        """Return a table with the merged columns."""
-        lines = []
-        for number, line in enumerate(_head_lines(table)):
-            texts = dict(zip(self.columns[side], cells(line), strict=True))
-            lines.append(with_cells(line, [texts.get(each) or self.heads[each][number] for each in self.merged]))
-        rows = tuple(self._row(row, side) for row in table.children or ())
-        return replace(table, head="\n".join(lines), children=rows)
-
-    def _row(self, row: SourceBlock, side: int) -> SourceBlock:
-        if row.restored_from is not None:
-            real = tuple(self._row(each, side) for each in row.restored_from)
-            return replace(self._row(replace(row, restored_from=None), 0), restored_from=real)
-        blank = "<td></td>" if is_html(row.head) else " "
-        texts = dict(zip(self.columns[side], cells(row.head), strict=True))
-        head = with_cells(row.head, [texts.get(each, blank) for each in self.merged])
-        move = row.move
+    def row(block: SourceBlock, of: int) -> SourceBlock:
+        if block.restored_from is not None:
+            real = tuple(row(each, of) for each in block.restored_from)
+            return replace(row(replace(block, restored_from=None), 0), restored_from=real)
+        blank = "<td></td>" if is_html(block.head) else " "
+        move = block.move
         if move is not None:
-            others = tuple(self._row(each, 3 - side) for each in move.other)
-            move = replace(move, base=self._row(move.base, 0), other=others)
-        return replace(row, head=head, move=move)
+            move = replace(move, base=row(move.base, 0), other=tuple(row(each, 3 - of) for each in move.other))
+        return replace(block, head=line(block.head, of, [blank] * len(merged)), move=move)
+
+    lines = [
+        line(text, side, [heads[each][number] if each in heads else "" for each in merged])
+        for number, text in enumerate(_head_lines(table))
+    ]
+    return replace(table, head="\n".join(lines), children=tuple(row(each, side) for each in table.children or ()))

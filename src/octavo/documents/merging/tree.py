@@ -53,12 +53,21 @@ class Conflict:
 
 
 @dataclass(frozen=True)
+class Suggestion:
+    """A paragraph that was merged by words: both sides changed different words of it."""
+
+    page: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What came of a merge."""
 
     held: Json
     """What the merged revision holds, by name. Slugs and paths of its pages are not settled yet."""
     conflicts: tuple[Conflict, ...]
+    suggestions: tuple[Suggestion, ...] = ()
 
 
 def merge(base: Json, main: Json, proposed: Json, name: str, texts: Texts) -> Outcome:
@@ -73,7 +82,23 @@ def merge(base: Json, main: Json, proposed: Json, name: str, texts: Texts) -> Ou
         "reusableContents": merging.items(*(each["reusableContents"] for each in (base, main, proposed))),
         "variables": merging.fields("variable", "", *(each["variables"] for each in (base, main, proposed)))[0],
     }
-    return Outcome(held, tuple(dict.fromkeys(merging.conflicts)))
+    return Outcome(held, tuple(dict.fromkeys(merging.conflicts)), tuple(merging.suggestions))
+
+
+def is_same(one: Json, other: Json) -> bool:
+    """Return whether two revisions hold the same, whenever it was written."""
+    return bool(_without_times(one) == _without_times(other))
+
+
+def _without_times(held: Any) -> Any:
+    if isinstance(held, list):
+        return [_without_times(each) for each in held]
+    if not isinstance(held, dict):
+        return held
+    ignored = ("createdAt", "updatedAt", "path")
+    return {
+        name: _without_times(value) for name, value in held.items() if name not in ignored and value not in ([], None)
+    }
 
 
 def _is_edited(before: Json, after: Json) -> bool:
@@ -90,6 +115,7 @@ class _Merging:
         self._name = name
         self._texts = texts
         self.conflicts: list[Conflict] = []
+        self.suggestions: list[Suggestion] = []
 
     def pages(
         self, arranged: Arranged, base: dict[str, Json], main: dict[str, Json], proposed: dict[str, Json]
@@ -137,6 +163,7 @@ class _Merging:
         merged = page_merge.merge(old, here, there)
         if merged.conflicts:
             self.conflicts.append(Conflict("text", node_id))
+        self.suggestions += [Suggestion(node_id, each.words or "") for _, each in merged.named if each.is_suggested]
         if _says_its_title(main, here) and _says_its_title(proposed, there):
             lost.pop("title", None)  # The headings are in conflict then, so the text says both titles already.
         whole = self._with_fields(merged.text(request=self._name), lost)

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from textual.screen import Screen
 
 from octavo.api.errors import ApiError
 from octavo.tui.widgets import wording
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import Confirm, Confirmed
 from octavo.tui.widgets.fact_list import Fact
 
@@ -37,6 +38,10 @@ class Shown:
     typed: str = ""
     """What has to be typed to do it, where one key is not enough."""
     why_typed: str = ""
+    show_diff: Callable[[], None] | None = None
+    """Shows the changes in full, over the dialog."""
+    archive: Callable[[], None] | None = None
+    """Asks whether to archive the change request, in place of the dialog."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +70,22 @@ class CheckedWrite(Generic[Seen]):
     """Whether readers see it at once: then it is said how old the checks are, and a yes right after them does nothing."""
 
 
+OFFERS: Commands[CheckedDialog[Any]] = Commands(
+    "checked",
+    (
+        Command("diff", "d", "Show diff", "Show the changes page by page", run=lambda _, dialog: dialog.show_diff(),
+                there=lambda _, dialog: dialog.shown is not None and dialog.shown.show_diff is not None),
+        Command("archive", "L", "Archive", "Archive the change request instead", run=lambda _, dialog: dialog.archive(),
+                there=lambda _, dialog: dialog.shown is not None and dialog.shown.archive is not None),
+    ),
+    find=lambda dialog: dialog,
+)  # fmt: skip
+
+
 class CheckedDialog(Confirm, Generic[Seen]):
     """Asks the server, shows what it said, and is confirmed by `y`: another key than opened it."""
+
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (OFFERS,)
 
     def __init__(self, app: Shell, write: CheckedWrite[Seen]) -> None:
         super().__init__(
@@ -79,7 +98,7 @@ class CheckedDialog(Confirm, Generic[Seen]):
         )
         self._octavo, self._write = app, write
         self._seen: Seen | None = None
-        self._shown: Shown | None = None
+        self.shown: Shown | None = None
         self._checked_at = wording.clock()
         """When the server was asked."""
 
@@ -103,7 +122,7 @@ class CheckedDialog(Confirm, Generic[Seen]):
         self._seen, self._checked_at = seen, checked_at
         if write.goes_live:
             self.read_first()
-        shown = self._shown = write.shown(seen)
+        shown = self.shown = write.shown(seen)
         self.update(
             facts=shown.facts,
             intro=shown.intro,
@@ -128,12 +147,12 @@ class CheckedDialog(Confirm, Generic[Seen]):
             self._go(self._seen)
 
     async def _confirm_fresh(self) -> None:
-        before, shown = self._seen, self._shown
+        before, shown = self._seen, self.shown
         await self._ask()
         after = self._seen
-        if before is None or after is None or self._shown is None or self._shown.blocked:
+        if before is None or after is None or self.shown is None or self.shown.blocked:
             return
-        if shown == self._shown:
+        if shown == self.shown:
             self._go(before)  # `send` compares what the first answer was made for
             return
         compare = self._write.what_changed
@@ -154,6 +173,17 @@ class CheckedDialog(Confirm, Generic[Seen]):
             self._octavo.say(changed, tone="care")
             if self._octavo.screen is below:
                 self._octavo.push_screen(CheckedDialog(self._octavo, self._write))
+
+    def show_diff(self) -> None:
+        """Show the changes in full. The dialog stays open below."""
+        if self.shown is not None and self.shown.show_diff is not None:
+            self.shown.show_diff()
+
+    def archive(self) -> None:
+        """Close the dialog, and ask whether to archive the change request."""
+        if self.shown is not None and (archive := self.shown.archive) is not None:
+            self.cancel()
+            archive()
 
     def cancel(self) -> None:
         self.workers.cancel_group(self, "checks")

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from octavo.api import content
@@ -22,6 +22,7 @@ from octavo.documents.merging import forecast
 from octavo.documents.merging.marked_page import read_marked
 from octavo.documents.merging.merged_page import Choice, Conflict, MergedPage
 from octavo.documents.merging.page_merge import merge
+from octavo.documents.merging.source_reader import read_page
 from octavo.documents.trees import leading_heading
 from octavo.tui.render.conflict_page import FIELDS
 from octavo.tui.review.tree_conflicts import Fields, TreeConflict, settings_of, shapes
@@ -313,11 +314,9 @@ class _Reading:
         places = [_ref(self.at, each) for each in (self.met.base, self.met.main, self.met.mine)]
         base, main, mine = await asyncio.gather(*(self._text(place, page.id) for place in places))
         merged = await asyncio.to_thread(merge, base, main, mine)
-        targets: dict[str, str] = {}
-        if any(each.base and each.main is None for _, each in merged.named):
-            targets = await self._pages_of_main(page.id)
-            merged = await asyncio.to_thread(partial(merge, pages=targets), base, main, mine)
-        titles = {each: self._title_in_main(each) for each in targets}
+        if deleted := [each for _, each in merged.named if each.base and each.main is None]:
+            await asyncio.to_thread(_find_moved, deleted, await self._pages_of_main(page.id))
+        titles = {each.moved_to: self._title_in_main(each.moved_to) for _, each in merged.named if each.moved_to}
         if not marks:
             if not merged.named or not _is_unmarked_merge(now, merged, (main, mine), is_told=is_told):
                 return None
@@ -367,6 +366,19 @@ class _Reading:
             return None
         said = {name: getattr(page, name) for name in fields}
         return "\n\n".join(f"{name}: {'' if value is None else value}" for name, value in said.items())
+
+
+def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
+    """Let conflicts about text that main deleted say which page of main has the text now."""
+    there = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
+    for conflict in deleted:
+        blocks = [
+            each for each in read_page(conflict.base or "").walk() if each.kind != "heading" and len(each.words) > 2
+        ]
+        found = {page: sum(block.key in keys for block in blocks[1:]) for page, keys in there.items()}
+        best = max(found, key=found.__getitem__, default=None)
+        if best is not None and found[best] > 0 and 2 * found[best] >= len(blocks) - 1:
+            conflict.moved_to = best
 
 
 def _main_of(at: ChangeRequestRef | SpaceRef) -> ContentRef | None:

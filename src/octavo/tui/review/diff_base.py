@@ -81,6 +81,8 @@ class Comparison:
         """All that changes between two revisions, where the server lists only some of it, which is kept beside it."""
         self.conflicting: frozenset[str] = frozenset()
         """The pages that may conflict with the primary content, as far as that was looked into."""
+        self.is_on_main = False
+        """Whether main has every change already, as far as that was looked into."""
         self._foreseen = ""
         self._limit = LISTED_FIRST
         self.trouble = ""
@@ -188,7 +190,7 @@ class Comparison:
         wanted = about.id if about.outdated and about.status in ("draft", "open") and self._listed is not None else ""
         wanted = f"{wanted} {about.revision} {about.base}" if wanted else ""
         if wanted != self._foreseen:
-            self._foreseen, self.conflicting = wanted, frozenset()
+            self._foreseen, self.conflicting, self.is_on_main = wanted, frozenset(), False
             if wanted:
                 self._view.set_timer(FORESEE_AFTER, lambda: self.instead("conflicts", self._foresee))
 
@@ -203,6 +205,7 @@ class Comparison:
             return  # the dialogs that need to know ask again, and say why not
         if wanted == self._foreseen:
             self.conflicting = frozenset(each.id for each in found.conflicts)
+            self.is_on_main = found.is_on_main
             self._shown_in.show_changed()
             self._shown_in.show_reviews()
 

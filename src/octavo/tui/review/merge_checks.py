@@ -27,10 +27,14 @@ from octavo.tui.widgets import wording
 from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
-    from octavo.documents.merging.forecast import Foreseen, Namesake
+    from octavo.documents.merging.forecast import Foreseen
+    from octavo.documents.namesakes import Namesake
 
 FORECAST_PAGES = 60
 """More pages than this are not read before a merge; the dialog says so."""
+LONGEST_QUOTE = 240
+"""Characters of a paragraph that was merged by words."""
+ALREADY_ON_MAIN = "Merging would change nothing. Press L to archive the change request."
 NAMED_USERS = 8
 """People named by merge rules whose names are asked for; the others go by their ids."""
 
@@ -50,6 +54,8 @@ class Checks:
     live: str
     """Where it is seen at once: a sentence."""
     checked_at: datetime
+    is_on_main: bool = False
+    """Whether main has every change already: a merge would change nothing."""
     must_be_current: bool = False
     """Whether a rule asks that the primary content has not moved on."""
 
@@ -90,6 +96,7 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
         *rules[0],
         currency(change_request),
         conflict_fact(change_request, foreseen),
+        *words_facts(foreseen),
         *names_fact(change_request, foreseen.namesakes or effects.namesakes),
         *_approvals(change_request, counted),
         _threads(said),
@@ -107,6 +114,7 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
         effects.marked,
         merge_effects.goes_live(space, effects.on),
         checked_at,
+        foreseen.is_on_main,
         rules[1],
     )
 
@@ -175,7 +183,7 @@ async def _effects(
 
 
 def _beside(both: merge_effects.PagesBeforeAndAfter) -> tuple[Namesake, ...]:
-    from octavo.documents.merging.forecast import namesakes_in
+    from octavo.documents.namesakes import namesakes_in
 
     return tuple(namesakes_in(both.tree_before.pages, both.tree_after.pages))
 
@@ -206,6 +214,10 @@ class Forecast:
     """Whether the revision that both sides come from could be seen."""
     namesakes: tuple[Namesake, ...] = ()
     """The pages that come to stand beside others of the same name."""
+    suggestions: tuple[Foreseen, ...] = ()
+    """Paragraphs that will be merged by words."""
+    is_on_main: bool = False
+    """Whether main has every change already."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -224,6 +236,7 @@ async def forecast(
     """What a merge may not be able to decide. `main` is the revision the primary content stands at, if that is known:
     what was read of revisions is not read again. Raises ApiError when the content cannot be had."""
     from octavo.documents.merging import forecast as merging
+    from octavo.documents.namesakes import namesakes_in
 
     if not change_request.outdated:
         return Forecast()
@@ -244,8 +257,10 @@ async def forecast(
     read = unsettled[:FORECAST_PAGES]
     texts.update(zip(read, await asyncio.gather(*(_texts(live, sides, page) for page in read)), strict=True))
     found = await asyncio.to_thread(merging.forecast, (base, theirs, ours), texts)
-    beside = await asyncio.to_thread(merging.namesakes, (base, theirs, ours))
-    return Forecast(tuple(found), len(unsettled) - len(read), namesakes=tuple(beside))
+    beside = await asyncio.to_thread(namesakes_in, theirs.pages, found.pages)
+    unread = len(unsettled) - len(read)
+    is_on_main = found.is_on_main and not unread and not changed.more and bool(changed.changes)
+    return Forecast(found.conflicts, unread, True, tuple(beside), found.suggestions, is_on_main)
 
 
 async def conflicting(
@@ -313,6 +328,22 @@ def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
     if change_request.outdated:
         return Fact("ok", "conflicts", "none foreseen: what changed there and here does not meet")
     return Fact("ok", "conflicts", "none")
+
+
+def words_facts(foreseen: Forecast) -> list[Fact]:
+    """Return the paragraphs that will be merged by words: the text is shown, as a person has not read it yet."""
+    facts = [
+        Fact("care", "merged by words", f"{each.name}: “{_shortened(each.text)}” Check this text.")
+        for each in foreseen.suggestions[:3]
+    ]
+    if (more := len(foreseen.suggestions) - 3) > 0:
+        facts.append(Fact("care", "merged by words", f"{wording.plural(more, 'more paragraph')}. Check them."))
+    return facts
+
+
+def _shortened(text: str) -> str:
+    said = " ".join(text.split())
+    return said if len(said) <= LONGEST_QUOTE else f"{said[: LONGEST_QUOTE - 1]}…"
 
 
 def names_fact(change_request: ChangeRequest, found: tuple[Namesake, ...]) -> tuple[Fact, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest, MergeResult
@@ -10,7 +11,9 @@ from octavo.data.deciding import merge
 from octavo.data.merge_basis import MergeBasis, what_changed
 from octavo.data.send_once import Sent
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
-from octavo.tui.review.merge_checks import Checks, check, goes_out
+from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, Checks, check, goes_out
+from octavo.tui.review.readiness import ask_to_archive
+from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import Tone
 
@@ -31,7 +34,7 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             not_yet="The checks are not done yet.",
             unknown="Nothing can be merged without knowing how it stands. r asks again.",
             ask=lambda: check(app.session.live, at),
-            shown=_shown,
+            shown=lambda checks: _shown(app, at, checks),
             send=lambda checks: send(app, at, checks.basis),
             again="Read the checks again, then merge.",
             what_changed=lambda before, after: what_changed(app.session.live, at, before.basis, after.basis),
@@ -40,13 +43,15 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
     )
 
 
-def _shown(checks: Checks) -> Shown:
+def _shown(app: Shell, at: ChangeRequestRef, checks: Checks) -> Shown:
     after = [
         f"What goes out   {goes_out(checks.changes) or 'nothing is changed'}",
         f"If it goes wrong   Undo merge (Z, or in the palette) starts a change request that puts {_these(checks)} back",
     ]
     if checks.change_request.outdated and checks.space.permissions.edit:
         after.append("Main has moved ahead   close this and press U to update first")
+    is_archivable = checks.change_request.status in UNDECIDED and checks.space.permissions.edit
+    is_idle = checks.is_on_main or not checks.changes
     why = why_typed(checks)
     typed = str(checks.change_request.number) if why else ""
     return Shown(
@@ -54,6 +59,7 @@ def _shown(checks: Checks) -> Shown:
         intro=f"{checks.change_request.title}\n\n{checks.live}",
         after="\n".join(after),
         blocked=blocked(checks),
+        archive=partial(ask_to_archive, app, at, checks.change_request) if is_idle and is_archivable else None,
         typed=typed,
         why_typed=f"{why}, so y is off: type {typed} and press enter to merge anyway." if why else "",
     )
@@ -64,6 +70,8 @@ def blocked(checks: Checks) -> str:
     if not checks.can_merge:
         against = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("state", "permission"))
         return str(next(against, "The server does not let this be merged."))
+    if checks.is_on_main:
+        return f"Already on main. {ALREADY_ON_MAIN}"
     if not checks.changes:
         return "There is nothing to merge: it changes no page."
     return ""

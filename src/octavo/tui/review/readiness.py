@@ -1,4 +1,4 @@
-"""Marking change requests ready for review, and taking them back to draft."""
+"""The status of change requests: ready for review, draft, archived."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.places import SpaceRef
+from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.tui.shell.permissions import not_allowed
 from octavo.tui.widgets.wording import plural
 
@@ -106,3 +107,23 @@ def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> UndoAction:
 
     doing, said = _words(app, done)
     return UndoAction(doing, lambda: _mark(app, done), said)
+
+
+def ask_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
+    """Ask whether to archive a change request, or to reopen an archived one."""
+    from octavo.tui.widgets.confirm import Confirm
+
+    archived = change_request.status == "archived"
+    verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
+    op = change_requests.Update(at=at, status=status)
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.writes.write(f"{verb.lower()} #{change_request.number}", op, said=f"{done} #{change_request.number}")
+
+    said = (
+        "It comes back to the list of open ones."
+        if archived
+        else "It leaves the list of open ones. It can be reopened."
+    )
+    app.push_screen(Confirm(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=said), decided)

@@ -72,23 +72,7 @@ def _space_of(app: Shell, each: ChangeRequest) -> str:
 
 
 def _archive(app: Shell, request: RequestAtHand) -> None:
-    from octavo.tui.widgets.confirm import Confirm
-
-    change_request = request.about
-    archived = change_request.status == "archived"
-    verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
-    op = change_requests.Update(at=request.at, status=status)
-
-    def decided(answer: Confirmed | None) -> None:
-        if answer is not None:
-            app.writes.write(f"{verb.lower()} #{change_request.number}", op, said=f"{done} #{change_request.number}")
-
-    said = (
-        "It comes back to the list of open ones."
-        if archived
-        else "It leaves the list of open ones. It can be reopened."
-    )
-    app.push_screen(Confirm(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=said), decided)
+    readiness.ask_to_archive(app, request.at, request.about)
 
 
 def _describe(app: Shell, request: RequestAtHand) -> None:

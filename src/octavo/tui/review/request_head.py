@@ -100,7 +100,8 @@ class RequestHead:
         undecided = len(comparison.diffs.undecided) if about.status in UNDECIDED else 0
         self._held = self._held_now()
         place = space.title if space else "", comparison.reviews, still_open, width
-        head = status_summary.head(about, *place, len(comparison.conflicting), undecided, len(self._held))
+        counts = len(comparison.conflicting), undecided, len(self._held)
+        head = status_summary.head(about, *place, *counts, is_on_main=comparison.is_on_main)
         view.query_one("#head", ChangingText).update(head)
         said = status_summary.reviewers(about, comparison.reviews, self._requested, self._contributors, self._newer)
         view.query_one("#standing", ChangingText).update(said)

@@ -145,10 +145,12 @@ def head(
     conflicts: int = 0,
     undecided: int = 0,
     held: int = 0,
+    *,
+    is_on_main: bool = False,
 ) -> Content:
     """One line: number and subject, where and whose it is, its state, what reviewers said. `conflicts` says how many
     pages may conflict with the primary content, `undecided` how many hold both sides of a conflict, `held` how many
-    comments of one's own wait for the verdict.
+    comments of one's own wait for the verdict. `is_on_main`: a merge would change nothing.
 
     Where there is little room the facts go first, then the end of the subject: how it stands is always to be seen.
     """
@@ -167,7 +169,9 @@ def head(
         signs.append((f"  ● {open_threads} open", "$octavo-note"))
     if held:
         signs.append((f"  ◌ {held} held", "$octavo-note"))
-    if about.outdated and about.status in ("open", "draft"):
+    if is_on_main and about.status in ("open", "draft"):
+        signs.append(("  ✓ already on main: L archives", "$success"))
+    elif about.outdated and about.status in ("open", "draft"):
         signs.append(("  ✗ outdated", "$warning"))
     if undecided:
         signs.append((f"  ✗ {plural(undecided, 'page')} in conflict, R resolves", "$error"))

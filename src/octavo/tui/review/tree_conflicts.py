@@ -10,6 +10,7 @@ from octavo.api.content import ContentEdit, DeletePage, Page, PageTree, UpdatePa
 from octavo.documents.changes import Setting
 from octavo.documents.merging import forecast
 from octavo.documents.merging.merged_page import Choice
+from octavo.documents.namesakes import Namesake, namesakes_in
 from octavo.tui.render.conflict_page import Question
 from octavo.tui.widgets.wording import plural
 
@@ -72,7 +73,7 @@ def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], di
     change request where they conflict."""
     unsettled = forecast.unsettled(three, None)
     # The texts are not read: conflicts in them are between marks.
-    foreseen = forecast.forecast(three, dict.fromkeys(unsettled, ("", "", "")))
+    foreseen = forecast.forecast(three, dict.fromkeys(unsettled, ("", "", ""))).conflicts
     fields: dict[str, Fields] = {}
     found = []
     for each in foreseen:
@@ -81,10 +82,10 @@ def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], di
         if each.kind != "text" or not any(side.find(each.id) for side in three):
             found.append(_shape(each.kind, each.id, each.name, three, now, fields.get(each.id, {})))
     shown = [shape for shape in found if shape is not None]
-    return [*shown, *(_same_name(each) for each in forecast.namesakes_in(three[1].pages, now.pages))], fields
+    return [*shown, *(_same_name(each) for each in namesakes_in(three[1].pages, now.pages))], fields
 
 
-def _same_name(page: forecast.Namesake) -> TreeConflict:
+def _same_name(page: Namesake) -> TreeConflict:
     first, second = page.titles
     called = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have the same path"
     whose = "page in main" if page.is_other_in_main else "other page of this change request"

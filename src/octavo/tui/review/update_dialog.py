@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from octavo.api import change_requests, content, spaces
@@ -15,6 +16,7 @@ from octavo.data.deciding import update
 from octavo.data.merge_basis import MergeBasis, what_changed
 from octavo.tui.review import merge_checks
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
+from octavo.tui.review.readiness import ask_to_archive
 from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
@@ -41,8 +43,11 @@ class UpdatePreview:
         facts = [
             merge_checks.currency(self.change_request),
             merge_checks.conflict_fact(self.change_request, self.foreseen),
+            *merge_checks.words_facts(self.foreseen),
             *merge_checks.names_fact(self.change_request, self.foreseen.namesakes),
         ]
+        if self.foreseen.is_on_main:
+            facts.append(Fact("care", "already on main", merge_checks.ALREADY_ON_MAIN))
         if self.comes:
             facts.insert(1, Fact("note", "comes in", merge_checks.goes_out(self.comes)))
         return tuple(facts)
@@ -86,6 +91,10 @@ def update_dialog(
     app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, then: Resolve
 ) -> CheckedDialog[UpdatePreview]:
     """The dialog that shows what would come in and what may conflict, and updates."""
+
+    def reopen() -> None:
+        app.push_screen(update_dialog(app, at, change_request, then))
+
     return CheckedDialog(
         app,
         CheckedWrite(
@@ -96,7 +105,7 @@ def update_dialog(
             not_yet="The checks are not done yet.",
             unknown="Nothing is updated without knowing what would come in. r asks again.",
             ask=lambda: preview_update(app.session.live, at),
-            shown=_shown,
+            shown=lambda seen: _shown(app, at, seen, reopen),
             send=lambda seen: send(app, at, seen, then),
             again="Read the checks again, then update.",
             what_changed=lambda before, after: what_changed(app.session.live, at, before.basis, after.basis),
@@ -104,14 +113,32 @@ def update_dialog(
     )
 
 
-def _shown(seen: UpdatePreview) -> Shown:
+def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callable[[], None]) -> Shown:
     after = ""
     if seen.foreseen.conflicts:
         after = "Nothing is lost   both sides stay in the text, and you decide right after, conflict by conflict"
     elif not seen.foreseen.is_known:
         after = "If it conflicts   both sides stay in the text, and you decide right after, conflict by conflict"
     blocked = "" if seen.change_request.outdated else "It is up to date with the primary content."
-    return Shown(seen.facts, after=after, blocked=blocked)
+    return Shown(
+        seen.facts,
+        after=after,
+        blocked=blocked,
+        show_diff=partial(_show_diff, app, at, seen, reopen) if seen.comes else None,
+        archive=partial(ask_to_archive, app, at, seen.change_request) if seen.foreseen.is_on_main else None,
+    )
+
+
+def _show_diff(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callable[[], None]) -> None:
+    from octavo.tui.review.diff_cache import Sides
+    from octavo.tui.review.incoming_changes import IncomingChanges  # lazy: the diff, shown on request
+
+    base, main = seen.change_request.base, seen.basis.main
+    if base is None or main is None:
+        return
+    old, new = (RevisionRef(space_id=at.space_id, revision_id=each) for each in (base, main))
+    conflicting = {each.id for each in seen.foreseen.conflicts}
+    app.push_screen(IncomingChanges(seen.change_request, seen.comes, Sides(old, new), conflicting, reopen))
 
 
 async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Resolve) -> str:
@@ -139,6 +166,9 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
         app.session.state.remember(f"update {change_request.id}", {**met, "conflicts": made})
         app.say(f"{name} is updated, with conflicts: decide what becomes of each.", tone="care")
         then()
+    elif result and (count := len(seen.foreseen.suggestions)):
+        paragraphs = "1 paragraph was" if count == 1 else f"{count} paragraphs were"
+        app.say(f"Updated {name}. {paragraphs} merged by words: press R to check the text.", tone="care")
     elif result:
         app.say(sent.sentence or f"{name} is up to date with the primary content.")
     else:

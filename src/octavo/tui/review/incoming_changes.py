@@ -1,0 +1,144 @@
+"""The screen that shows what an update would bring in: the changes of main, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, ClassVar
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import Change
+from octavo.api.errors import ApiError
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.review.changed_pages import SIGN_STYLES, ChangedPage, changed_pages, in_words
+from octavo.tui.review.diff_cache import Comparisons, Sides
+from octavo.tui.shell.view import View
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.wording import plural
+
+INCOMING: Commands[IncomingChanges] = Commands(
+    "incoming",
+    (
+        Command("next_page", "J", "Next page", "Go to the next changed page", run=lambda _, view: view.rows.move(1)),
+        Command("previous_page", "K", "Previous page", "Go to the previous changed page", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("close", "escape,d", "Back", "Go back to the update", run=lambda _, view: view.close()),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class IncomingChanges(View):
+    """The pages that main changed on the left, the diff of the selected page on the right."""
+
+    VIEW = "changes"
+    CONTEXT = "incoming changes"
+    HELP = (
+        "The changes of main since this change request was started or last updated. J and K go through the pages. "
+        "esc goes back to the update."
+    )
+    CSS_PATH = "incoming_changes.tcss"
+    KEYBAR: ClassVar[tuple[str, ...]] = ("incoming.next_page", "incoming.close")
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (INCOMING,)
+
+    def __init__(
+        self,
+        about: ChangeRequest,
+        changes: Sequence[Change],
+        sides: Sides,
+        conflicting: Collection[str],
+        then: Callable[[], None],
+    ) -> None:
+        """`conflicting` are the ids of the pages that conflict with the change request. `then` is called after it is closed."""
+        super().__init__()
+        self._then = then
+        self._about, self._sides, self._conflicting = about, sides, conflicting
+        self._pages = changed_pages(changes)
+
+    def body(self) -> Iterable[Widget]:
+        rows: Rows[ChangedPage] = Rows(
+            self._row, key=lambda page: page.key, search=lambda page: page.title, empty="No changes.", id="incoming"
+        )
+        yield Static(self._head(), id="head")
+        with Horizontal():
+            with Vertical(id="left", classes="hairline"):
+                yield rows
+            yield DiffView(ascii=self.shell.settings.ascii, id="diff")
+
+    @property
+    def rows(self) -> Rows[ChangedPage]:
+        return self.query_one("#incoming", Rows)
+
+    @property
+    def view(self) -> DiffView:
+        return self.query_one(DiffView)
+
+    @property
+    def keys_go_on_to(self) -> Widget:
+        return self.view
+
+    def on_mount(self) -> None:
+        self._comparisons = Comparisons(self.live, lambda _: None)
+        self._comparisons.between(self._sides)
+        self.view.cursor_block.why_no_comment_here = lambda: (
+            "Comments belong to pages: open the page in main to comment."
+        )
+        self.rows.show(self._pages)
+        self.rows.focus()
+        self._show()
+
+    def on_unmount(self) -> None:
+        self._comparisons.stop()
+
+    def close(self) -> None:
+        """Go back to the update."""
+        self.app.pop_screen()
+        self._then()
+
+    def _head(self) -> Content:
+        count = plural(len(self._pages), "change")
+        return Content.assemble(
+            " INCOMING ", (f" {count} of main since #{self._about.number} was last updated", "bold")
+        )
+
+    def _row(self, page: ChangedPage) -> Row:
+        text = Content.assemble((page.sign or " ", SIGN_STYLES.get(page.sign, "")), " ", safe(page.title or "Untitled"))
+        conflicts = Content.styled("conflicts", "$warning") if page.key in self._conflicting else Content()
+        return Row(text=text, right=conflicts)
+
+    @on(Lines.Highlighted, "#incoming")
+    def _show(self) -> None:
+        page = self.rows.item
+        self.status(
+            f"Changes › #{self._about.number} {self._about.title} › Incoming changes", in_words(page) if page else ""
+        )
+        if page is not None and page.page is not None:
+            self.view.state.wait_for(page.title)
+            self.run_worker(self._compare(page), exclusive=True, group="diff")
+        elif page is not None:
+            self.view.state.fail(f"{page.title} has no text to compare", in_words(page))
+
+    @on(Lines.Chosen, "#incoming")
+    def _chosen(self) -> None:
+        self.view.focus()
+
+    @on(Reader.ReadOn)
+    def _read_on(self) -> None:
+        self.rows.move(1)
+
+    async def _compare(self, page: ChangedPage) -> None:
+        try:
+            compared = await self._comparisons.compare(page)
+        except ApiError as error:
+            self.view.state.fail(f"Could not load the diff of {page.title}", str(error))
+            return
+        if self.rows.item is page:
+            self.view.show(compared, title=page.title, key=page.key)

@@ -1,0 +1,106 @@
+"""Marks around the conflicts of a page: written, read back, and resolved."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.documents.conflicts import markers
+from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.merged_page import Choice, Side
+from octavo.documents.merging.page_merge import merge
+from tests.documents.random_lines import three_texts
+
+NAME = "#42"
+SIDES: tuple[Side, ...] = ("main", "this", "both")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines that are not blank."""
+    return [line for line in text.split("\n") if line.strip()]
+
+
+@given(three_texts())
+def test_marks_are_there_for_conflicts_only_and_between_blank_lines(texts: tuple[str, str, str]) -> None:
+    merged = merge(*texts)
+    text = merged.text(request=NAME)
+    lines = text.split("\n")
+    assert bool(merged.conflicts) == bool(markers(text))
+    for mark in markers(text):
+        for at in (mark.first, mark.middle, mark.last):
+            assert at == 0 or not lines[at - 1].strip()
+            assert at == len(lines) - 1 or not lines[at + 1].strip()
+
+
+@given(three_texts(), st.sampled_from(SIDES))
+def test_when_all_is_decided_no_mark_is_left(texts: tuple[str, str, str], side: Side) -> None:
+    assert not markers(merge(*texts).decided(side))
+
+
+@given(three_texts())
+def test_a_text_with_marks_has_the_same_conflicts_and_keeps_all_else(texts: tuple[str, str, str]) -> None:
+    merged = merge(*texts)
+    text = merged.text(request=NAME)
+    read = read_marked(text, merged)
+    expected = [(name, each.base) for name, each in merged.named if not each.is_suggested]
+    assert [(name, each.base) for name, each in read.named if not each.is_suggested] == expected
+    assert lines_of(read.text(request=NAME)) == lines_of(text)
+    for side in SIDES:
+        choices = {name: Choice(side) for name, _ in expected}
+        assert lines_of(read.text(choices, request=NAME)) == lines_of(merged.text(choices, request=NAME))
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "1. Alpha\n2. Beta\n3. Gamma\n",
+        '{% hint style="info" %}\nBeta\n\nGamma\n{% endhint %}\n',
+        '{% tabs %}\n{% tab title="One" %}\n* Beta\n* Gamma\n{% endtab %}\n{% endtabs %}\n',
+        '{% code title="a.sh" %}\n```sh\nBeta\nGamma\n```\n{% endcode %}\n',
+    ],
+)
+def test_marks_take_the_blank_lines_with_them_that_they_brought(base: str) -> None:
+    main, request = base.replace("Beta", "Beta 1").replace("Gamma", "Delta"), base.replace("Beta", "Beta 2")
+    known = merge(base, main, request)
+    read = read_marked(known.text(request=NAME), known)
+    assert read.decided("main") == main
+    assert read.decided("this") == main.replace("Beta 1", "Beta 2")
+
+
+def test_one_choice_leaves_the_other_conflict_between_its_marks() -> None:
+    merged = merge("a\n\nb\n\nc\n", "a1\n\nb\n\nc1\n", "a2\n\nb\n\nc2\n")
+    (first, _), (second, _) = merged.named
+    assert merged.text({first: Choice("this")}, request=NAME) == (
+        "a2\n\nb\n\n<<<<<<< main\n\nc1\n\n=======\n\nc2\n\n>>>>>>> #42\n"
+    )
+    assert merged.text({first: Choice("own", "mine"), second: Choice("main")}, request=NAME) == "mine\n\nb\n\nc1\n"
+
+
+def test_the_same_conflict_twice_is_decided_twice() -> None:
+    merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
+    (first, _), (second, _) = merged.named
+    assert merged.text({first: Choice("main"), second: Choice("this")}) == "x\n\nb\n\ny\n"
+
+
+def test_marks_are_around_whole_blocks() -> None:
+    base = "```\nx = 1\n\ny = 2\n```\n"
+    assert merge(base, base.replace("1", "3"), base.replace("1", "4")).text(request=NAME) == (
+        "<<<<<<< main\n\n```\nx = 3\n\ny = 2\n```\n\n=======\n\n```\nx = 4\n\ny = 2\n```\n\n>>>>>>> #42\n"
+    )
+
+
+def test_marks_that_no_merge_made_are_one_conflict_without_a_base() -> None:
+    text = "a\n\n<<<<<<< main\n\n=======\n\nb!\n\n>>>>>>> #42\n\nc\n"
+    read = read_marked(text)
+    ((name, conflict),) = read.named
+    assert (conflict.main, conflict.request, conflict.base) == (None, "b!", None)
+    assert read.text({name: Choice("main")}) == "a\n\nc\n"
+    assert read.text({name: Choice("this")}) == "a\n\nb!\n\nc\n"
+    assert read.text(request=NAME) == text
+
+
+def test_a_text_edited_beside_its_marks_keeps_the_edit() -> None:
+    merged = merge("a\n\nb\n\nc\n", "a\n\nb1\n\nc\n", "a\n\nb2\n\nc\n")
+    text = merged.text(request=NAME).replace("c\n", "c, edited\n")
+    assert read_marked(text, merged).decided("this") == "a\n\nb2\n\nc, edited\n"

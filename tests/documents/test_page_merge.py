@@ -1,0 +1,152 @@
+"""Merges of single pages, letter by letter: what a person decides is exactly what is published.
+
+The cases are in `merges.txt`: three versions of a page, how many conflicts there are, and the text that each decision makes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.documents.merging.merged_page import Choice, Side
+from octavo.documents.merging.page_merge import merge
+from octavo.documents.merging.source_reader import read_page
+from tests.documents.random_lines import three_texts
+
+SIDES: dict[str, Side] = {"main": "main", "request": "this", "both": "both", "words": "words"}
+
+
+def read_cases() -> dict[str, dict[str, str]]:
+    """Return the parts of each case by their headings."""
+    found: dict[str, dict[str, str]] = {}
+    for case in re.split(r"^=== ", Path(__file__).with_name("merges.txt").read_text(), flags=re.M)[1:]:
+        name, _, rest = case.partition("\n")
+        parts: dict[str, str] = {}
+        for part in re.split(r"^--- (?=[a-z])", rest, flags=re.M)[1:]:
+            heading, _, text = part.partition("\n")
+            label, _, value = heading.partition(": ")
+            if value.startswith("same as "):
+                parts[label] = parts[value.removeprefix("same as ")]
+            else:
+                parts[label] = value if label == "conflicts" else text.strip("\n") + "\n" if text.strip("\n") else ""
+        found[name] = parts
+    return found
+
+
+CASES = read_cases()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_decision_is_published_as_it_was_made(name: str) -> None:
+    case = CASES[name]
+    merged = merge(case["base"], case["main"], case["request"])
+    suggested = len(merged.named) - len(merged.conflicts)
+    counts = f"{len(merged.conflicts)}" + (f", suggestions: {suggested}" if suggested else "")
+    assert counts == case.get("conflicts", "0")
+    if "merged" in case:
+        assert merged.text().strip("\n") == case["merged"].strip("\n")
+    for label, side in SIDES.items():
+        if f"decided {label}" in case:
+            assert merged.decided(side).strip("\n") == case[f"decided {label}"].strip("\n")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_is_published_when_the_sides_change_places(name: str) -> None:
+    case = CASES[name]
+    one, other = (
+        merge(case["base"], *sides) for sides in ((case["main"], case["request"]), (case["request"], case["main"]))
+    )
+    mirrored: tuple[tuple[Side, Side], ...] = (("main", "this"), ("this", "main"), ("both", "both"))
+    for side, opposite in mirrored:
+        if side == "both" and any(each.kind in ("head", "moved") for _, each in one.named):
+            continue  # only one head, and one place, can be kept
+        assert Counter(re.findall(r"\w+", one.decided(side))) == Counter(re.findall(r"\w+", other.decided(opposite)))
+
+
+def test_line_ends_of_windows_are_kept() -> None:
+    usual = ("A one.\n\nB two.\n", "A one!\n\nB two.\n", "A one.\n\nB two.\n\nC three.\n")
+    base, main, request = (text.replace("\n", "\r\n") for text in usual)
+    assert merge(base, main, request).text() == merge(*usual).text().replace("\n", "\r\n")
+    assert merge(usual[0], usual[1], request).text() == merge(*usual).text().replace("\n", "\r\n")
+    mixed = merge("A one.\r\n\nB two.\n", "A one!\r\n\nB two.\n", "A one.\r\n\nB two.\n\nC three.\n")
+    assert mixed.text() == "A one!\r\n\nB two.\n\nC three.\n"
+
+
+def test_a_page_without_a_last_line_end_stays_so() -> None:
+    assert merge("- a one\n- b two", "- a one\n- b two\n- c three", "- a one\n- b two\n- d four").text() == (
+        "- a one\n- b two\n- c three\n- d four"
+    )
+
+
+def test_own_text_is_published_in_the_place_that_main_has_it() -> None:
+    long = "Long alpha is the first of all."
+    texts = (
+        f"{long}\n\nB one.\n\nC one.\n\nD one.\n",
+        f"B one.\n\n{long}\n\nC one.\n\nD one.\n",
+        f"B one.\n\nC one.\n\n{long}\n\nD one.\n",
+    )
+    merged = merge(*texts)
+    ((name, _),) = merged.named
+    assert merged.text({name: Choice("own", "\nMine.\n")}) == "B one.\n\nMine.\n\nC one.\n\nD one.\n"
+    assert merged.text({name: Choice("own", "\n")}) == "B one.\n\nC one.\n\nD one.\n"
+
+
+def test_a_long_page_of_equal_lines_is_merged() -> None:
+    base = "row\n\n" * 4000
+    assert merge(base, f"top\n\n{base}", f"{base}end\n").text() == f"top\n\n{base}end\n"
+
+
+def test_text_nested_ten_thousand_deep_is_merged() -> None:
+    for line, close in (("{% hint %}\n", "{% endhint %}\n"), ("> ", ""), ("* ", ""), ("<details>\n", "</details>\n")):
+        deep = line * 10_000 + "Word.\n" + close * 10_000
+        assert merge(deep, deep.replace("Word", "Other"), f"{deep}\nEnd.\n").decided("main")
+    deep = "".join(f"{' ' * depth}* item {depth}\n" for depth in range(2_000))
+    assert "item 7 here" in merge(deep, deep.replace("item 7\n", "item 7 here\n"), f"{deep}\nEnd.\n").text()
+
+
+@given(three_texts())
+def test_one_side_alone_is_taken_as_it_is(texts: tuple[str, str, str]) -> None:
+    base, main, request = texts
+    assert merge(base, base, request).text() == request
+    assert merge(base, main, base).text() == main
+    assert merge(base, main, main).text() == main
+
+
+@given(three_texts())
+def test_every_word_a_side_added_is_there(texts: tuple[str, str, str]) -> None:
+    base, main, request = texts
+    there = set(merge(base, main, request).text(request="#42").split())
+    for side in (main, request):
+        added = Counter(side.split()) - Counter(base.split())
+        assert not {word for word in added if word.isalpha()} - there
+
+
+@given(three_texts())
+def test_whether_there_are_conflicts_does_not_depend_on_who_is_main(texts: tuple[str, str, str]) -> None:
+    base, main, request = texts
+    assert bool(merge(base, main, request).conflicts) == bool(merge(base, request, main).conflicts)
+
+
+@given(st.lists(st.text("abc", min_size=1, max_size=3), min_size=3, max_size=12), st.data())
+def test_edits_of_different_paragraphs_keep_both(paragraphs: list[str], data: st.DataObject) -> None:
+    owners = data.draw(st.lists(st.sampled_from("-mp"), min_size=len(paragraphs), max_size=len(paragraphs)))
+    named = [f"{paragraph} {number}" for number, paragraph in enumerate(paragraphs)]
+
+    def page(*sides: str) -> str:
+        changed = [f"{text} by {who}" if who in sides else text for text, who in zip(named, owners, strict=True)]
+        return "\n\n".join(changed) + "\n"
+
+    merged = merge(page(), page("m"), page("p"))
+    assert merged.text() == page("m", "p")
+    assert not merged.named
+
+
+@given(three_texts())
+def test_every_character_of_random_lines_belongs_to_one_block(texts: tuple[str, str, str]) -> None:
+    for text in texts:
+        assert read_page(text).source == text

@@ -1,0 +1,177 @@
+"""What holds for every merge of a page: no text is lost or doubled, and each decision means what it says."""
+
+from __future__ import annotations
+
+import copy
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from octavo.documents.merging.merged_page import Choice, Side
+from octavo.documents.merging.page_merge import merge
+from octavo.documents.merging.source_reader import read_page
+from tests.documents.page_edits import ThreeTexts, Writer, edited_apart, edited_by_both, text, words_in
+
+SEEDS = st.integers(0, 10**9)
+SIZES = st.integers(1, 8)
+EDITS = st.integers(1, 2)
+SIDES: tuple[Side, ...] = ("main", "this", "both")
+PAIRS = [("{% hint", "{% endhint"), ("{% tabs ", "{% endtabs"), ("{% tab ", "{% endtab "), ("{% step ", "{% endstep ")]
+PAIRS += [("{% stepper", "{% endstepper"), ("<details>", "</details>"), ("<summary>", "</details>")]
+
+
+def decided(texts: ThreeTexts, side: Side) -> str:
+    return merge(texts.base, texts.main, texts.request).decided(side)
+
+
+def check_markup(result: str) -> None:
+    """Containers and code are closed, tables are rectangular, and no mark is left."""
+    for opening, closing in PAIRS:
+        assert result.count(opening) == result.count(closing), f"{opening} is not closed"
+    for table in re.findall(r"(?:^\|.*\n)+", result, re.M):
+        assert len({row.count("|") for row in table.splitlines()}) == 1, "a row is not as wide as its table"
+    assert result.count("```") % 2 == 0
+    assert not any(block.kind == "tag" for block in read_page(result).walk()), "a container was cut in two"
+    assert "<<<<<<<" not in result
+
+
+def check_no_text_lost(texts: ThreeTexts) -> None:
+    base, main, request = (words_in(each) for each in (texts.base, texts.main, texts.request))
+    note(str(texts))
+    for side, own in (("main", main), ("this", request), ("both", main)):
+        result = decided(texts, "main" if side == "main" else "this" if side == "this" else "both")
+        check_markup(result)
+        if side == "both":
+            continue
+        found = words_in(result)
+        assert all(count <= max(1, base[word], main[word], request[word]) for word, count in found.items()), "doubled"
+        assert not [word for word in base.keys() & main.keys() & request.keys() if not found[word]], (
+            "untouched text lost"
+        )
+        assert not [word for word in own.keys() - base.keys() if not found[word]], "an addition of this side is lost"
+        assert not [word for word in base.keys() - own.keys() if found[word]], "a deletion of this side is undone"
+
+
+def check_mirrored(texts: ThreeTexts) -> None:
+    note(str(texts))
+    swapped = ThreeTexts(texts.base, texts.request, texts.main)
+    assert words_in(decided(texts, "main")) == words_in(decided(swapped, "this"))
+    assert words_in(decided(texts, "this")) == words_in(decided(swapped, "main"))
+
+
+def check_every_mixture(texts: ThreeTexts) -> None:
+    note(str(texts))
+    merged = merge(texts.base, texts.main, texts.request)
+    chance = random.Random(texts.main)
+    sides: list[Side] = ["main", "this", "both", "words"]
+    for _ in range(3):
+        choices = {name: Choice(chance.choice(sides)) for name, _ in merged.named}
+        check_markup(merged.text(choices))
+    own = {name: Choice("own", "Own words.") for name, each in merged.named if each.kind not in ("row", "head", "line")}
+    assert "<<<<<<<" not in merged.text({**{name: Choice("main") for name, _ in merged.named}, **own})
+
+
+def check_both(texts: ThreeTexts) -> None:
+    note(str(texts))
+    merged = merge(texts.base, texts.main, texts.request)
+    if any(each.kind in ("head", "moved") for _, each in merged.named):
+        return  # a tab has one title, and a block is in one place: both is main's
+    base, found = words_in(texts.base), words_in(merged.decided("both"))
+    for side in (texts.main, texts.request):
+        assert not [word for word in words_in(side).keys() - base.keys() if not found[word]]
+
+
+def check_merged_again(texts: ThreeTexts) -> None:
+    note(str(texts))
+    once = decided(texts, "main")
+    assert merge(texts.main, texts.main, once).text() == once
+    assert merge(texts.base, once, once).text() == once
+
+
+def check_one_side_alone(texts: ThreeTexts) -> None:
+    assert merge(texts.base, texts.base, texts.request).text() == texts.request
+    assert merge(texts.base, texts.main, texts.base).text() == texts.main
+    assert merge(texts.base, texts.main, texts.main).text() == texts.main
+
+
+CHECKS = [check_no_text_lost, check_mirrored, check_every_mixture, check_both, check_merged_again, check_one_side_alone]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(seed=SEEDS, size=SIZES, ours=EDITS, theirs=EDITS)
+def test_merges_of_pages_that_both_sides_edited(
+    check: Callable[[ThreeTexts], None], seed: int, size: int, ours: int, theirs: int
+) -> None:
+    check(edited_by_both(seed, size, (ours, theirs)))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("check", CHECKS)
+@settings(max_examples=20_000, deadline=None)
+@given(seed=SEEDS, size=SIZES, ours=EDITS, theirs=EDITS)
+def test_merges_of_pages_that_both_sides_edited_at_length(
+    check: Callable[[ThreeTexts], None], seed: int, size: int, ours: int, theirs: int
+) -> None:
+    check(edited_by_both(seed, size, (ours, theirs)))
+
+
+def check_apart(seed: int, size: int) -> None:
+    texts, expected = edited_apart(seed, size)
+    note(str(texts))
+    merged = merge(texts.base, texts.main, texts.request)
+    assert not merged.named
+    assert merged.text() == expected
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(seed=SEEDS, size=st.integers(6, 11))
+def test_edits_in_different_places_merge_without_a_conflict(seed: int, size: int) -> None:
+    check_apart(seed, size)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@settings(max_examples=20_000, deadline=None)
+@given(seed=SEEDS, size=st.integers(6, 11))
+def test_edits_in_different_places_merge_without_a_conflict_at_length(seed: int, size: int) -> None:
+    check_apart(seed, size)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(seed=SEEDS, size=SIZES)
+def test_sections_that_both_sides_added_are_never_interleaved(seed: int, size: int) -> None:
+    chance = random.Random(seed)
+    base = Writer(chance, "w").page(size)
+    added = []
+    for letter in "mr":
+        writer = Writer(chance, letter)
+        made = [writer.node(kind) for kind in ("heading", "paragraph", "hint", "paragraph")]
+        made[0].level = 2
+        added.append(made)
+    sides = []
+    for made in added:
+        side = copy.deepcopy(base)
+        side.children += made
+        sides.append(text(side))
+    whole = ["\n".join(text(each) for each in made) for made in added]
+    assert merge(text(base), sides[0], sides[1]).decided("both") == f"{text(base)}\n{whole[0]}\n{whole[1]}"
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.text(alphabet="ab |-#>`*{}%\n:.1)<>/= ", max_size=80))
+def test_every_character_belongs_to_one_block(source: str) -> None:
+    assert read_page(source).source == source
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(seed=SEEDS, size=SIZES)
+def test_a_page_is_the_sum_of_its_blocks(seed: int, size: int) -> None:
+    for source in vars(edited_by_both(seed, size, (2, 2))).values():
+        assert read_page(source).source == source
+        check_markup(source)
