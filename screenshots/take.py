@@ -74,7 +74,7 @@ async def conflicts(run: Run) -> None:
     await run.press("U")
     await run.see("may conflict: Retries")
     await run.press("y")
-    await run.see("conflict 1 of 1", "0 of 1 decided")
+    await run.see("conflict 1 of 1", "0 of 1 resolved")
 
 
 async def search(run: Run) -> None:

@@ -25,7 +25,7 @@ from textual.geometry import Size
 from textual.keys import _character_to_key
 from textual.screen import Screen
 
-from octavo.documents.merging.three_way import parts
+from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.comparison import compare
@@ -164,7 +164,7 @@ class Merged(Pressed):
         self.view.clear()
         await asyncio.sleep(0.3)
         self.loaded.clear()
-        pieces = await asyncio.to_thread(lambda: prepare(parts(text, edited(text), edited(text, "y")), edited(text)))
+        pieces = await asyncio.to_thread(lambda: prepare(merge(text, edited(text), edited(text, "y")), edited(text)))
         self.stalls.clear()
         self.view.show(pieces, {}, key=name, sides=("main", "#1"))
         self.loaded.set()

@@ -83,7 +83,7 @@ class Contest:
         """Look at the whole page as it will be, and go back: the text that was shown."""
         before = self.run.app.screen
         await self.run.press("p")
-        await self.run.see("AS IT WILL BE")
+        await self.run.see("PREVIEW")
         compared = cast("OutcomeScreen", self.run.app.screen).view.contents.compared
         assert compared is not None
         await self.run.press("p")

@@ -38,25 +38,25 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         await run.press("U")
         await run.see("may conflict: Retries", "~ Webhooks")
         await run.press("y")
-        await run.see("conflict 1 of 1", "to decide", "turn retries off", "vary by up to 10 %")
+        await run.see("Conflict 1 of 1", "Not resolved", "turn retries off", "vary by up to 10 %")
         assert len(run.gate.sent(change_requests.UpdateFromMain)) == 1
         assert not ambiguous(run)
         await run.press("ctrl+s")
-        await run.hear("Decide all conflicts of a page first: m, t, b or e.")
+        await run.hear("Resolve all conflicts of a page first: m, t, b or e.")
         await run.press("m", "m")
-        await run.see("0 of 1 decided")
+        await run.see("0 of 1 resolved")
         await run.press("b")
-        await run.see("✓ both", "becomes", "1 of 1 decided")
+        await run.see("✓ Both taken", "Result", "1 of 1 resolved")
         await run.quit()
     async with stage.play(start="changes") as run:
         await open_the_conflicting_one(run)
         await run.press("R")
-        await run.see("✓ both")
+        await run.see("✓ Both taken")
         await edit_meanwhile(run, run.gate.sent(change_requests.Get)[-1].at)
         await run.press("ctrl+s")
-        await run.hear("#4: Not sent: it was edited since you looked.")
+        await run.hear("#4: Not saved: somebody edited this change request.")
         assert not run.gate.sent(content.Edit)
-        await run.see("✓ both")
+        await run.see("✓ Both taken")
         await run.pilot.press("ctrl+s", "ctrl+s")
         await run.hear("#4: 1 conflict resolved.")
         await run.see("page 2 of 3", "turn retries off")
@@ -122,25 +122,25 @@ def test_an_editor_that_was_left_without_a_change_decides_nothing(
             (b"\r", "enter open"),
             (b"\r", "page 1 of 2", "n next change"),
             (b"U", "may conflict: Retries"),
-            (b"y", "0 of 1 decided", "not decided: m takes main", "e edit"),
+            (b"y", "0 of 1 resolved", "Not resolved yet. m main", "e edit"),
         ):
             running.write(key)
             running.wait_for(*words)
         for name, said in (
-            ("quit", "Nothing was changed, so nothing is decided"),
-            ("saved", "Nothing was changed, so nothing is decided"),
+            ("quit", "You changed nothing, so the conflict is not resolved"),
+            ("saved", "You changed nothing, so the conflict is not resolved"),
             ("deleted", "took its file away"),
             ("failed", "ended with 3"),
         ):
             way.write_text(name)
             edit(running)
-            running.wait_for(said, "0 of 1 decided", "to decide")
-            assert "in your words" not in running.screen
+            running.wait_for(said, "0 of 1 resolved", "Not resolved")
+            assert "Edited" not in running.screen
         way.write_text("wrote")
         edit(running)
-        running.wait_for("✓ in your words", "What I wanted to say.", "1 of 1 decided")
+        running.wait_for("✓ Edited", "What I wanted to say.", "1 of 1 resolved")
         running.write(b"m")
-        running.wait_for("✓ as in main")
+        running.wait_for("✓ Main taken")
         way.write_text("quit")
         edit(running)
-        running.wait_for("Nothing was changed, so it stays as it was decided", "✓ as in main")
+        running.wait_for("You changed nothing, so the choice stays", "✓ Main taken")

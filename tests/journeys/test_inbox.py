@@ -170,7 +170,7 @@ async def test_a_change_request_that_a_merge_of_another_made_conflict_is_decided
         await run.press("y")
         await run.see("conflict 1 of 1", f"says {MARA}", f"says {NOOR}")
         await run.press("m")
-        await run.see("1 of 1 decided")
+        await run.see("1 of 1 resolved")
         await run.press("ctrl+s")
         await run.hear("1 conflict resolved.")
         await run.press("1")

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from octavo.documents.blocks import Block
 from octavo.documents.changes import Changed, Lines
-from octavo.documents.merging.three_way import parts
+from octavo.documents.merging.page_merge import merge
 from octavo.documents.parse import Reading, parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
@@ -228,11 +228,11 @@ def test_the_way_down_to_a_block_is_found_however_deep_it_stands() -> None:
 async def test_of_a_huge_conflict_so_much_is_shown_as_is_set_at_a_time_and_where_the_rest_is() -> None:
     app = PaneApp(ThreeWay())
     async with app.run_test(size=(150, 30)) as pilot:
-        pieces = prepare(parts(*(f"{sentence(number, 4000)}\n" for number in (1, 2, 3))))
+        pieces = prepare(merge(*(f"{sentence(number, 4000)}\n" for number in (1, 2, 3))))
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
         await pilot.pause()
         lines = [line for unit in range(len(app.pane.galley)) for line in app.pane.galley.lines(unit)]
-        assert any("There is more of it" in line.text for line in lines)
+        assert any("more lines are left out" in line.text for line in lines)
         assert len(lines) < 450
 
 
@@ -274,7 +274,7 @@ async def test_a_diff_stays_on_show_until_the_units_of_another_are_made() -> Non
 
 async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
     page = f"Top.\n\n{HUGE['list'](30)}\nEnd words.\n"
-    made = parts(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
+    made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
     pieces = prepare(made, page.replace("End words", "Ending words"))
     app = PaneApp(ThreeWay())
     async with app.run_test(size=(100, 30)) as pilot:
@@ -288,7 +288,7 @@ async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
 
 async def test_one_goes_from_conflict_to_conflict_without_setting_what_is_between_them() -> None:
     page = f"Top.\n\n{HUGE['paragraph'](300)}\nEnd words.\n"
-    made = parts(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
+    made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
     app = PaneApp(ThreeWay())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(prepare(made), {}, key="p", sides=("main", "#1"))
@@ -369,7 +369,7 @@ class _Named(str):
 async def test_of_many_conflicts_each_is_numbered_without_counting_all_others() -> None:
     app = PaneApp(ThreeWay())
     async with app.run_test(size=(150, 30)) as pilot:
-        (one,) = (each for each in prepare(parts("a\n", "b\n", "c\n")) if isinstance(each, Shown))
+        (one,) = (each for each in prepare(merge("a\n", "b\n", "c\n")) if isinstance(each, Shown))
         many = tuple(replace(one, name=_Named(number), key=f"{number} 1") for number in range(1000))
         app.pane.show(many, {}, key="p", sides=("main", "#1"))
         await pilot.press("G", "n", "g")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.merging.conflict import Part
-from octavo.documents.merging.resolution import Choice, names, parts_of_marked
-from octavo.documents.merging.three_way import parts
+from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.merged_page import Choice, MergedPage
+from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.conflict_page import prepare
@@ -55,22 +55,22 @@ MINE = (
     .replace("wait(10)", "wait(15)")
     .replace("Ask us.", "Ask [us/](x)\x1b[31m.")
 )
-EXACT = parts(BASE, MAIN, MINE)
-MARKED = parts_of_marked("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #7\n\nEnd.\n")
+EXACT = merge(BASE, MAIN, MINE)
+MARKED = read_marked("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #7\n\nEnd.\n")
 
 
 class Shown:
     """A pane with a page in conflict."""
 
-    def __init__(self, given: tuple[Part, ...], main: str | None = None, *, ascii: bool = False) -> None:
+    def __init__(self, given: MergedPage, main: str | None = None, *, ascii: bool = False) -> None:
         self.given, self.main = given, main
-        self.names = [name for name, _ in names(given)]
+        self.names = [name for name, _ in given.named]
         self.pane = ThreeWay(ascii=ascii)
         self.app = PaneApp(self.pane)
 
     def show(self, choices: dict[str, Choice] | None = None) -> None:
         pieces = prepare(self.given, self.main, choices)
-        self.pane.show(pieces, choices or {}, key="page", sides=("main", "#7"))
+        self.pane.show(pieces, choices or {}, key="page", sides=("main", "this change request"))
 
 
 @pytest.mark.parametrize(("width", "ascii"), [(76, False), (120, False), (120, True)])
@@ -91,7 +91,7 @@ async def test_what_both_come_from_may_not_be_known() -> None:
     async with shown.app.run_test(size=(120, 20)) as pilot:
         shown.show()
         await pilot.pause()
-        assert "not known" in screen(shown.pane)
+        assert "Not known." in screen(shown.pane)
         assert "ours" in screen(shown.pane)
 
 
@@ -125,7 +125,7 @@ async def test_a_page_opens_at_what_is_not_decided() -> None:
         shown.pane.choose({name: Choice("this") for name in shown.names[:2]})
         await pilot.pause()
         assert shown.pane.scroll_offset.y == top
-        assert "as in #7" in screen(shown.pane)
+        assert "✓ This change request taken" in screen(shown.pane)
 
 
 async def test_what_is_folded_around_them_is_shown_and_folded_again() -> None:

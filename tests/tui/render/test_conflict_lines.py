@@ -1,12 +1,13 @@
-"""The sides of a conflict are set as far as they are shown, and no others."""
+"""The lines of a conflict: its result and its sides."""
 
 from __future__ import annotations
 
 import pytest
 
-from octavo.documents.merging.three_way import parts
-from octavo.tui.render.conflict_lines import ConflictDecision, set_conflict
-from octavo.tui.render.conflict_page import Shown, prepare
+from octavo.documents.merging.merged_page import Choice, MergedPage
+from octavo.documents.merging.page_merge import merge
+from octavo.tui.render.conflict_lines import ConflictDecision, set_conflict, set_question
+from octavo.tui.render.conflict_page import Question, Shown, prepare
 from octavo.tui.render.layout import set_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
@@ -19,10 +20,61 @@ from tests.calls import Calls
 @pytest.mark.parametrize("width", [60, 120])
 def test_what_went_of_a_huge_text_is_not_set_beside_what_came(width: int) -> None:
     text = HUGE["formula of words"](100)
-    pieces = prepare(parts(text, edited(text), edited(text, "y")), edited(text))
+    pieces = prepare(merge(text, edited(text), edited(text, "y")), edited(text))
     conflict = next(each for each in pieces if isinstance(each, Shown))
     setting = LayoutContext(Styles(), Folds(), set_block, room=width)
     with Calls(Line.__init__) as made:
         lines = set_conflict(setting, conflict, ConflictDecision(None, ("main", "#1")), (1, 1), width)
-    assert len(lines) > 200
+    assert len(lines) > 160
     assert 0 < made.counts.total() < 6000
+
+
+def lines_of(page: MergedPage, choice: Choice | None = None, width: int = 80, **titles: str) -> list[str]:
+    """The lines of the only conflict of a page."""
+    (conflict,) = (each for each in prepare(page, titles=titles) if isinstance(each, Shown))
+    setting = LayoutContext(Styles(), Folds(), set_block, room=width)
+    decided = ConflictDecision(choice, ("main", "this change request"))
+    return [line.text.strip() for line in set_conflict(setting, conflict, decided, (1, 1), width)]
+
+
+KEY = "# S\n\nAsk the keeper for the key, and bring it back before noon.\n\nEnd.\n"
+
+
+@pytest.mark.parametrize("choice", [None, Choice("main"), Choice("both")])
+def test_each_side_is_labelled_once_and_the_result_is_first(choice: Choice | None) -> None:
+    lines = lines_of(merge(KEY, KEY.replace("noon", "dusk"), KEY.replace("noon", "night")), choice)
+    labels = [line.removeprefix("✓ ").split("  ")[0] for line in lines]
+    assert [each for each in labels if each in ("Result", "Main", "This change request", "Base")] == [
+        "Result",
+        "Main",
+        "This change request",
+        "Base",
+    ]
+    assert any("Not resolved yet." in line for line in lines) == (choice is None)
+
+
+def test_a_suggestion_is_the_result_before_a_choice() -> None:
+    lines = lines_of(merge(KEY, KEY.replace("keeper", "pilot"), KEY.replace("noon", "dusk")))
+    assert "Suggested" in lines[0]
+    assert "Suggested: merged by words. Check it." in lines[2]
+    assert "+ Ask the pilot for the key, and bring it back before dusk." in lines[:8]
+
+
+def test_text_that_main_moved_names_the_page() -> None:
+    text = "Bursts of twenty are fine on weekdays."
+    base = f"# S\n\nRead them.\n\n{text}\n\n## End\n\nAll.\n"
+    main, request = base.replace(f"{text}\n\n", ""), base.replace("twenty", "thirty")
+    page = merge(base, main, request)
+    page.named[0][1].moved_to = "p1"
+    assert "Moved to “Limits”. Press f to open that page." in lines_of(page, p1="Limits")
+    assert "Deleted." in lines_of(merge(base, main, request))
+
+
+def test_a_question_without_answers_is_not_unresolved() -> None:
+    setting = LayoutContext(Styles(), Folds(), set_block, room=60)
+    decided = ConflictDecision(None, ("main", "this change request"))
+    said = [
+        " ".join(line.text for line in set_question(setting, Question("n", "T", "Both.", answers), decided, (1, 1), 60))
+        for answers in (("", ""), ("Keep.", "Delete."))
+    ]
+    assert ["Not resolved" in each for each in said] == [False, True]

@@ -12,7 +12,7 @@ from octavo.api import change_requests, content
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.data.live import Live
 from octavo.data.writing_content import edit
-from octavo.documents.merging.resolution import Choice, Side
+from octavo.documents.merging.merged_page import Choice, Side
 from octavo.server.app import Platform
 from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, look, merge_revisions
 from octavo.tui.review.tree_conflicts import shapes
@@ -89,7 +89,7 @@ async def test_the_side_that_is_taken_is_what_the_change_request_holds_then(
     assert not (await found_by(live, at)).pages
 
 
-CONFLICT = ("# Alpha\n\nOne.\n\n2 here.\n\nThree.\n", "# Alpha\n\n1 there.\n\n2 there.\n\nThree.\n")
+CONFLICT = ("# Alpha\n\nOne.\n\n2 here.\n\nThree.\n", "# Alpha\n\nOne.\n\n2 there.\n\nThree.\n\nFour there.\n")
 """What both sides make of the first page."""
 
 
@@ -128,7 +128,9 @@ async def test_what_was_edited_since_the_update_is_kept(platform: Platform, live
     assert not others
     assert (conflict.base or "").strip() == "Two."
     await edit(live, at, found.revision, found.edits({name: Choice("both")}, "#2"))
-    assert (await desk.page("Alpha", at)).markdown == "# Alpha\n\n1 there.\n\n2 here.\n\n2 there.\n\n3, since.\n"
+    assert (
+        await desk.page("Alpha", at)
+    ).markdown == "# Alpha\n\nOne.\n\n2 here.\n\n2 there.\n\n3, since.\n\nFour there.\n"
 
 
 async def test_a_page_is_sent_when_all_its_conflicts_are_decided(platform: Platform, live: Live) -> None:
@@ -161,7 +163,7 @@ async def test_a_merge_that_conflicted_is_found_in_the_primary_content(platform:
     assert (found.pages[0].page, (conflict.base or "").strip()) == (alpha, "Two.")
     await edit(live, fresh, found.revision, found.edits({name: Choice("own", "Two, together.")}, "#2"))
     assert (await desk.merge(fresh)).result == "merge"
-    assert (await desk.page("Alpha")).markdown == "# Alpha\n\n1 there.\n\nTwo, together.\n\nThree.\n"
+    assert (await desk.page("Alpha")).markdown == "# Alpha\n\nOne.\n\nTwo, together.\n\nThree.\n\nFour there.\n"
 
 
 @pytest.mark.parametrize(("side", "title"), [("main", "Here"), ("this", "There")])
@@ -195,7 +197,7 @@ def test_what_no_edit_can_change_is_said_in_words() -> None:
     assert said.keys() == {"limit", "map.png", "Foot"}
     assert not any(shape.can_choose for shape in found)
     assert said["limit"].startswith("Both sides set this variable. It has the value of main.")
-    assert all("o opens the change request in the browser" in each for each in said.values())
+    assert all("Press o to open the change request in the browser." in each for each in said.values())
 
 
 async def test_where_a_server_marks_no_conflicts_both_sides_tell_them(platform: Platform, live: Live) -> None:
@@ -216,5 +218,7 @@ async def test_where_a_server_marks_no_conflicts_both_sides_tell_them(platform: 
     (name,) = unsettled.names
     edits = unsettled.edits({name: Choice("both")}, "#2")
     await edit(live, at, unsettled.revision, edits)
-    assert (await desk.page("Alpha", at)).markdown == "# Alpha\n\n1 there.\n\n2 here.\n\n2 there.\n\nThree.\n"
+    assert (
+        await desk.page("Alpha", at)
+    ).markdown == "# Alpha\n\nOne.\n\n2 here.\n\n2 there.\n\nThree.\n\nFour there.\n"
     assert not (await found()).pages, "what somebody wrote since is not asked about again"

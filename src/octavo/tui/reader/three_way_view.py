@@ -1,4 +1,4 @@
-"""A page with conflicts: what is decided is folded away, and each conflict shown with both its sides."""
+"""A page with conflicts: each conflict with its result and its sides, and the text without conflicts folded."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.find_line import FIND
 from octavo.tui.reader.pane import Contents, Pane, Stop, no_lines
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
-from octavo.tui.render.conflict_lines import ConflictDecision, rule_with, set_around, set_conflict
-from octavo.tui.render.conflict_page import Passage, Shown
+from octavo.tui.render.conflict_lines import ConflictDecision, rule_with, set_around, set_conflict, set_question
+from octavo.tui.render.conflict_page import Passage, Question, Shown
 from octavo.tui.render.diff_lines import guess
 from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.failed_block import guarded, unset
@@ -38,7 +38,7 @@ class _Unit(NamedTuple):
     block: Block | None = None
     diff: DiffUnit | None = None
     words: str = ""
-    shown: Shown | None = None
+    shown: Shown | Question | None = None
     number: int = 0
 
 
@@ -50,10 +50,10 @@ class ConflictContents(Contents):
         self.sides = ("main", "this")
         """What the two are called."""
         self.choices: Mapping[str, Choice] = {}
-        self.pieces: tuple[Shown | Passage, ...] | None = None
+        self.pieces: tuple[Shown | Question | Passage, ...] | None = None
         self.is_unfolded = False
         """Whether the page around the conflicts is shown."""
-        self.conflicts: Sequence[Shown] = ()
+        self.conflicts: Sequence[Shown | Question] = ()
         """The conflicts on show."""
         self._numbers: dict[str, int] = {}
         """Which of the conflicts each is, by its name: what both sides moved is one, in two places."""
@@ -63,10 +63,10 @@ class ConflictContents(Contents):
     def has_any(self) -> bool:
         return self.pieces is not None
 
-    def take(self, pieces: tuple[Shown | Passage, ...], sides: tuple[str, str]) -> None:
+    def take(self, pieces: tuple[Shown | Question | Passage, ...], sides: tuple[str, str]) -> None:
         """Have other pieces of a page to show."""
         self.pieces, self.sides = pieces, sides
-        self.conflicts = [each for each in pieces if isinstance(each, Shown)]
+        self.conflicts = [each for each in pieces if not isinstance(each, Passage)]
         self._numbers = {name: at for at, name in enumerate(dict.fromkeys(each.name for each in self.conflicts), 1)}
         self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
 
@@ -80,11 +80,11 @@ class ConflictContents(Contents):
         """How many conflicts there are: what both sides moved is one."""
         return len(self._numbers)
 
-    def number(self, shown: Shown) -> int:
+    def number(self, shown: Shown | Question) -> int:
         """Which of them one is, counted from 1."""
         return self._numbers[shown.name]
 
-    def place(self, shown: Shown | None) -> int:
+    def place(self, shown: Shown | Question | None) -> int:
         """Where one is among those on show; -1 if it is not."""
         return next((at for at, each in enumerate(self.conflicts) if each is shown), -1)
 
@@ -99,21 +99,22 @@ class ConflictContents(Contents):
     def _units(self) -> list[_Unit]:
         units: list[_Unit] = []
         for piece in self.pieces or ():
-            if isinstance(piece, Shown):
+            if not isinstance(piece, Passage):
                 units.append(_Unit("conflict", self._blocks[piece.key], shown=piece, number=self.number(piece)))
-            elif self.is_unfolded:
+            elif self.is_unfolded or piece.label:
+                units += [_Unit("label", words=piece.label)] if piece.label else []
                 units += [_Unit("around", each.block, each) for each in piece.units]
             else:
                 units += self._folded(piece)
         return units
 
     def _folded(self, passage: Passage) -> list[_Unit]:
-        """What is between two conflicts: what main does not say, and how much there is besides."""
+        """Return the changes between two conflicts, and folds of the text that did not change."""
         merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
         count = len({each.change for each in merged if each.change >= 0})
-        from_this = f"merged from {self.sides[1]}, as nobody else changed it"
+        from_this = f"merged from {self.sides[1]}, without a conflict"
         if count > _FEW:
-            return [_Unit("fold", words=f"{count} changes {from_this.replace('it', 'them')}")]
+            return [_Unit("fold", words=f"{count} changes {from_this}")]
         units: list[_Unit] = []
         same = 0
         for each in (*passage.units, None):
@@ -143,18 +144,21 @@ class ConflictContents(Contents):
             return [Line([]), rule_with(look, [Piece(unit.words, look.muted)], right, width)]
         if unit.shown is None:
             return set_around(setting, unit.diff, width) if unit.diff is not None else []
-        suggested = Choice("words") if unit.shown.is_suggested else None
-        decided = ConflictDecision(self.choices.get(unit.shown.name, suggested), self.sides)
-        lines = [Line([]), *set_conflict(setting, unit.shown, decided, (unit.number, self.count), width)]
+        shown, place = unit.shown, (unit.number, self.count)
+        decided = ConflictDecision(self.choices.get(shown.name), self.sides)
+        if isinstance(shown, Question):
+            lines = [Line([]), *set_question(setting, shown, decided, place, width)]
+        else:
+            lines = [Line([]), *set_conflict(setting, shown, decided, place, width)]
         for line in lines[1:]:
             line.block = unit.block
         return lines
 
     def empty_lines(self) -> list[Content]:
-        return nothing("Nothing is in conflict on this page.", "J goes to the next page")
+        return nothing("No conflicts on this page.", "Press J for the next page")
 
     def has_stops(self, unit: int) -> bool:
-        return self.pane.galley.units[unit].shown is not None  # of the page around them nothing is decided
+        return self.pane.galley.units[unit].shown is not None  # the rest of the page cannot be resolved
 
     def unit_of(self, near: int, key: str) -> int:
         units = self.pane.galley.units
@@ -162,7 +166,7 @@ class ConflictContents(Contents):
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
         unit = self.pane.galley.units[stop[0]]
-        if unit.shown is None:
+        if not isinstance(unit.shown, Shown):
             return (block for each in (unit.diff.blocks if unit.diff is not None else ()) for block in each.walk())
         shown = unit.shown
         sides = (shown.main.new, shown.mine.new, shown.base, *(each.new for each in shown.outcomes.values()))
@@ -186,9 +190,9 @@ def _about(group: Commands[Any]) -> Commands[Any]:
 CONFLICTS: Commands[ThreeWay] = Commands(
     "three",
     (
-        Command("next", "n", "Next conflict", "Go to the next conflict, at the end to the next page", run=lambda _, view: view.go_to_conflict(1)),
-        Command("previous", "N", "Conflict before", "Go to the conflict before", run=lambda _, view: view.go_to_conflict(-1), shown=False),
-        Command("unfold", "equals_sign,enter", "Context", "Show the page around the conflicts, or fold it again", run=lambda _, view: view.unfold(), shown=False),
+        Command("next", "n", "Next conflict", "Go to the next conflict", run=lambda _, view: view.go_to_conflict(1)),
+        Command("previous", "N", "Previous conflict", "Go to the previous conflict", run=lambda _, view: view.go_to_conflict(-1), shown=False),
+        Command("unfold", "equals_sign,enter", "Context", "Show or hide unchanged text", run=lambda _, view: view.unfold(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -199,9 +203,8 @@ class ThreeWay(Reader):
 
     CONTEXT: ClassVar[str] = "conflicts of a page"
     HELP: ClassVar[str] = (
-        "What main says and what this change request says, with the words that are new against what both come from "
-        "underlined, and below them what becomes of it: the words that will be sent, with what is not as in main marked. "
-        "n and N go through the conflicts."
+        "Each conflict of the page: its result, main, this change request and the base. n and N go to the next and the "
+        "previous conflict, j and k scroll. esc goes back to the list."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -221,8 +224,8 @@ class ThreeWay(Reader):
     # What callers ask and do
 
     @property
-    def conflict(self) -> Shown | None:
-        """The one under the cursor."""
+    def conflict(self) -> Shown | Question | None:
+        """The selected conflict."""
         here = self.cursor.stop() if self.contents.pieces else None
         unit = self.galley.units[here[0]] if here is not None else None
         every = self.contents.conflicts
@@ -230,13 +233,13 @@ class ThreeWay(Reader):
 
     @property
     def facts(self) -> str:
-        """Which conflict one is at, for the status line."""
+        """The number of the selected conflict, for the status line."""
         here = self.conflict
         return f"conflict {self.contents.number(here)} of {self.contents.count}" if here is not None else ""
 
     def show(
         self,
-        pieces: tuple[Shown | Passage, ...],
+        pieces: tuple[Shown | Question | Passage, ...],
         choices: Mapping[str, Choice],
         *,
         key: str,
@@ -253,7 +256,7 @@ class ThreeWay(Reader):
             self.viewport.scroll_there(0)
         self.reset()
         if not same:
-            self._go_to_first()
+            self.go_to_unresolved()
         self.finder.content_changed()
         self.refresh_bindings()
         self.tell()
@@ -265,7 +268,7 @@ class ThreeWay(Reader):
             if unit.shown is not None and before.get(unit.shown.name) != self.contents.choices.get(unit.shown.name):
                 self.change(number)
         if (here := self.cursor.stop()) is not None:
-            self.cursor.put(here)  # what becomes of it may be more than there was
+            self.cursor.put(here)  # the result may be longer than before
 
     def clear(self) -> None:
         """Show nothing."""
@@ -274,20 +277,25 @@ class ThreeWay(Reader):
         self.key = ""
         self.reset()
 
-    def _go_to_first(self) -> None:
+    def go_to_unresolved(self) -> bool:
+        """Go to the next conflict without a choice or a suggestion, from the selected one on; if there is none, to the first
+        conflict of a page that is shown anew. Return whether there is one."""
         every = self.contents.conflicts
-        target = next((each for each in every if each.name not in self.contents.choices), next(iter(every), None))
-        if target is not None and len(self.galley):
-            self._go_to(target)
+        at = self.contents.place(self.conflict) if self.cursor.at is not None else 0
+        left = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]
+        target = next((each for each in (*every[at:], *every[:at]) if each in left), None)
+        if target is not None or (self.cursor.at is None and every):
+            self._go_to(target or every[0])
+        return target is not None
 
-    def _go_to(self, shown: Shown) -> None:
+    def _go_to(self, shown: Shown | Question) -> None:
         for number, unit in enumerate(self.galley.units):
             if unit.shown is shown and (stop := next(iter(self.cursor.stops_of(number)), None)) is not None:
                 self.cursor.put(stop, bring="top")
                 return
 
     def go_to_conflict(self, step: int) -> None:
-        """Go to the next conflict, at the end to the next page, or to the one before."""
+        """Go to the next conflict, at the end to the next page, or to the previous conflict."""
         if self.finder.needle:
             self.finder.step(step)
             return

@@ -1,5 +1,5 @@
-"""A conflict as lines: what both sides made of what they come from, their words that are new marked, and what becomes
-of it: the words that will be sent, with what is not as in main marked."""
+"""A conflict as lines: first its result, with the differences from main marked, then main, the change request and the base,
+with the words marked that are not in the base."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from itertools import zip_longest
 
 from rich.style import Style
 
-from octavo.documents.merging.merged_page import Choice
+from octavo.documents.merging.merged_page import SIDES, Choice
 from octavo.tui.render.comparison import Compared
-from octavo.tui.render.conflict_page import FIELDS, Shown, whole
+from octavo.tui.render.conflict_page import FIELDS, Question, Shown, whole
 from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes
 from octavo.tui.render.diff_sides import SideWidths
@@ -24,36 +24,45 @@ from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap
 
 WIDE = 100
-"""Cells of a pane in which the three stand beside one another."""
+"""Cells of a pane in which the three sides are side by side."""
 _NUMBER = 5
 """Cells of the line numbers of a diff: a conflict has none of its own."""
 
 
 _SIDE_LINES = 160
-"""Lines of a side of a conflict, and of what becomes of it: all of them are set at once."""
+"""Lines of a side of a conflict, and of its result: all of them are laid out at once."""
 _KINDS = {
-    "row": "a row",
-    "cell": "a cell",
-    "item": "an item",
-    "line": "a line of code",
-    "heading": "a heading",
-    "moved": "moved by both",
-    FIELDS: "what it is called and the like",
+    "row": "table row",
+    "cell": "table cell",
+    "item": "list item",
+    "line": "line of code",
+    "heading": "heading",
+    "columns": "table columns",
+    "moved": "moved text",
+    FIELDS: "title and page options",
 }
-"""What a conflict is about, where that is not clear."""
+"""What a conflict is about, where the text does not show it."""
 _COUNTED = re.compile(r"(\d+) unchanged (\w+)")
 
 
 @dataclass(frozen=True)
 class ConflictDecision:
-    """What is chosen for a conflict, if anything, and what its sides are called."""
+    """The choice made for a conflict, if any, and what its sides are called."""
 
     choice: Choice | None
     sides: tuple[str, str]
 
+    def name(self, number: int) -> str:
+        """Return what a side is called, as a label."""
+        return self.sides[number][:1].upper() + self.sides[number][1:]
+
+    def keys(self) -> list[tuple[str, str]]:
+        """Return the keys that take one side, each with the side it takes."""
+        return [("m", self.sides[0]), ("t", self.sides[1])]
+
 
 def set_around(setting: LayoutContext, unit: DiffUnit, width: int) -> list[Line]:
-    """A part of the page that is decided."""
+    """Return the lines of a part of the page without conflicts."""
     return _cleared(set_diff_unit(setting, unit, SideWidths.of(width + _NUMBER, split=False)))
 
 
@@ -72,53 +81,119 @@ def rule_with(look: Styles, left: list[Piece], right: list[Piece], width: int, s
 def set_conflict(
     setting: LayoutContext, shown: Shown, decided: ConflictDecision, place: tuple[int, int], width: int
 ) -> list[Line]:
-    """The lines of a conflict, which is the first of the two numbers of `place` of as many as the second."""
+    """Return the lines of a conflict: its result, then its sides. `place` is its number, and how many conflicts there are."""
+    about = [_KINDS[shown.kind]] if shown.kind in _KINDS else []
+    if shown.place is not None:
+        about.append(f"place in {('base', *decided.sides)[shown.place]}")
+    title = f" {setting.look.glyphs.between} ".join([_number(place), *about])
+    has_result = decided.choice is not None or shown.is_suggested
+    label = _label(setting.look, "Result", f"compared with {decided.sides[0]}" if has_result else "")
+    result = [label, *_result(setting, shown, decided, width), Line([])]
+    lines = [*result, *_sides(setting, shown, decided, width)]
+    return _framed(setting.look, shown, decided, title, shown.heading, lines, width)
+
+
+def set_question(
+    setting: LayoutContext, question: Question, decided: ConflictDecision, place: tuple[int, int], width: int
+) -> list[Line]:
+    """Return the lines of a conflict about a page itself: what happened, the result, and what each side means."""
     look, choice = setting.look, decided.choice
-    number, total = place
-    said = [f"conflict {number} of {total}", *([_KINDS[shown.kind]] if shown.kind in _KINDS else [])]
-    if shown.kind == "moved":
-        said.append(f"{decided.sides[shown.is_second]} has it here")
-    name = [Piece(f" {look.glyphs.between} ".join(said), look.strong)]
-    if shown.heading:
-        name.append(Piece(f"  {shown.heading}", look.muted))
-    if choice is None:
-        head = rule_with(look, name, [Piece("to decide", look.warning + Style(bold=True))], width, look.warning)
-    else:
+    lines = [*_wrapped(question.said, look.text, width), Line([])]
+    if all(question.answers):
+        result = _not_resolved(look, decided, [], width)
+        if choice is not None:
+            result = _wrapped(question.answers[choice.side == "this"], look.text, width)
+        lines += [_label(look, "Result"), *result]
+        for number, answer in enumerate(question.answers):
+            is_taken = choice is not None and choice.side == SIDES[number]
+            lines += [
+                Line([]),
+                _side_label(look, decided.name(number), "mt"[number], is_taken),
+                *_wrapped(answer, look.text, width),
+            ]
+    return _framed(look, question, decided, _number(place), question.title, lines, width)
+
+
+def _number(place: tuple[int, int]) -> str:
+    return f"Conflict {place[0]} of {place[1]}"
+
+
+def _framed(
+    look: Styles,
+    shown: Shown | Question,
+    decided: ConflictDecision,
+    title: str,
+    heading: str,
+    lines: list[Line],
+    width: int,
+) -> list[Line]:
+    """Put a conflict between rules. The first says which conflict it is, and what was taken."""
+    name = [Piece(title, look.strong)]
+    if heading:
+        name.append(Piece(f"  {heading}", look.muted))
+    if decided.choice is not None:
         taken = {
-            "main": f"as in {decided.sides[0]}",
-            "this": f"as in {decided.sides[1]}",
-            "both": "both",
-            "words": "merged by words",
-            "own": "in your words",
+            "main": f"{decided.name(0)} taken",
+            "this": f"{decided.name(1)} taken",
+            "both": "Both taken",
+            "words": "Suggestion taken",
+            "own": "Edited",
         }
-        words = f"{look.glyphs.yes} {taken[choice.side]}"
-        head = rule_with(look, name, [Piece(words, look.success + Style(bold=True))], width, look.success)
-    sides = _sides(setting, shown, decided, width)
-    becomes = [_becomes_head(look, decided, width), *_becomes(setting, shown, decided, width)]
-    # Below one another the sides may be more than there is room for: what comes of a key is seen all the same.
-    stacked = [*becomes, rule_with(look, [Piece("out of", look.muted)], [], width), *sides]
-    lines = [head, *([*sides, *becomes] if width >= WIDE else stacked)]
-    lines.append(Line([Piece(look.glyphs.across * width, look.warning if choice is None else look.line, None, True)]))
-    return lines
+        status, style, ink = f"{look.glyphs.yes} {taken[decided.choice.side]}", look.success, look.success
+    elif shown.is_suggested:
+        status, style, ink = "Suggested", look.accent, look.line
+    elif isinstance(shown, Question) and not all(shown.answers):
+        status, style, ink = "", look.muted, look.line
+    else:
+        status, style, ink = "Not resolved", look.warning, look.warning
+    right = [Piece(status, style + Style(bold=True))] if status else []
+    end = look.warning if status == "Not resolved" else look.line
+    return [
+        rule_with(look, name, right, width, ink),
+        *lines,
+        Line([Piece(look.glyphs.across * width, end, None, True)]),
+    ]
+
+
+def _label(look: Styles, name: str, about: str = "") -> Line:
+    return Line([Piece(name, look.strong), *([Piece(f"  {about}", look.muted)] if about else [])])
+
+
+def _wrapped(text: str, style: Style, width: int) -> list[Line]:
+    return [Line(part) for part in wrap([Piece(text, style)], width)]
+
+
+def _not_resolved(look: Styles, decided: ConflictDecision, more: Sequence[tuple[str, str]], width: int) -> list[Line]:
+    return _with_keys(look, "Not resolved yet.", look.warning, [*decided.keys(), *more], width)
+
+
+def _with_keys(look: Styles, said: str, style: Style, keys: Iterable[tuple[str, str]], width: int) -> list[Line]:
+    """Return a sentence with the keys that can be pressed."""
+    pieces = [Piece(f"{said} ", style)]
+    for key, what in keys:
+        pieces += [Piece(key, look.accent + Style(bold=True)), Piece(f" {what}  ", look.muted)]
+    return [Line(part) for part in wrap(pieces, width)]
 
 
 def _sides(setting: LayoutContext, shown: Shown, decided: ConflictDecision, width: int) -> list[Line]:
-    """The three sides under their names, beside one another where there is room."""
+    """Return the three sides under their labels, side by side where there is room."""
     look, taken = setting.look, decided.choice.side if decided.choice is not None else ""
+    missing = "Nothing here." if shown.base is None or not shown.base.source.strip() else "Deleted."
+    moved = f"Moved to \u201c{shown.moved_to}\u201d. Press f to open that page." if shown.moved_to else ""
+    base, unknown = shown.base, "Not known." if shown.base is None else "Nothing here."
     sides = [
-        ("base", "", "what both come from", whole(shown.base), "not known" if shown.base is None else "nothing"),
-        (decided.sides[0], "m", "", _new(shown.main), _missing(shown)),
-        (decided.sides[1], "t", "", _new(shown.mine), _missing(shown)),
+        (decided.name(0), "m", _new(shown.main), shown.main.new.source, moved or missing),
+        (decided.name(1), "t", _new(shown.mine), shown.mine.new.source, missing),
+        ("Base", "", whole(base), base.source if base is not None else "", unknown),
     ]
     is_wide = width >= WIDE
     room = (width - 6) // 3 if is_wide else width
     columns = []
-    for number, (name, key, about, units, missing) in enumerate(sides):
-        is_taken = (taken == "both" and number > 0) or taken == ("", "main", "this")[number] != ""
-        fades = bool(taken) and not is_taken
-        said = _side(setting, units, missing, room)
-        head = _side_head(look, name, key, about, is_taken, taken == "both", room)
-        columns.append([head, *(_set_back(line, look) if fades else line for line in said)])
+    for (name, key, units, source, absent), side in zip(sides, (*SIDES, "base"), strict=True):
+        is_taken = side == taken or (taken == "both" and side != "base")
+        said = _side(setting, units, room, source) or _wrapped(absent, look.muted + Style(italic=True), room)
+        label = _side_label(look, name, key, is_taken)
+        columns.append([label, *(_set_back(line, look) if taken and not is_taken else line for line in said)])
     if not is_wide:
         return [line for column in columns for line in ([Line([])] if column is not columns[0] else []) + column]
     out = []
@@ -132,28 +207,19 @@ def _sides(setting: LayoutContext, shown: Shown, decided: ConflictDecision, widt
     return out
 
 
-def _missing(shown: Shown) -> str:
-    return "not there" if shown.base is None or not shown.base.source.strip() else "nothing: deleted"
+def _side_label(look: Styles, name: str, key: str, is_taken: bool) -> Line:
+    """Return the name of a side, with the key that takes it."""
+    pieces = [
+        Piece(f"{look.glyphs.yes} {name}", look.success + Style(bold=True)) if is_taken else Piece(name, look.strong)
+    ]
+    return Line([*pieces, *([Piece("  ", PLAIN), Piece(key, look.accent + Style(bold=True))] if key else [])])
 
 
-def _side_head(look: Styles, name: str, key: str, about: str, is_taken: bool, is_both: bool, width: int) -> Line:
-    taken = Piece(f"{look.glyphs.yes} {name}", look.success + Style(bold=True))
-    pieces = [taken if is_taken else Piece(name, look.strong)]
-    if key:
-        does = " leaves it open" if is_taken and not is_both else " takes only it" if is_taken else " takes it"
-        pieces += [Piece("  ", PLAIN), Piece(key, look.accent + Style(bold=True)), Piece(does, look.muted)]
-    elif about:
-        pieces.append(Piece(f"  {about}", look.muted))
-    return Line(fit(pieces, width, look.glyphs.more))
-
-
-def _side(setting: LayoutContext, units: Sequence[DiffUnit], missing: str, width: int) -> list[Line]:
-    """What a side says, its words that are new marked."""
+def _side(setting: LayoutContext, units: Sequence[DiffUnit], width: int, source: str) -> list[Line]:
+    """Return the text of a side, its new words marked."""
     room = SideWidths.of_new(width + _NUMBER)
     out: list[Line] = []
     for unit in units:
-        if len(out) > _SIDE_LINES:
-            return [*out, *_cleared(_more(setting.look, width))]
         lines: list[Line] = []
         for piece in in_slices(unit):
             lines += [
@@ -161,18 +227,20 @@ def _side(setting: LayoutContext, units: Sequence[DiffUnit], missing: str, width
                 for line in _cleared(set_diff_unit(setting, piece, room))
                 if line.text.strip()
             ]
-            if len(lines) > _SIDE_LINES:
-                lines += _cleared(_more(setting.look, width))
-                break
+            if len(out) + len(lines) > _SIDE_LINES:
+                return _cut([*out, *lines], source, setting.look, width)
         out += [*([Line([])] if out and lines else []), *lines]
-    said = [Piece(missing, setting.look.muted + Style(italic=True))]
-    return out or [Line(part) for part in wrap(said, width)]
+    return out
 
 
-def _more(look: Styles, width: int) -> list[Line]:
-    """What is said where there is more of a side than is shown."""
-    said = f"{look.glyphs.more} There is more of it: e shows all of it in your editor."
-    return [Line([Piece(" " * _NUMBER, PLAIN, None, True), *part]) for part in wrap([Piece(said, look.muted)], width)]
+def _cut(lines: list[Line], source: str, look: Styles, width: int) -> list[Line]:
+    """Return the first lines of a long text, and say about how many are left out: not all of the text is laid out."""
+    shown = sum(len(line.text.strip()) for line in lines[:_SIDE_LINES])
+    left = round((len(source) - shown) / max(1, shown) * _SIDE_LINES)
+    if left <= 0:
+        return lines
+    said = f"{look.glyphs.more} About {left} more lines are left out. Press e to see all lines in your editor."
+    return [*lines[:_SIDE_LINES], *_wrapped(said, look.muted, width)]
 
 
 def _against_base(piece: Piece) -> Piece:
@@ -180,43 +248,43 @@ def _against_base(piece: Piece) -> Piece:
     return piece._replace(text=_COUNTED.sub(r"\1 \2 as in the base", piece.text)) if piece.furniture else piece
 
 
-def _becomes_head(look: Styles, decided: ConflictDecision, width: int) -> Line:
-    style = look.muted if decided.choice is None else look.success
-    about = f"  what is sent, marked against {decided.sides[0]}" if decided.choice is not None else ""
-    return rule_with(look, [Piece("becomes", style), Piece(about, look.muted)], [], width)
-
-
-def _becomes(setting: LayoutContext, shown: Shown, decided: ConflictDecision, width: int) -> list[Line]:
-    """The words that will be sent, those marked that are not as in main. Without a choice, how to choose."""
+def _result(setting: LayoutContext, shown: Shown, decided: ConflictDecision, width: int) -> list[Line]:
+    """Return the text that will be saved, its differences from main marked; before a choice, the keys to choose with."""
     look, choice = setting.look, decided.choice
+    lines: list[Line] = []
+    edit = [("e", "edit")] if shown.kind != FIELDS else []
+    if choice is None and shown.is_suggested:
+        keys = [*decided.keys(), *edit, ("w", "accept")]
+        lines, choice = (
+            _with_keys(look, "Suggested: merged by words. Check it.", look.accent, keys, width),
+            Choice("words"),
+        )
     if choice is None:
-        ways = [("m", f"takes {decided.sides[0]}"), ("t", decided.sides[1])]
-        ways += [("b", "both")] if shown.kind not in ("moved", FIELDS) else []
-        ways += [("e", "your own words")] if shown.kind != FIELDS else []
-        said = [Piece("not decided: ", look.muted + Style(italic=True))]
-        for key, what in ways:
-            said += [Piece(key, look.accent + Style(bold=True)), Piece(f" {what}  ", look.muted)]
-        return [Line(part) for part in wrap(said, width)]
+        both = [("b", "both")] if shown.kind not in ("moved", FIELDS) else []
+        words = [("w", "merged by words")] if "words" in shown.outcomes else []
+        return _not_resolved(look, decided, [*both, *words, *edit], width)
     compared = shown.outcomes.get(choice.side)
     if compared is None:  # it was written just now, and is made ready to be shown
         return [Line([Piece(look.glyphs.more, look.muted)])]
     units = whole(compared.new) if compared.diff.is_empty else changes(compared.diff, _all(), {}).whole().units
-    lines: list[Line] = []
+    text: list[Line] = []
     for piece in (piece for unit in units if unit.kind not in ("title", "label") for piece in in_slices(unit)):
-        lines += set_around(setting, piece, width)
-        if len(lines) > _SIDE_LINES:
-            lines += _cleared(_more(look, width))
+        text += set_around(setting, piece, width)
+        if len(text) > _SIDE_LINES:
+            text = _cut(text, compared.new.source, look, width)
             break
-    while lines and not lines[0].text.strip():
-        del lines[0]
-    note = ""
-    if not compared.new.blocks:
-        note = "nothing: it is not there then"
-    elif choice.side != "main" and compared.says_the_same(shown.outcomes["main"]):
-        note = f"as in {decided.sides[0]}: nothing changes"
-    if note:
-        lines += [Line(part) for part in wrap([Piece(note, look.muted + Style(italic=True))], width)]
-    return lines
+    while text and not text[0].text.strip():
+        del text[0]
+    note = (
+        ""
+        if compared.new.blocks
+        else "Nothing: the text is deleted."
+        if shown.place is None
+        else "Nothing: the text is in another place."
+    )
+    if not note and choice.side != "main" and compared.says_the_same(shown.outcomes["main"]):
+        note = f"The same as {decided.sides[0]}."
+    return [*lines, *text, *(_wrapped(note, look.muted + Style(italic=True), width) if note else [])]
 
 
 def _all() -> Unfolding:

@@ -1,11 +1,12 @@
-"""A page with conflicts, made ready to be shown: each conflict with what becomes of it by every choice, and the text between
-them against main."""
+"""A page with conflicts, made ready to be shown: each conflict with its result by every choice, and the text between the
+conflicts compared with main."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Document, words
@@ -36,19 +37,39 @@ class Shown:
     """What becomes of it by a choice, against what main says here."""
     heading: str = ""
     """Which section it is in."""
-    is_second: bool = False
-    """Whether it is where the change request has what both sides moved."""
+    place: int | None = None
+    """Whose place of the text it is, of one that was moved: that in the base (0), in main (1) or in the change request (2)."""
     is_suggested: bool = False
     """Whether the merge by words is the result as long as nothing else is chosen."""
-    moved_to: str | None = None
-    """The id of the page that main moved the text to."""
+    moved_to: str = ""
+    """The title of the page that main moved the text to. Empty if main did not move the text to another page."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A conflict about a page itself, such as whether the page is deleted, as it is shown."""
+
+    name: str
+    title: str
+    said: str
+    """What both sides did."""
+    answers: tuple[str, str] = ("", "")
+    """What taking main means, and what taking this change request means. Empty if there is nothing to choose."""
+    is_suggested = False
+    kind = "page"
+
+    @property
+    def key(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)
 class Passage:
-    """What is between two conflicts: blocks of the page, as units of its diff against main."""
+    """Blocks of a page between two conflicts, as units of the diff against main."""
 
     units: tuple[DiffUnit, ...]
+    label: str = ""
+    """What the blocks are. A passage with a label is always shown."""
 
 
 def prepare(
@@ -57,11 +78,13 @@ def prepare(
     choices: Mapping[str, Choice] | None = None,
     *,
     named: Callable[[str], str] = str,
+    titles: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Shown | Passage, ...]:
     """Return the conflicts of a page with the text between them, made safe to be shown.
 
-    `main` is the text of the page in main, if it is known; `named` returns the name that a choice for a conflict is kept under. The
-    text around the conflicts is read as a whole: a part of a table or of code cannot be read alone.
+    `main` is the text of the page in main, if it is known; `named` returns the name that a choice for a conflict is kept under.
+    `titles` are the titles of the pages that main moved text to, by id. The text around the conflicts is read as a whole: a part
+    of a table or of code cannot be read alone.
     """
     around, lines = _around(page)
     compared = compare(safe_text(around if main is None else main), safe_text(around))
@@ -81,18 +104,24 @@ def prepare(
         shown = Shown(
             named(name),
             f"{named(name)} {seen[name]}",
-            conflict.kind,
+            (conflict.decided_with or conflict).kind,
             document_of(before) if before is not None else None,
             compare(ours if before is None else before, ours),
             compare(theirs if before is None else before, theirs),
             {choice.side: _outcome(conflict, choice) for choice in offered},
             next((heading for at, heading in reversed(headings) if at <= line), ""),
-            seen[name] > 1,
+            _place_of(conflict) if len(together) > 1 else None,
             conflict.is_suggested,
-            conflict.moved_to,
+            titles.get(conflict.moved_to or "", ""),
         )
         found.append((line, shown))
     return tuple(_in_order(compared, found))
+
+
+def prepare_question(question: Question, text: str) -> tuple[Question | Passage, ...]:
+    """Return a conflict about a page itself with the text of that page, made safe to be shown."""
+    units = tuple(piece for unit in whole(document_of(text)) for piece in cut(unit))
+    return (question, *([Passage(units, "Text of the page")] if units else []))
 
 
 def document_of(text: str) -> Document:
@@ -118,6 +147,10 @@ def _around(page: MergedPage) -> tuple[str, list[int]]:
 
 def _outcome(conflict: Conflict, choice: Choice) -> Compared:
     return compare(_alone(conflict, conflict.main), _alone(conflict, conflict.text(choice)))
+
+
+def _place_of(conflict: Conflict) -> int:
+    return 1 if conflict.main is not None else 2 if conflict.request is not None else 0
 
 
 def _alone(conflict: Conflict, text: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Resolving conflicts: what was chosen, kept until it is sent, and the sending."""
+"""Choices for conflicts: kept until they are saved, and saved."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIDES: dict[str, Side] = {"main": "main", "this": "this", "both": "both", "word
 
 
 class Choices:
-    """What was chosen for the conflicts of what is called `of`, by their names. It outlives the app."""
+    """The choices for the conflicts of a change request or a draft, by the names of the conflicts. They outlive the app."""
 
     def __init__(self, app: Shell, of: str) -> None:
         self._app = app
@@ -43,19 +43,19 @@ class Choices:
         )
         self._texts = {name: self.own(name).text for name, side in self._sides.items() if side == "own"}
         self.done: set[str] = set(done) if isinstance(done, list) else set()
-        """What is settled: it has no marks that would be gone then."""
+        """Names of resolved conflicts that have no marks in a text."""
 
     @property
     def all(self) -> dict[str, Choice]:
-        """All that is chosen."""
+        """All choices."""
         return {name: Choice(side, self.own(name).text if side == "own" else "") for name, side in self._sides.items()}
 
     def own(self, name: str) -> DialogDraft:
-        """What was written for a conflict."""
+        """Return the draft of the text that was written for a conflict."""
         return DialogDraft(self._app, f"conflict {self._id} {name}")
 
     def choose(self, name: str, side: Side | None, text: str = "") -> None:
-        """Choose a side, or the `text` that was written; None leaves it open again. What was written stays kept."""
+        """Choose a side, or the `text` that was written; None clears the choice. The text that was written is kept."""
         self._sides.pop(name, None)
         if side == "own":
             self._texts[name] = text
@@ -64,7 +64,7 @@ class Choices:
         self._remember()
 
     def settle(self, unsettled: OpenConflicts, decided: dict[str, Choice]) -> None:
-        """What was `decided` is in the change request now."""
+        """Forget the choices that were saved."""
         gone = {name for page in unsettled.decided(decided) for name, _ in page.conflicts}
         shapes = {shape.name for shape in unsettled.shapes if shape.name in decided}
         for name in gone:
@@ -79,26 +79,28 @@ class Choices:
 
 
 def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
-    """Let the person write what becomes of a conflict in their editor. False when they did not: nothing is decided then."""
+    """Let the user resolve a conflict in the editor. Return whether there is a new text."""
     kept, before = choices.own(name), choices.all.get(name)
-    # The blank lines around it come with the place it stands in, and editors put a line end at the end.
-    begin = (kept.text or conflict.text(before or Choice("both")) or "").strip("\n")
+    # Blank lines around the text belong to its place, and editors add a line end.
+    begin = (kept.text or conflict.text(before or Choice("words")) or "").strip("\n")
 
     def keep(written: str) -> str:
         mine = written.strip("\r\n")
         return why_not_saved(kept.save_now, mine) if mine != begin else ""
 
-    about = FileNote("what becomes of a conflict", kept.place, app.session.state.namespace)
+    about = FileNote("the result of a conflict", kept.place, app.session.state.namespace)
     result = edit_text(app, f"{begin}\n", folder(app), name="conflict", keep=keep, about=about)
     if isinstance(result, NotEdited):
         goes_on = _goes_on(result, keep)
         said = result.sentence if goes_on else result.said
-        app.say(f"{said} Nothing is decided by that.{goes_on}", tone="care", seconds=10.0)
+        app.say(f"{said} The conflict is not resolved by that.{goes_on}", tone="care", seconds=10.0)
         return False
     mine = result.text.strip("\r\n")
     if mine == begin:
-        stays = "it stays as it was decided" if before is not None else "nothing is decided: m, t and b take a side"
-        app.say(f"Nothing was changed, so {stays}.")
+        stays = (
+            "the choice stays" if before is not None else "the conflict is not resolved: press m, t or b to take a side"
+        )
+        app.say(f"You changed nothing, so {stays}.")
         return False
     choices.choose(name, "own", mine)
     return True
@@ -111,7 +113,7 @@ def _goes_on(result: NotEdited, keep: Callable[[str], str]) -> str:
         return ""  # what there is is in the file
     if result.kept is not None:
         forget(result.kept)
-    return " e goes on with it."
+    return " Press e to continue."
 
 
 async def send(
@@ -122,59 +124,66 @@ async def send(
     choices: Choices,
     then: Callable[[tuple[str, ...]], None],
 ) -> None:
-    """Send what is decided, on top of what was seen, and read it back. `then` gets the pages that were written."""
+    """Save the choices on top of the revision that was seen, and read the pages back. `then` gets the pages that were written."""
     decided = choices.all
     changes = unsettled.edits(decided, f"#{change_request.number}")
     pages = tuple(page.page for page in unsettled.decided(decided))
     live, expected, over = app.session.live, unsettled.revision, False
     if not changes:
         choices.settle(unsettled, decided)
-        app.say("Nothing has to be sent: all stands as you chose.")
+        _remember_settled(app, change_request, unsettled, decided)
+        app.say("Nothing to save: this change request is as you chose.")
         then(pages)
         return
-    number = app.notices.say(f"Sending {plural(len(changes), 'change')} to #{change_request.number}…", seconds=90)
+    number = app.notices.say(f"Saving {plural(len(changes), 'change')} in #{change_request.number}…", seconds=90)
     sent = 0
     for start in range(0, len(changes), AT_ONCE):
         lot = changes[start : start + AT_ONCE]
         outcome: EditOutcome = await edit(live, at, expected, lot)
         if outcome.kind != "sent":
             app.notices.close(number)
-            so_far = f"{sent} of {len(changes)} were sent. " if sent else ""
+            so_far = f"{sent} of {len(changes)} were saved. " if sent else ""
             why = f"{outcome.sentence} Your choices are kept."
             if outcome.kind == "moved":
-                why = "Not sent: it was edited since you looked. It is read again; ctrl+s sends your choices on top."
+                why = "Not saved: somebody edited this change request. It is loaded again; press ctrl+s to save your choices."
             app.say(f"#{change_request.number}: {so_far}{why}", tone="failed")
             return
         sent, expected, over = sent + len(lot), outcome.revision, over or outcome.over is not None
     app.notices.close(number)
     target_request.remember(app, at.space, change_request)
-    app.writes.is_final("To take a resolved conflict back, edit the page, or decide again from its history.")
-    count = len(unsettled.names) - unsettled.left(decided)
+    app.writes.is_final("To change a resolved conflict, edit the page or restore it from its history.")
+    resolved = [name for page in unsettled.decided(decided) for name, _ in page.conflicts]
+    count = len(resolved) + sum(shape.name in decided for shape in unsettled.shapes)
     choices.settle(unsettled, decided)
     _remember_settled(app, change_request, unsettled, decided, expected)
     marked, other = await _read_back(live, at, unsettled, decided, change_request)
     said = f"#{change_request.number}: {plural(count, 'conflict')} resolved."
     if over:
-        said += " Somebody else wrote in the same moment: compare with the revision before, their words may be gone."
+        said += " Somebody else wrote at the same time: compare with the previous revision, their text may be lost."
     elif marked:
-        said += f" The server still shows marks on {plural(marked, 'page')}: press R again."
+        said += f" The server still shows conflicts on {plural(marked, 'page')}: press R again."
     elif other:
-        said += f" The server wrote {plural(other, 'page')} in its own way: read the diff."
+        said += f" The server changed the text of {plural(other, 'page')}: read the diff."
     app.say(said, tone="care" if over or marked or other else "done")
     then(pages)
 
 
 def _remember_settled(
-    app: Shell, change_request: ChangeRequest, unsettled: OpenConflicts, decided: dict[str, Choice], head: str | None
+    app: Shell,
+    change_request: ChangeRequest,
+    unsettled: OpenConflicts,
+    decided: dict[str, Choice],
+    head: str | None = None,
 ) -> None:
-    """Where the server marks no conflicts, nothing but this tells which are left."""
+    """Remember the resolved pages that have no marks: the server does not tell which of them are left."""
     pages = {page.page for page in unsettled.decided(decided) if page.is_unmarked}
     fact = f"update {change_request.id}"
     kept = app.session.state.recall(fact)
     if pages and isinstance(kept, dict):
         before = kept.get("settled")
         settled = sorted(pages.union(map(str, before) if isinstance(before, list) else ()))
-        app.session.state.remember(fact, {**kept, "conflicts": head, "settled": settled})
+        made = {"conflicts": head} if head is not None else {}
+        app.session.state.remember(fact, {**kept, **made, "settled": settled})
 
 
 async def _read_back(
@@ -184,7 +193,7 @@ async def _read_back(
     decided: dict[str, Choice],
     change_request: ChangeRequest,
 ) -> tuple[int, int]:
-    """On how many of the pages there are still marks, and how many do not say what was sent."""
+    """Return how many of the pages still have marks, and how many have another text than the one sent."""
     marked = other = 0
     pages = unsettled.decided(decided)
     try:

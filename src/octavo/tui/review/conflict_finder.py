@@ -1,4 +1,4 @@
-"""What the sides of a change request left undecided when they met: found, and as the edits that settle it."""
+"""Finds the conflicts of a change request, and returns the edits that resolve them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from octavo.api.errors import Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writing_content import texts
+from octavo.documents.changes import Setting
 from octavo.documents.conflicts import Markers, markers
 from octavo.documents.merging import forecast
 from octavo.documents.merging.marked_page import read_marked
@@ -24,7 +25,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.documents.merging.source_reader import read_page
 from octavo.documents.trees import leading_heading
 from octavo.tui.render.conflict_page import FIELDS
-from octavo.tui.review.tree_conflicts import TreeConflict, shapes
+from octavo.tui.review.tree_conflicts import Fields, TreeConflict, settings_of, shapes
 
 MOST_PAGES = 300
 """More changed pages than this are not read; it is said how many were left out."""
@@ -56,12 +57,14 @@ class ConflictedPage:
     """The text as it was written: it is sent back, and made safe before it is shown."""
     now: str = field(default="", repr=False)
     """What the page says now."""
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    """What the change request says of the page, such as its title, if the first conflict is about that and not about its text."""
+    fields: Fields = field(default_factory=dict)
+    """The values of main and of the change request for the title and the like, if the first conflict is about them."""
     is_unmarked: bool = False
     """Whether the text has no marks: the conflicts are found by merging the versions again."""
     main: str | None = field(default=None, repr=False)
     """What the page says in main. None if that is not known."""
+    moved_to: Mapping[str, str] = field(default_factory=dict)
+    """The titles of the pages that main moved text to, by id."""
     is_titled: bool = False
     """Whether the sides give it different titles, in the heading of their text too: its title becomes that heading."""
 
@@ -77,6 +80,19 @@ class ConflictedPage:
     def unresolved(self, choices: Collection[str]) -> list[str]:
         """Return the names of the conflicts without a choice and without a suggested result."""
         return [name for name, each in self.conflicts if name not in choices and not each.is_suggested]
+
+    def title_after(self, text: str) -> str | None:
+        """Return the title that the page gets from the heading of a text. None if the page keeps its title."""
+        heading = leading_heading(text) if self.is_titled else None
+        return heading[:LONGEST_TITLE] if heading else None
+
+    def outcome(self, choices: Mapping[str, Choice], name: str) -> tuple[str, tuple[Setting, ...]]:
+        """Return the text with the choices made, and the title and the like in main and after the choices."""
+        text = self.text(choices, name)
+        if (title := self.title_after(text)) is not None:
+            return text, (Setting("title", leading_heading(self.main or "") or None, title),)
+        choice = choices.get(self.conflicts[0][0])
+        return text, settings_of(self.fields, is_main=choice is None or choice.side != "this")
 
     def is_of_fields(self, name: str) -> bool:
         """Return whether a conflict is about the title and the like: only one of the sides can be taken."""
@@ -97,25 +113,25 @@ class ConflictedPage:
 
 @dataclass(frozen=True)
 class OpenConflicts:
-    """What is undecided in a change request whose head is `revision`."""
+    """The conflicts of a change request whose head is `revision`."""
 
     revision: str | None
     pages: tuple[ConflictedPage, ...] = ()
     shapes: tuple[TreeConflict, ...] = ()
     unread: int = 0
-    """How many changed pages were not looked at."""
+    """How many changed pages were not read."""
 
     @property
     def names(self) -> list[str]:
-        """All that can be decided, in order."""
+        """The names of all conflicts that can be resolved, in order."""
         return [name for page in self.pages for name, _ in page.conflicts] + [
             shape.name for shape in self.shapes if shape.can_choose
         ]
 
     def left(self, choices: Collection[str]) -> int:
         """Return how many conflicts are not resolved."""
-        shapes = sum(shape.can_choose and shape.name not in choices for shape in self.shapes)
-        return shapes + sum(len(page.unresolved(choices)) for page in self.pages)
+        pages = sum(len(page.unresolved(choices)) for page in self.pages)
+        return pages + sum(len(shape.unresolved(choices)) for shape in self.shapes)
 
     def decided(self, choices: Collection[str]) -> list[ConflictedPage]:
         """Return the pages on which every conflict is resolved, and at least one by a choice."""
@@ -130,22 +146,22 @@ class OpenConflicts:
         return bool(self.decided(choices)) or any(shape.name in choices for shape in self.shapes)
 
     def edits(self, choices: Mapping[str, Choice], name: str) -> list[ContentEdit]:
-        """What is to be sent: pages that are decided whole, and what becomes of the others by a choice."""
+        """Return the edits for the resolved pages, and for the other conflicts with a choice."""
         found: list[ContentEdit] = []
         for page in self.decided(choices):
             given = {}
             if page.fields and choices[page.conflicts[0][0]].side == "this":
-                given = dict(page.fields)
+                given = {name: mine for name, (_, mine) in page.fields.items()}
             text = page.text(choices, name)
-            if page.is_titled and (heading := leading_heading(text)):
-                given["title"] = heading[:LONGEST_TITLE]
+            if (title := page.title_after(text)) is not None:
+                given["title"] = title
             if text != page.now:
                 given["document"] = DocumentBody(markdown=text)
             if given:
                 found.append(UpdatePage(page=page.page, **given))
         for shape in self.shapes:
             choice = choices.get(shape.name)
-            edit = None if choice is None else shape.main if choice.side == "main" else shape.this
+            edit = None if choice is None else shape.edits[choice.side == "this"]
             if edit is not None:
                 found.append(edit)
         return found
@@ -232,11 +248,10 @@ async def look(
     source = met if met is not None and met.base is not None else told
     three = await _revisions(live, at, source) if source is not None else None
     others: list[TreeConflict] = []
-    fields: dict[str, dict[str, Any]] = {}
+    fields: dict[str, Fields] = {}
     both: Collection[str] = [page.id for page in pages] if told is not None else ()
     if source is not None and three is not None:
         others, fields = await asyncio.to_thread(shapes, three, tree)
-        others = [replace(each, since=source.main) for each in others]
         both = [each for each in forecast.unsettled(three, touched) if all(side.find(each) for side in three)]
     reading = _Reading(live, at, source, three)
     found = await _each(
@@ -251,6 +266,7 @@ async def look(
     contested = [page for page in found if page is not None]
     said = {page.page for page in contested if page.fields or page.is_titled}
     others = [each for each in others if each.kind != "field" or each.id not in said]
+    others = await _each(reading.with_texts(each, tree.find(each.id)) for each in others)
     unread = len(pages) - len(pages[:MOST_PAGES]) + changed.more
     return OpenConflicts(revision, tuple(contested), tuple(others), unread)
 
@@ -283,9 +299,7 @@ class _Reading:
     met: MergeRevisions | None
     three: tuple[Revision, Revision, Revision] | None
 
-    async def page(
-        self, page: Page, fields: Mapping[str, Any], *, is_merged: bool, is_told: bool
-    ) -> ConflictedPage | None:
+    async def page(self, page: Page, fields: Fields, *, is_merged: bool, is_told: bool) -> ConflictedPage | None:
         """Return the page if it has conflicts. Without marks in its text, it is looked at only if it `is_merged`."""
         now = await self._text(self.at, page.id)
         marks = markers(now)
@@ -302,18 +316,28 @@ class _Reading:
         merged = await asyncio.to_thread(merge, base, main, mine)
         if deleted := [each for _, each in merged.named if each.base and each.main is None]:
             await asyncio.to_thread(_find_moved, deleted, await self._pages_of_main(page.id))
+        titles = {each.moved_to: self._title_in_main(each.moved_to) for _, each in merged.named if each.moved_to}
         if not marks:
             if not merged.named or not _is_unmarked_merge(now, merged, (main, mine), is_told=is_told):
                 return None
-            return ConflictedPage(page.id, page.title, merged, now, is_unmarked=True, main=main)
+            return ConflictedPage(page.id, page.title, merged, now, is_unmarked=True, main=main, moved_to=titles)
         if (lines := _field_lines(now, marks[0])) and fields:
             rest = "\n".join(now.split("\n")[marks[0].last + 1 :]).removeprefix("\n")
             read = await asyncio.to_thread(_read, rest, merged, marks[0].theirs)
             about = Conflict(FIELDS, self._fields_of_base(page.id, fields), *lines, both=lines[0])
-            return ConflictedPage(page.id, page.title, read.behind(about), now, fields, main=main)
+            return ConflictedPage(page.id, page.title, read.behind(about), now, fields, main=main, moved_to=titles)
         read = await asyncio.to_thread(_read, now, merged, marks[0].theirs)
-        is_titled = set(fields) == {"title"} and leading_heading(mine) == fields["title"]
-        return ConflictedPage(page.id, page.title, read, now, main=main, is_titled=is_titled)
+        is_titled = set(fields) == {"title"} and leading_heading(mine) == fields["title"][1]
+        return ConflictedPage(page.id, page.title, read, now, main=main, moved_to=titles, is_titled=is_titled)
+
+    async def with_texts(self, shape: TreeConflict, page: Page | None) -> TreeConflict:
+        """Return a conflict about the page itself with the texts of that page in main and in the change request."""
+        if self.met is None or page is None or page.type != "document" or not shape.can_choose:
+            return replace(shape, since=self.met.main if self.met is not None else "")
+        main, mine = await asyncio.gather(
+            self._text(_ref(self.at, self.met.main), page.id), self._text(self.at, page.id)
+        )
+        return replace(shape, since=self.met.main, main=main, text=mine)
 
     async def _text(self, at: ContentRef, page_id: str) -> str:
         raw = await texts(self.live, at, page_id)
@@ -331,8 +355,12 @@ class _Reading:
         found = await _each(self._text(place, each) for each in changed[:MOST_TARGETS])
         return dict(zip(changed, found, strict=False))
 
-    def _fields_of_base(self, page_id: str, fields: Mapping[str, Any]) -> str | None:
-        """Return what the base says in the fields that both sides changed, a line for each."""
+    def _title_in_main(self, page_id: str) -> str:
+        page = self.three[1].find(page_id) if self.three is not None else None
+        return (page.title if page is not None else "") or "Untitled"
+
+    def _fields_of_base(self, page_id: str, fields: Fields) -> str | None:
+        """Return the values that the base has in the fields that both sides changed, a line for each."""
         page = self.three[0].find(page_id) if self.three is not None else None
         if page is None:
             return None

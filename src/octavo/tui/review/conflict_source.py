@@ -1,4 +1,4 @@
-"""Where conflicts are found, what their sides are called, and where what is decided goes: those of a change request."""
+"""The conflicts of a change request: where they are found, what their sides are called, and where choices are saved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.tui.shell.shell import Shell
 
 
 class ConflictSource:
-    """The conflicts of a change request, or those that a merged one left and that are decided in this one."""
+    """The conflicts of a change request, or of a merged change request whose conflicts are resolved in this one."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class ConflictSource:
         of: ChangeRequest | None = None,
         then: Callable[[ChangeRequest, tuple[str, ...]], None] = lambda change_request, pages: None,
     ) -> None:
-        """`of` is the merged one; `then` gets what was written in the end, and on which pages."""
+        """`of` is the merged change request; `then` gets the change request that was written, and the pages."""
         self.app, self.change_request, self.space = app, change_request, space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._of, self._then = of, then
@@ -38,8 +38,7 @@ class ConflictSource:
     @property
     def sides(self) -> tuple[str, str]:
         """What the two sides are called."""
-        number = self._of.number if self._of is not None else self.change_request.number
-        return "main", f"#{number}" if number else "this"
+        return "main", "this change request" if self._of is None else f"#{self._of.number}"
 
     @property
     def mine(self) -> str:
@@ -48,10 +47,10 @@ class ConflictSource:
 
     @property
     def against(self) -> str:
-        """What a page is compared with before it is sent."""
+        """What a page is compared with before it is saved."""
         if self._of is not None:
-            return f"main as it was before #{self._of.number} was merged"
-        return "main" + (", which moved on since: U brings that in" if self.change_request.outdated else "")
+            return f"main before #{self._of.number} was merged"
+        return "main" + (" (outdated)" if self.change_request.outdated else "")
 
     @property
     def was_answered(self) -> bool:
@@ -61,7 +60,7 @@ class ConflictSource:
         return made is not None and made == self.change_request.revision
 
     async def found(self) -> OpenConflicts:
-        """What is in conflict. Raises ApiError."""
+        """Return the conflicts. Raise ApiError."""
         live, space = self.app.session.live, self.at.space_id
         self.change_request = await live.fetch(change_requests.Get(at=self.at))
         state = self.app.session.state
@@ -82,8 +81,7 @@ class ConflictSource:
         )
 
     async def send(self, found: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Send what is decided of what was found. `close` gets the pages that were written, and says whether there is nothing
-        left to decide."""
+        """Save the choices. `close` gets the pages that were written, and returns whether no conflict is left."""
 
         def written(pages: tuple[str, ...]) -> None:
             if close(pages):

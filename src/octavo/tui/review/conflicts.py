@@ -1,4 +1,4 @@
-"""What both sides of a change request changed, each in its way: decided here, conflict by conflict, and sent."""
+"""The screen that resolves the conflicts between main and a change request."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from textual import on
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.content import Edit
 from octavo.api.errors import ApiError
-from octavo.documents.merging.merged_page import Side
+from octavo.documents.merging.merged_page import SIDES, Conflict, Side
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWay
-from octavo.tui.render.conflict_page import prepare
+from octavo.tui.render.conflict_page import FIELDS, Passage, Question, Shown, prepare, prepare_question
 from octavo.tui.review import conflict_choices
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
-from octavo.tui.review.conflict_rows import row_of, words_of
+from octavo.tui.review.conflict_rows import row_of
 from octavo.tui.review.conflict_source import ConflictSource
 from octavo.tui.review.tree_conflicts import TreeConflict
 from octavo.tui.shell.outside import open_outside
+from octavo.tui.shell.permissions import not_allowed_in
+from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
@@ -35,7 +37,7 @@ from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Rows
 from octavo.tui.widgets.wording import plural
 
-_OTHERS = Heading("ALSO", "")
+_OTHERS = Heading("PAGE TREE AND MORE", "")
 _PAGES = Heading("PAGES", "")
 
 
@@ -55,45 +57,49 @@ def _open_outside(app: Shell, view: ConflictsScreen) -> None:
 
 
 def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
-    return None if view.source.change_request.urls.app else "The server gives no address for it in the browser."
+    return None if view.source.change_request.urls.app else "The server gives no link to this change request."
 
 
 CONFLICT: Commands[ConflictsScreen] = Commands(
     "conflict",
     (
-        _taking("main", "m", "Main's", "Take what the primary content says; again: leave it open", "main"),
-        _taking("this", "t", "This one's", "Take what this change request says; again: leave it open", "this"),
-        _taking("both", "b", "Both", "Take what both say, main first; again: leave it open", "both"),
-        Command("edit", "e", "Edit", "Write what becomes of it in your editor",
+        _taking("main", "m", "Take main", "Use main's version (again to clear)", "main"),
+        _taking("this", "t", "Take this request", "Use this change request's version (again to clear)", "this"),
+        _taking("both", "b", "Take both", "Use both versions, main first (again to clear)", "both"),
+        _taking("words", "w", "Suggested", "Use both changes, merged by words (again to clear)", "words"),
+        Command("edit", "e", "Edit", "Resolve the conflict in your editor",
                 run=lambda _, view: view.edit(), why_not=lambda _, view: view.why_not_take("edit")),
-        Command("preview", "p", "Preview", "The whole page as it will be, against main",
+        Command("preview", "p", "Preview", "Preview the merged page",
                 run=lambda _, view: view.preview(), why_not=lambda _, view: view.why_no_preview()),
-        Command("send", "ctrl+s", "Send", "Send what is decided as content of the change request",
+        Command("send", "ctrl+s", "Save", "Save the resolved conflicts",
                 writes=True, run=lambda _, view: view.send_decided(), why_not=lambda _, view: view.why_not_send()),
-        Command("next_page", "J", "Next page", "Next page with conflicts", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("previous_page", "K", "Page before", "Page with conflicts before", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("browser", "o", "In the browser", "Open the change request in the browser", run=_open_outside, why_not=_why_not_outside, shown=False),
-        Command("up", "escape", "Back", "To the pages, then back; choices are kept", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("follow", "f", "Open target", "Open the page that has the moved text", run=lambda _, view: view.follow_text(),
+                why_not=lambda _, view: view.why_not_follow(), shown=False),
+        Command("next_page", "J", "Next page", "Go to the next page with conflicts", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous_page", "K", "Previous page", "Go to the previous page with conflicts", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("browser", "o", "Open in browser", "Open the change request in the browser", run=_open_outside, why_not=_why_not_outside, shown=False),
+        Command("up", "escape", "Back", "Go back; choices are kept", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
 class ConflictsScreen(View):
-    """On the left what is in conflict, on the right the page under the cursor with both sides of each conflict."""
+    """A list of pages with conflicts, and beside it the selected page with both sides of each conflict."""
 
     VIEW = "changes"
     CONTEXT = "conflicts"
     HELP = (
-        "Both sides changed the same. m takes what main says, t what this change request says, b both, and e opens "
-        "your editor; the same key again leaves it open. p shows the whole page as it will be. Choices are kept until "
-        "ctrl+s sends them."
+        "The conflicts between main and this change request. m takes main, t takes this change request, b takes both, and "
+        "e opens your editor; the same key again clears the choice. p previews the page and ctrl+s saves. esc goes back; "
+        "choices are kept."
     )
     CSS_PATH = "conflicts.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = (
         "conflict.main",
         "conflict.this",
         "conflict.both",
+        "conflict.words",
         "conflict.edit",
         "conflict.preview",
         "conflict.send",
@@ -112,8 +118,8 @@ class ConflictsScreen(View):
             key=_key_of,
             groups=lambda each: (_PAGES,) if isinstance(each, ConflictedPage) else (_OTHERS,),
             search=lambda each: each.title,
-            empty="Nothing is in conflict.",
-            hint="esc goes back",
+            empty="No conflicts.",
+            hint="Press esc to go back",
             id="conflicts",
         )
         yield ChangingText("", id="head")
@@ -122,8 +128,6 @@ class ConflictsScreen(View):
                 yield rows
                 yield ChangingText("", id="foot")
             yield ThreeWay(ascii=self.shell.settings.ascii, id="three-way")
-            with VerticalScroll(id="words"):
-                yield ChangingText("", id="said")
 
     @property
     def rows(self) -> Rows[ConflictedPage | TreeConflict]:
@@ -134,17 +138,12 @@ class ConflictsScreen(View):
         return self.query_one(ThreeWay)
 
     @property
-    def _beside(self) -> Widget:
-        """What is beside the list: the page, or what is said of what is no page."""
-        return self.query_one("#words") if self.has_class("-words") else self.view
-
-    @property
     def keys_go_on_to(self) -> Widget:
         return self.view
 
     def on_mount(self) -> None:
         self._choices = Choices(self.shell, self.source.name)
-        self.rows.state.wait_for("what is in conflict")
+        self.rows.state.wait_for("conflicts")
         self.rows.focus()
         self._draw_head()
         self.ask_again()
@@ -156,7 +155,7 @@ class ConflictsScreen(View):
         try:
             found = await self.source.found()
         except ApiError as error:
-            self.rows.state.fail("What is in conflict did not load", str(error))
+            self.rows.state.fail("Could not load the conflicts", str(error))
             self._draw_head()
             return
         shapes = tuple(shape for shape in found.shapes if shape.name not in self._choices.done)
@@ -165,7 +164,7 @@ class ConflictsScreen(View):
         self._draw_head()
         self._show(again=True)
 
-    # What is on show
+    # What is shown
 
     @property
     def _item(self) -> ConflictedPage | TreeConflict | None:
@@ -177,65 +176,76 @@ class ConflictsScreen(View):
 
     @on(Lines.Chosen, "#conflicts")
     def _chosen(self) -> None:
-        self._beside.focus()
+        self.view.focus()
 
     def _show(self, *, again: bool = False) -> None:
-        item, is_beside = self._item, self._beside.has_focus
-        self.set_class(isinstance(item, TreeConflict), "-words")
-        if is_beside:
-            self._beside.focus()
-        if isinstance(item, TreeConflict):
-            self._say_shape(item)
-        elif item is None:
+        item = self._item
+        if item is None:
             self.view.clear()
-        elif again or self.view.key != item.page:
+        elif again or self.view.key != _key_of(item):
             self.view.state.wait_for(item.title)
             self.run_worker(self._prepare(item), exclusive=True, group="page")
         self.refresh_bindings()
         self._say_where()
 
-    async def _prepare(self, page: ConflictedPage) -> None:
-        pieces = await asyncio.to_thread(prepare, page.merged, page.main, self._choices.all, named=page.named)
-        if self._item is page:
-            self.view.show(pieces, self._choices.all, key=page.page, sides=self.source.sides)
+    async def _prepare(self, item: ConflictedPage | TreeConflict) -> None:
+        choices = self._choices.all
+        pieces: tuple[Shown | Question | Passage, ...]
+        if isinstance(item, TreeConflict):
+            pieces = await asyncio.to_thread(prepare_question, item.question, item.text)
+        else:
+            pieces = await asyncio.to_thread(
+                prepare, item.merged, item.main, choices, named=item.named, titles=item.moved_to
+            )
+        if self._item is item:
+            self.view.show(pieces, self._choices.all, key=_key_of(item), sides=self.source.sides)
             self._say_where()
-
-    def _say_shape(self, shape: TreeConflict) -> None:
-        self.query_one("#said", Static).update(words_of(shape, self._choices.all.get(shape.name)))
 
     def _draw_head(self) -> None:
         about, found = self.source.change_request, self._unsettled
         space = self.shell.workspace.space(self.source.space.space_id)
-        title = Content.assemble((f" #{about.number} ", "bold"), (about.title, "bold"))
-        if space is not None:
-            title = title + Content.styled(f"  {space.title}", "$octavo-muted")
-        foot = ""
-        if found is not None:
-            total, left = len(found.names), found.left(self._choices.all)
-            none = "nothing is in conflict"
+        said, foot = Content(" "), ""
+        if found is not None and (total := len(found.names)):
+            left, is_ready = found.left(self._choices.all), found.is_ready(self._choices.all)
+            said = Content.styled(f" {total - left} of {total} resolved  ", "$success" if not left else "$warning")
+            if not left:
+                foot = "All conflicts are resolved. Press ctrl+s to save."
+                if not is_ready:
+                    foot = "All conflicts have a suggested result. Check them; w accepts a suggestion."
+                said += Content.styled("ctrl+s saves  " if is_ready else "check the suggestions  ", "$success")
+            else:
+                foot = (
+                    "Press ctrl+s to save the resolved pages."
+                    if is_ready
+                    else "Resolve all conflicts of a page to save it."
+                )
+        elif found is not None:
+            said = Content.styled(" No conflicts  ", "$success")
             if about.outdated:
-                none += " yet: main moved on, and U there brings it in"
-            said = f"{total - left} of {total} decided" if total else none
-            title = title + Content.styled(f"  {said}", "$success" if not left else "$warning")
-            ready = found.is_ready(self._choices.all)
-            if total:
-                foot = "ctrl+s sends what is decided" if ready else "A page is sent when all of it is decided."
-            elif not found.shapes and self.source.was_answered:
-                foot = "The server says that there are conflicts, but marks none. o looks at it in the browser."
-            if found.unread:
-                foot += f"\n{plural(found.unread, 'more change was', 'more changes were')} not looked at."
-        self.query_one("#head", Static).update(title)
+                foot = "This change request is outdated: press U on it to update from main."
+            if not found.shapes and self.source.was_answered:
+                foot = (
+                    "The server reports conflicts, but marks none. Press o to open the change request in the browser."
+                )
+        if found is not None and found.unread:
+            foot += f"\n{plural(found.unread, 'more changed page was', 'more changed pages were')} not read."
+        if self._is_sending:
+            foot = "Saving…"
+        title = Content.styled(f"#{about.number} {about.title}", "bold")
+        if space is not None:
+            title += Content.styled(f"  {space.title}", "$octavo-muted")
+        self.query_one("#head", Static).update(said + title)
         self.query_one("#foot", Static).update(Content(foot))
         self._say_where()
 
     def _say_where(self) -> None:
         about, space = self.source.change_request, self.shell.workspace.space(self.source.space.space_id)
         where = f"{space.title} › " if space is not None else ""
-        facts = self.view.facts if not self.has_class("-words") else ""
-        self.status(f"Changes › {where}#{about.number} {about.title} › Conflicts", facts)
+        self.status(f"Changes › {where}#{about.number} {about.title} › Conflicts", self.view.facts)
 
     @on(ThreeWay.Moved)
     def _moved(self) -> None:
+        self.refresh_bindings()
         self._say_where()
 
     @on(Reader.ReadOn)
@@ -245,101 +255,131 @@ class ConflictsScreen(View):
     # Choosing
 
     @property
-    def _conflict(self) -> str | None:
-        """What is decided by a key now."""
+    def _selected(self) -> Shown | Question | None:
+        """The conflict that a key resolves now."""
         item = self._item
-        if isinstance(item, TreeConflict):
-            return item.name if item.can_choose else None
-        shown = self.view.conflict if item is not None and self.view.key == item.page else None
-        return shown.name if shown is not None else None
+        return self.view.conflict if item is not None and self.view.key == _key_of(item) else None
+
+    @property
+    def _conflict(self) -> Conflict | None:
+        """The selected conflict if it is about a text."""
+        item, shown = self._item, self._selected
+        return dict(item.conflicts).get(shown.name) if isinstance(item, ConflictedPage) and shown is not None else None
 
     def _why_not_decided(self) -> str | None:
         if self._unsettled is None:
-            return "What is in conflict is still loading."
-        return self.live.unavailable(Edit)
+            return "The conflicts are still loading."
+        if self._is_sending:
+            return "The conflicts are being saved."
+        return self.live.unavailable(Edit) or not_allowed_in(self.shell, self.source.space.space_id, "edit")
 
     def why_not_send(self) -> str | None:
-        """Why what is decided cannot be sent, in a sentence."""
+        """Return why the choices cannot be saved, in a sentence. None if they can."""
         if (why := self._why_not_decided()) is not None or (found := self._unsettled) is None:
             return why
-        if self._is_sending:
-            return "It is being sent."
         if not found.names:
             return "There is no conflict to resolve."
         if not found.is_ready(self._choices.all):
-            return "Decide all conflicts of a page first: m, t, b or e."
+            if not found.left(self._choices.all):
+                return "Nothing to save: this change request has the suggested results already."
+            return "Resolve all conflicts of a page first: m, t, b or e."
         return None
 
     def why_not_take(self, how: Side | Literal["edit"]) -> str | None:
-        """Why a conflict cannot be decided so, in a sentence."""
+        """Return why a conflict cannot be resolved so, in a sentence. None if it can."""
         if (why := self._why_not_decided()) is not None:
             return why
-        item, name = self._item, self._conflict
+        shown = self._selected
         if self.has_class("-tiny") and self.rows.has_focus:
-            return "What it is about is not on show: enter goes there."
-        if name is None:
-            return "Nothing can be chosen here." if isinstance(item, TreeConflict) else "There is no conflict here."
-        only_sides = isinstance(item, TreeConflict) or (item is not None and item.is_of_fields(name))
-        if only_sides and how in ("edit", "both"):
-            return "Here only one of the sides can be taken: m or t."
-        if isinstance(item, ConflictedPage) and how == "both" and item.is_moved(name):
-            return "It stands in one place: m leaves it where main has it, t puts it where this change request has it."
+            return "Press enter to see the conflict first."
+        if shown is None:
+            return "There is no conflict here."
+        if isinstance(shown, Question) and not all(shown.answers):
+            return "There is nothing to choose here."
+        if (isinstance(shown, Question) or shown.kind == FIELDS) and how not in SIDES:
+            return "Take one side here: m or t."
+        if shown.kind == "moved" and how == "both":
+            return "The text can have one place: m keeps the place in main, t the place in this change request."
+        if how == "words" and isinstance(shown, Shown) and "words" not in shown.outcomes:
+            return "Both sides changed the same words, so there is no suggestion."
         return None
 
     def take(self, side: Side) -> None:
-        """Take what one side says, or both; where that is taken, leave it open."""
-        if (name := self._conflict) is None:
+        """Resolve the selected conflict, and go to the next that is not resolved. If it is resolved so, clear the choice."""
+        if (shown := self._selected) is None:
             return
-        before = self._choices.all.get(name)
-        self._choices.choose(name, None if before is not None and before.side == side else side)
-        self._chose()
+        before = self._choices.all.get(shown.name)
+        is_cleared = before is not None and before.side == side
+        self._choices.choose(shown.name, None if is_cleared else side)
+        self._chose(goes_on=not is_cleared)
 
-    def _chose(self) -> None:
-        item = self._item
-        if isinstance(item, TreeConflict):
-            self._say_shape(item)
-        else:
-            self.view.choose(self._choices.all)
+    def _chose(self, *, goes_on: bool) -> None:
+        self.view.choose(self._choices.all)
         self.rows.redraw()
         self._draw_head()
         self.refresh_bindings()
+        if goes_on and not self.view.go_to_unresolved():
+            self._go_to_unresolved_row()
+
+    def _go_to_unresolved_row(self) -> None:
+        """Go to the next row with a conflict that is not resolved, if there is one."""
+        items = list(self.rows.items)
+        at = next((at for at, each in enumerate(items) if each is self._item), 0)
+        if left := [each for each in (*items[at:], *items[:at]) if each.unresolved(self._choices.all)]:
+            self.rows.go_to(_key_of(left[0]))
 
     def edit(self) -> None:
-        """Write what becomes of a conflict in the editor."""
-        name, item = self._conflict, self._item
-        if name is None or not isinstance(item, ConflictedPage):
+        """Resolve the selected conflict in the editor."""
+        shown, conflict = self._selected, self._conflict
+        if shown is None or conflict is None:
             return
-        if conflict_choices.write(self.shell, self._choices, name, dict(item.conflicts)[name]):
-            self._chose()
+        if conflict_choices.write(self.shell, self._choices, shown.name, conflict):
             self._show(again=True)
+            self._chose(goes_on=True)
+
+    def why_not_follow(self) -> str | None:
+        """Return why no page with the moved text can be opened, in a sentence. None if it can."""
+        conflict = self._conflict
+        if conflict is None or conflict.moved_to is None:
+            return "Main did not move this text to another page."
+        return None
+
+    def follow_text(self) -> None:
+        """Open the page of main that has the text now."""
+        if (conflict := self._conflict) is not None and conflict.moved_to is not None:
+            self.shell.go(ToPage(self.source.space.space_id, conflict.moved_to))
 
     def why_no_preview(self) -> str | None:
-        """Why no page can be shown as it will be, in a sentence."""
+        """Return why no page can be previewed, in a sentence. None if it can."""
         if self._unsettled is None:
-            return "What is in conflict is still loading."
-        return None if isinstance(self._item, ConflictedPage) else "There is no page here: it is said beside the list."
+            return "The conflicts are still loading."
+        item = self._item
+        if isinstance(item, TreeConflict) and not item.can_choose:
+            return "There is nothing to choose here, so there is no preview."
+        return None if item is not None else "There is no conflict here."
 
     def preview(self) -> None:
         """Show the page as it will be."""
-        from octavo.tui.review.merge_outcome import OutcomeScreen  # few look at it
+        from octavo.tui.review.merge_outcome import Outcome, OutcomeScreen  # lazy: the preview, rarely opened
 
-        page = self._item
-        if not isinstance(page, ConflictedPage):
+        if (item := self._item) is None:
             return
 
         def why_not_send() -> str | None:
-            found = self._unsettled
-            if found is None or page not in found.decided(self._choices.all):
-                return "Decide all conflicts of this page first: esc goes back to them."
+            if item.unresolved(self._choices.all):
+                return "Resolve all conflicts of this page first: esc goes back to them."
             return self.why_not_send()
 
-        about, text = self.source.change_request, page.text(self._choices.all, self.source.mine)
-        where = f"Changes › #{about.number} {about.title} › Conflicts › {page.title} as it will be"
+        about, choices = self.source.change_request, self._choices.all
+        if isinstance(item, TreeConflict):
+            (text, settings), main = item.outcome(choices.get(item.name)), item.main
+        else:
+            (text, settings), main = item.outcome(choices, self.source.mine), item.main
+        title = next((each.new or "" for each in settings if each.name == "title"), item.title)
+        where = f"Changes › #{about.number} {about.title} › Conflicts › Preview of {item.title}"
         self.app.push_screen(
             OutcomeScreen(
-                page.title,
-                text,
-                page.main,
+                Outcome(title, text, main, settings),
                 where,
                 against=self.source.against,
                 send=self.send_decided,
@@ -350,10 +390,11 @@ class ConflictsScreen(View):
     # Sending
 
     def send_decided(self) -> None:
-        """Send what is decided."""
+        """Save the choices."""
         found = self._unsettled
         if found is not None and not self._is_sending:
             self._is_sending = True
+            self._draw_head()
             self.refresh_bindings()
             self.shell.background(self._send(found))
 
@@ -366,18 +407,18 @@ class ConflictsScreen(View):
             self.ask_again()
 
     def _close(self, pages: tuple[str, ...]) -> bool:
-        """Close this when nothing is left to decide once these pages are written. Whether it did."""
+        """Close this screen if no conflict is left once these pages are written. Return whether it did."""
         found, done = self._unsettled, self._choices.done
         if found is None or not is_whole(self) or self.app.screen is not self:
             return False
         shapes_left = any(shape.can_choose and shape.name not in done for shape in found.shapes)
-        if shapes_left or any(page.page not in pages for page in found.pages):
+        if shapes_left or any(page.page not in pages and page.unresolved(()) for page in found.pages):
             return False
         self.app.pop_screen()
         return True
 
     def go_up(self) -> bool:
-        return self.climb(self.rows, when=self._beside.has_focus)
+        return self.climb(self.rows, when=self.view.has_focus)
 
 
 def _key_of(item: ConflictedPage | TreeConflict) -> str:

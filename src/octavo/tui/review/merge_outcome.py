@@ -1,17 +1,20 @@
-"""The whole page as it will be by what is decided, against main: the text that is shown is the one that is sent."""
+"""The preview of a merged page, compared with main: the text that is shown is the text that is saved."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
 
 from textual import on
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
+from octavo.documents.changes import Setting
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.render.comparison import Compared, compare
 from octavo.tui.shell.view import View
@@ -20,22 +23,33 @@ from octavo.tui.widgets.commands import Command, Commands
 OUTCOME: Commands[OutcomeScreen] = Commands(
     "outcome",
     (
-        Command("close", "escape,p", "Back", "Back to the conflict", run=lambda app, _: app.pop_screen()),
-        Command("send", "ctrl+s", "Send", "Send what is decided, as it is shown here", writes=True, run=lambda _, screen: screen.send(),
+        Command("close", "escape,p", "Back", "Go back to the conflict", run=lambda app, _: app.pop_screen()),
+        Command("send", "ctrl+s", "Save", "Save this page", writes=True, run=lambda _, screen: screen.send(),
                 why_not=lambda _, screen: screen.why_not_send()),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
+class Outcome(NamedTuple):
+    """A page as it will be, and what it is compared with."""
+
+    title: str
+    text: str
+    main: str | None
+    """None if it is not known."""
+    settings: tuple[Setting, ...] = ()
+    """The title, the place and the like, in main and as they will be."""
+
+
 class OutcomeScreen(View):
-    """One page as a diff against main, conflicts that are not decided between marks."""
+    """A page as a diff against main. Conflicts that are not resolved are between marks."""
 
     VIEW = "changes"
     CONTEXT = "page as it will be"
     HELP = (
-        "The whole page as it will be, against main: what is sent is this text, letter for letter. Conflicts that are not "
-        "decided stand between marks. esc or p goes back to the conflict."
+        "The page as it will be, compared with main: title, place and text. Conflicts that are not resolved are between "
+        "marks. ctrl+s saves the page. esc or p goes back to the conflict."
     )
     CSS_PATH = "merge_outcome.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("outcome.close", "outcome.send")
@@ -43,19 +57,16 @@ class OutcomeScreen(View):
 
     def __init__(
         self,
-        title: str,
-        text: str,
-        main: str | None,
+        outcome: Outcome,
         where: str,
         *,
         against: str,
         send: Callable[[], None],
         why_not_send: Callable[[], str | None],
     ) -> None:
-        """`text` is what will be sent, `main` what it is compared with where that is known, and `against` what that is
-        called. `where` is said in the status line."""
+        """`against` is what the page is compared with, in words. `where` is shown in the status line."""
         super().__init__()
-        self._title, self._text, self._main, self._where = title, text, main, where
+        self._outcome, self._where = outcome, where
         self._against, self._send, self._why_not_send = against, send, why_not_send
 
     def body(self) -> Iterable[Widget]:
@@ -68,18 +79,21 @@ class OutcomeScreen(View):
 
     def on_mount(self) -> None:
         self.view.focus()
-        self.view.state.wait_for(self._title)
+        self.view.state.wait_for(self._outcome.title)
         self._say_where()
         self.run_worker(self._compare(), exclusive=True)
 
     async def _compare(self) -> None:
-        compared: Compared = await asyncio.to_thread(compare, safe_text(self._main or ""), safe_text(self._text))
-        self.view.show(compared, title=self._title, key="outcome")
+        title, text, main, settings = self._outcome
+        compared: Compared = await asyncio.to_thread(compare, safe_text(main or ""), safe_text(text))
+        safe = tuple(Setting(each.name, _line(each.old), _line(each.new)) for each in settings)
+        diff = replace(compared.diff, metadata=(*safe, *compared.diff.metadata))
+        self.view.show(replace(compared, diff=diff), title=title, key="outcome")
         why = self._why_not_send()
-        against = f"against {self._against}" if self._main is not None else "whole: what main says is not known"
-        said = Content.assemble((" AS IT WILL BE ", "bold $primary"), f" {against} · ")
+        against = f"compared with {self._against}" if main is not None else "not compared: main is not known"
+        said = Content.assemble((" PREVIEW ", "bold $primary"), f" {against} · ")
         self.query_one("#banner", Static).update(
-            said + (Content.styled("ctrl+s sends it", "$success") if why is None else Content.styled(why, "$warning"))
+            said + (Content.styled("ctrl+s saves it", "$success") if why is None else Content.styled(why, "$warning"))
         )
         self._say_where()
 
@@ -88,10 +102,14 @@ class OutcomeScreen(View):
         self.status(self._where, self.view.facts)
 
     def why_not_send(self) -> str | None:
-        """Why what is shown cannot be sent, if so."""
+        """Return why the page cannot be saved, in a sentence. None if it can."""
         return self._why_not_send()
 
     def send(self) -> None:
-        """Send what is decided, as it is shown here."""
+        """Save the page as it is shown."""
         self.app.pop_screen()
         self._send()
+
+
+def _line(value: str | None) -> str | None:
+    return safe_line(value) if value is not None else None

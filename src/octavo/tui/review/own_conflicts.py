@@ -1,4 +1,4 @@
-"""What one wrote in an editor and what others wrote meanwhile in the same places: decided here, and sent."""
+"""The conflicts of a page that you wrote in an editor while others changed the page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DraftConflicts(ConflictSource):
 
     sides = ("theirs", "yours")
     mine = MINE
-    against = "what others wrote"
+    against = "the version of others"
     was_answered = False
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:
@@ -78,15 +78,15 @@ class OwnConflictsScreen(ConflictsScreen):
     """The conflicts of one draft of a page."""
 
     HELP = (
-        "Others changed the same places while you wrote. m takes what they wrote, t what you wrote, b both, and e opens "
-        "your editor; the same key again leaves it open. Choices are kept until ctrl+s sends the page."
+        "Others changed the same text while you wrote. m takes their version, t takes yours, b takes both, and e opens "
+        "your editor; the same key again clears the choice. ctrl+s saves the page. esc goes back; choices are kept."
     )
     CSS_PATH = "conflicts.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         CONFLICT.only("main", "this", "both")
-        .changed("main", title="Theirs", help="Take what others wrote; again: leave it open")
-        .changed("this", title="Yours", help="Take what you wrote; again: leave it open")
-        .changed("both", help="Take what both say, theirs first; again: leave it open"),
+        .changed("main", title="Take theirs", help="Use the other version (again to clear)")
+        .changed("this", title="Take yours", help="Use your version (again to clear)")
+        .changed("both", help="Use both versions, theirs first (again to clear)"),
     )
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:

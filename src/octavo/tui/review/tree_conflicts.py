@@ -1,34 +1,44 @@
-"""What the sides of a change request disagree on besides texts: pages deleted, moved or renamed, files, variables."""
+"""Conflicts of a change request besides texts: pages that were deleted, moved or renamed, files, variables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from octavo.api.content import ContentEdit, DeletePage, Page, PageTree, UpdatePage
+from octavo.documents.changes import Setting
 from octavo.documents.merging import forecast
+from octavo.documents.merging.merged_page import Choice
 from octavo.documents.namesakes import Namesake, namesakes_in
+from octavo.tui.render.conflict_page import Question
+from octavo.tui.widgets.wording import plural
 
-_FIELDS = {"title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index"}
-"""What an edit can say of a page."""
+Fields: TypeAlias = Mapping[str, tuple[Any, Any]]
+"""The values of main and of the change request, by the name of a field."""
+_FIELDS = ("title", "description", "icon", "emoji", "slug", "hidden", "no_index", "no_robots_index")
+"""The fields of a page that an edit can change."""
 
 
 @dataclass(frozen=True)
 class TreeConflict:
-    """Something besides a text that the sides disagree on. It stands as the server left it; where `main` or `this` has
-    an edit, that edit makes it as that side wanted it."""
+    """A conflict besides a text. The change request has the page as the server left it."""
 
     kind: str
     id: str
     title: str
     said: str
-    """What happened, in words."""
-    main_words: str = ""
-    """What taking the primary content's side means; empty where there is nothing to take."""
-    this_words: str = ""
-    main: ContentEdit | None = None
-    this: ContentEdit | None = None
+    """What both sides did."""
+    answers: tuple[str, str] = ("", "")
+    """What taking main means, and what taking this change request means. Empty if there is nothing to choose."""
+    edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
+    """The edits that make the page as in main, and as in this change request. None if the page is so already."""
+    settings: tuple[tuple[Setting, ...], tuple[Setting, ...]] = ((), ())
+    """What becomes of the title, the place and the like if main is taken, and if this change request is taken."""
+    main: str | None = field(default=None, repr=False)
+    """The text of the page in main. None if it is not known."""
+    text: str = field(default="", repr=False)
+    """The text of the page in this change request. Empty if it has none."""
     since: str = ""
     """The primary revision that brought it: what is decided now is not what a later one brings."""
 
@@ -39,16 +49,32 @@ class TreeConflict:
 
     @property
     def can_choose(self) -> bool:
-        return bool(self.main_words and self.this_words)
+        return all(self.answers)
+
+    @property
+    def question(self) -> Question:
+        """The conflict as it is shown."""
+        return Question(self.name, self.title, self.said, self.answers)
+
+    def unresolved(self, choices: Collection[str]) -> list[str]:
+        """Return its name if it has to be resolved and is not."""
+        return [self.name] if self.can_choose and self.name not in choices else []
+
+    def outcome(self, choice: Choice | None) -> tuple[str, tuple[Setting, ...]]:
+        """Return the text of the page after a choice, and its title, place and the like, compared with main. Before a choice, the
+        page stays as the update left it: as in main."""
+        number = int(choice is not None and choice.side == "this")
+        is_deleted = choice is not None and isinstance(self.edits[number], DeletePage)
+        return "" if is_deleted else self.text, self.settings[number]
 
 
-def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], dict[str, dict[str, Any]]]:
-    """What the sides disagree on in a change request that has the pages `now`; and by page, what it says of it where
-    both differ."""
+def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
+    """Return the conflicts besides texts in a change request that has the pages `now`; and by page, the values of main and of the
+    change request where they conflict."""
     unsettled = forecast.unsettled(three, None)
-    # Their texts are not asked for: what is in conflict there is marked in them.
+    # The texts are not read: conflicts in them are between marks.
     foreseen = forecast.forecast(three, dict.fromkeys(unsettled, ("", "", ""))).conflicts
-    fields: dict[str, dict[str, Any]] = {}
+    fields: dict[str, Fields] = {}
     found = []
     for each in foreseen:
         if each.kind == "field" and (given := _fields(each.id, three)):
@@ -56,105 +82,138 @@ def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], di
         if each.kind != "text" or not any(side.find(each.id) for side in three):
             found.append(_shape(each.kind, each.id, each.name, three, now, fields.get(each.id, {})))
     shown = [shape for shape in found if shape is not None]
-    return [*shown, *(_beside(each) for each in namesakes_in(three[1].pages, now.pages))], fields
+    return [*shown, *(_same_name(each) for each in namesakes_in(three[1].pages, now.pages))], fields
 
 
-def _beside(page: Namesake) -> TreeConflict:
+def _same_name(page: Namesake) -> TreeConflict:
     first, second = page.titles
-    called = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have one address"
-    whose = "in main" if page.is_other_in_main else "another of this change request"
-    said = f"{called}: the one {whose} is at {page.paths[0]}, this one is at {page.paths[1]}. Both stay. To call it"
-    return TreeConflict("name", page.id, second, f"{said} otherwise, rename it in the tree of this change request.")
+    called = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have the same path"
+    whose = "page in main" if page.is_other_in_main else "other page of this change request"
+    said = f"{called}: the {whose} is at {page.paths[0]}, this page is at {page.paths[1]}. Both pages stay."
+    return TreeConflict("name", page.id, second, f"{said} To give this page another title, rename it in the page tree.")
 
 
-def _fields(page_id: str, trees: Sequence[PageTree]) -> dict[str, Any]:
+def _fields(page_id: str, trees: Sequence[PageTree]) -> Fields:
     pages = [tree.find(page_id) for tree in trees]
     if pages[1] is None or pages[2] is None:
         return {}
     said = {name: [getattr(page, name, None) for page in pages] for name in _FIELDS}
-    return {name: mine for name, (before, main, mine) in said.items() if mine not in (main, before) and main != before}
+    return {
+        name: (main, mine)
+        for name, (before, main, mine) in said.items()
+        if mine not in (main, before) and main != before
+    }
+
+
+def settings_of(fields: Fields, *, is_main: bool) -> tuple[Setting, ...]:
+    """Return fields as they are in main, and as they are after a choice."""
+    return tuple(
+        Setting(name.replace("_", " "), _said(main), _said(main if is_main else mine))
+        for name, (main, mine) in fields.items()
+    )
+
+
+def _said(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if value is not None else None
 
 
 def _shape(
-    kind: str, name: str, title: str, trees: Sequence[PageTree], now: PageTree, fields: Mapping[str, Any]
+    kind: str, name: str, title: str, trees: Sequence[PageTree], now: PageTree, fields: Fields
 ) -> TreeConflict | None:
-    base, main, mine = trees
-    page, here = next((tree.find(name) for tree in (mine, main, base) if tree.find(name)), None), now.find(name)
-    if page is None:
+    here = now.find(name)
+    if not any(tree.find(name) for tree in trees):
         return TreeConflict(kind, name, title, f"{_NO_PAGE.get(kind, 'Both sides changed this.')} {_BROWSER}")
-    if kind == "deleted" and here is not None:
-        gone_in_main, gone_here = main.find(name) is None, mine.find(name) is None
-        if base.find(name) is not None and gone_in_main != gone_here:
-            who, other = ("Main", "this change request") if gone_in_main else ("This change request", "main")
-            below = sum(1 for _ in here.walk()) - 1
-            delete = "delete it" + (f", and the {below} below it" if below else "")
-            edit = DeletePage(page=name)
-            return TreeConflict(
-                kind,
-                name,
-                title,
-                f"{who} deleted this page, and {other} changed it. It is still there.",
-                delete if gone_in_main else "keep it, as main changed it",
-                "keep it, as it is changed here" if gone_in_main else delete,
-                edit if gone_in_main else None,
-                None if gone_in_main else edit,
-            )
-        return TreeConflict(
-            kind, name, title, "The page above it was deleted. It is still there, where that one stood."
-        )
-    if kind in ("moved", "order") and here is not None and mine.find(name) is not None:
-        above, place = _place(mine, name)
-        if (above.id if above is not None else None, place) == _where(now, name):
-            return None  # it was put there since
-        inside = {each.id for each in here.walk()}
-        can_stand = above is None or (above.id not in inside and now.find(above.id) is not None)
-        where = f"below {above.title or 'Untitled'}" if above is not None else "at the top"
-        edit_move = UpdatePage(page=name, into=above.id if above is not None else None, at=place)
-        both = "moved this page, each elsewhere" if kind == "moved" else "put these pages in another order"
-        return TreeConflict(
-            kind,
-            name,
-            title,
-            f"Both sides {both}. It stands where main has it.",
-            "leave it there" if can_stand else "",
-            f"move it to place {place + 1} {where}, as it is here" if can_stand else "",
-            None,
-            edit_move if can_stand else None,
-        )
-    if kind == "field" and fields and here is not None:
-        if all(getattr(here, each) == value for each, value in fields.items()):
-            return None
-        said = ", ".join(each.replace("_", " ") for each in fields)
-        return TreeConflict(
-            kind,
-            name,
-            title,
-            f"Both sides changed the {said} of this. It has what main says.",
-            "leave it so",
-            "take what is said here: " + ", ".join(str(value) for value in fields.values()),
-            None,
-            UpdatePage(page=name, **fields),
-        )
-    return None if here is None else TreeConflict(kind, name, title, f"Both sides changed this. {_BROWSER}")
+    if here is None:
+        return None
+    if kind == "deleted":
+        return _deleted(here, title, trees)
+    if kind in ("moved", "order") and trees[2].find(name) is not None:
+        return _moved(kind, here, title, trees[2], now)
+    if kind == "field" and fields:
+        return _changed(here, title, fields)
+    return TreeConflict(kind, name, title, f"Both sides changed this page. {_BROWSER}")
 
 
-_BROWSER = "No operation of the interface changes it: o opens the change request in the browser."
+def _deleted(here: Page, title: str, trees: Sequence[PageTree]) -> TreeConflict:
+    """Return the question whether a page that one side deleted and the other changed is kept or deleted."""
+    is_in_base, is_in_main, is_in_mine = (tree.find(here.id) is not None for tree in trees)
+    if not is_in_base or is_in_main == is_in_mine:
+        said = "The page above this page was deleted. This page is kept, in the place of the deleted page."
+        return TreeConflict("deleted", here.id, title, said)
+    who, other = ("This change request", "main") if is_in_main else ("Main", "this change request")
+    below = sum(1 for _ in here.walk()) - 1
+    delete = "Delete the page" + (f" and the {plural(below, 'page')} below it." if below else ".")
+    side = trees[1] if is_in_main else trees[2]
+    lost = sum(1 for _ in (side.find(here.id) or here).walk()) - 1 - below
+    keep = f"Keep the page, as it is in {other}."
+    if lost > 0:
+        keep += f" The {plural(lost, 'page')} below it {'stays' if lost == 1 else 'stay'} deleted."
+    kept, deleted = (Setting("page", "in main" if is_in_main else "deleted", each) for each in ("kept", "deleted"))
+    edit = DeletePage(page=here.id)
+    said = f"{who} deleted this page, and {other} changed it."
+    if is_in_main:
+        return TreeConflict("deleted", here.id, title, said, (keep, delete), (None, edit), ((kept,), (deleted,)))
+    return TreeConflict("deleted", here.id, title, said, (delete, keep), (edit, None), ((deleted,), (kept,)))
+
+
+def _moved(kind: str, here: Page, title: str, mine: PageTree, now: PageTree) -> TreeConflict | None:
+    """Return the question where a page is that both sides moved. None if it is where the change request has it."""
+    above, place = _place(mine, here.id)
+    if (above.id if above is not None else None, place) == _where(now, here.id):
+        return None
+    both = (
+        "Both sides moved this page to different places."
+        if kind == "moved"
+        else "Both sides changed the order of these pages."
+    )
+    inside = {each.id for each in here.walk()}
+    if above is not None and (above.id in inside or now.find(above.id) is None):
+        return TreeConflict(kind, here.id, title, f"{both} The page is where main has it.")
+    in_main, in_mine = _described(*_place(now, here.id)), _described(above, place)
+    answers = (f"Leave the page {in_main}, as in main.", f"Move the page {in_mine}, as in this change request.")
+    move = UpdatePage(page=here.id, into=above.id if above is not None else None, at=place)
+    settings = ((Setting("place", in_main, in_main),), (Setting("place", in_main, in_mine),))
+    return TreeConflict(kind, here.id, title, both, answers, (None, move), settings)
+
+
+def _changed(here: Page, title: str, fields: Fields) -> TreeConflict | None:
+    """Return the question which title and the like a page has. None if it has those of the change request."""
+    mine = {name: value for name, (_, value) in fields.items()}
+    if all(getattr(here, name) == value for name, value in mine.items()):
+        return None
+    names = ", ".join(name.replace("_", " ") for name in fields)
+    said = f"Both sides changed the {names} of this page."
+    settings = (settings_of(fields, is_main=True), settings_of(fields, is_main=False))
+    answers = (_values(settings[0]), _values(settings[1]))
+    return TreeConflict("field", here.id, title, said, answers, (None, UpdatePage(page=here.id, **mine)), settings)
+
+
+def _values(settings: tuple[Setting, ...]) -> str:
+    return "\n".join(f"{each.name}: {each.new or 'none'}" for each in settings)
+
+
+_BROWSER = "Octavo cannot change it. Press o to open the change request in the browser."
 _NO_PAGE = {
     "variable": "Both sides set this variable. It has the value of main.",
-    "deleted": "One side deleted this, and the other changed it. It is still there.",
+    "deleted": "One side deleted this, and the other side changed it. It is kept.",
     "field": "Both sides changed this. It is as in main.",
-    "text": "Both sides changed this reusable content. It holds both, with marks.",
+    "text": "Both sides changed this reusable content. It has both texts, between marks.",
 }
 
 
 def _place(tree: PageTree, page_id: str) -> tuple[Page | None, int]:
-    """The page above, and the place among the pages there."""
-    trail = tree.trail(page_id)
-    above = trail[-2] if len(trail) > 1 else None
-    siblings = above.pages if above is not None else tree.pages
+    """Return the page above, and the position among the pages there."""
+    above, siblings = tree.above(page_id), tree.siblings(page_id)
     return above, next(index for index, page in enumerate(siblings) if page.id == page_id)
 
 
 def _where(tree: PageTree, page_id: str) -> tuple[str | None, int]:
     above, place = _place(tree, page_id)
     return above.id if above is not None else None, place
+
+
+def _described(above: Page | None, place: int) -> str:
+    where = f"below “{above.title or 'Untitled'}”" if above is not None else "at the top level"
+    return f"{where}, as number {place + 1}"

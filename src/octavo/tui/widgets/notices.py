@@ -93,7 +93,7 @@ class NoticeBoard:
 
 
 class Notices(Widget):
-    """Draws a board over the lower right corner, or the upper right while the cursor is below it."""
+    """Draws a board over the lower right corner, or the upper right while the cursor is below it. Docked, it covers nothing."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"notices--bar", "notices--key"}
     ALLOW_SELECT = False
@@ -160,8 +160,8 @@ class Notices(Widget):
 
     def _place(self) -> None:
         """Stand at the lower right, or the upper right when that hides less of the focused row and of the dialog."""
-        if is_being_removed(self):
-            return  # the screen was left meanwhile
+        if is_being_removed(self) or self.styles.dock != "none":
+            return  # the screen was left meanwhile, or has rows of its own for notices
         screen, own = self.screen.size, self._own() + self.gutter.totals
         x = max(0, screen.width - own.width - 1)
         below = max(0, screen.height - own.height - self._bottom)

@@ -1,0 +1,392 @@
+"""The screen that resolves conflicts: what it shows at every size, where its keys lead, and what goes live."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from textual.drivers.headless_driver import HeadlessDriver
+
+from octavo.api import change_requests, content
+from octavo.api.content import DeletePage, UpdatePage
+from octavo.tui.reader.three_way_view import ThreeWay
+from tests.journeys.contests import HARBOUR, Contest, new, says
+from tests.journeys.stage import MARA, Run, Stage
+
+STORES = """\
+# Stores
+
+Open on Mondays.
+
+Ask the keeper for the key, and bring it back before noon.
+
+## Cold room
+
+Four degrees.
+"""
+YARD = "# Yard\n\nBehind the house.\n"
+
+
+@dataclass
+class Changed:
+    """Two pages that main and a change request changed: three conflicts on the first, one on the second."""
+
+    contest: Contest
+
+    async def make(self) -> None:
+        contest = self.contest
+        await contest.publish(new(STORES), new(YARD), subject="Write down the stores")
+        stores, yard = (await contest.page("Stores")).id, (await contest.page("Yard")).id
+        await contest.propose(
+            says(stores, _by("Tuesdays", "dusk", "Five", STORES)), says(yard, YARD.replace("house", "barn"))
+        )
+        number = contest.number
+        await contest.publish(
+            says(stores, _by("Fridays", "night", "Six", STORES)), says(yard, YARD.replace("house", "quay"))
+        )
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await contest.run.see("0 of 4 resolved")
+
+
+def _by(day: str, hour: str, degrees: str, text: str) -> str:
+    return text.replace("Mondays", day).replace("noon", hour).replace("Four", degrees)
+
+
+async def test_a_choice_leads_to_the_next_unresolved_conflict(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await Changed(contest).make()
+        await run.see("Conflict 1 of 3", "Not resolved yet. m main")
+        await run.press("t")
+        await run.see("1 of 4 resolved", "conflict 2 of 3")
+        await run.press("m")
+        await run.see("2 of 4 resolved", "conflict 3 of 3")
+        await run.press("N", "N")
+        await run.see("conflict 1 of 3", "✓ This change request taken")
+        await run.press("t")
+        await run.see("1 of 4 resolved", "conflict 1 of 3")
+        await run.press("b")
+        await run.see("2 of 4 resolved", "conflict 3 of 3")
+        await run.press("t")
+        await run.see("3 of 4 resolved", "conflict 1 of 1", "quay", "barn")
+        await run.press("K")
+        await run.see("conflict 1 of 3", "✓ Both taken")
+        await run.press("J", "m")
+        await run.see("4 of 4 resolved", "conflict 1 of 1", "All conflicts are resolved.", "ctrl+s saves")
+        await contest.send()
+        await contest.merge()
+        live = await contest.text("Stores")
+        assert live == _by("Fridays", "night", "Five", STORES).replace("Fridays.\n", "Fridays.\n\nOpen on Tuesdays.\n")
+        assert await contest.text("Yard") == YARD.replace("house", "quay")
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
+async def test_the_count_and_the_labels_are_shown_at_every_size(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        await Changed(Contest(run)).make()
+        await run.press("enter")
+        await run.see("0 of 4 resolved", "Result", "Not resolved yet.", "Base")
+        assert run.text.index("Result") < run.text.index("Base")
+        await run.press("t", "t")
+        await run.see("2 of 4 resolved")
+        await run.press("escape")
+        await run.see("2 of 4 resolved")
+        await run.press("enter", "p")
+        await run.see("PREVIEW")
+        await run.press("p")
+        await run.see("2 of 4 resolved")
+
+
+WHO = ("Old", "Live", "Proposed")
+
+
+def _long(who: str, count: int) -> str:
+    """A page of many paragraphs: no version of it has a paragraph of another."""
+    return "# Stores\n\n" + "\n\n".join(f"{who}{number}." for number in range(count)) + "\n"
+
+
+def _lines_of_pane(run: Run) -> list[str]:
+    galley = run.app.screen.query_one(ThreeWay).galley
+    return [line.text for unit in range(len(galley)) for line in galley.lines(unit)]
+
+
+async def test_every_line_of_long_sides_is_reached_at_80x24(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(80, 24)) as run:
+        contest = Contest(run)
+        await contest.texts(*(_long(who, count) for who, count in zip(WHO, (60, 50, 40), strict=True)))
+        await contest.open()
+        await contest.update()
+        await run.see("0 of 1 resolved")
+        await run.press("w")
+        await run.hear("Both sides changed the same words, so there is no suggestion.")
+        await run.press("enter")
+        seen: set[str] = set()
+        for _ in range(60):
+            seen.update(line.partition("│")[2].strip("│▌+ ▁▂▃▄▅▆▇█") for line in run.lines[4:-3])
+            await run.press("ctrl+d")
+        assert {f"{who}{number}." for who in WHO for number in range(40)} <= seen
+
+
+async def test_a_side_that_is_cut_says_how_much_is_left_out(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.texts(*(_long(who, 400) for who in WHO))
+        await contest.open()
+        await contest.update()
+        await run.see("0 of 1 resolved")
+        assert len([line for line in _lines_of_pane(run) if "more lines are left out. Press e" in line]) == 3
+
+
+async def test_a_suggestion_is_the_result_until_another_is_chosen(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        main, mine = STORES.replace("the keeper", "the harbour master"), STORES.replace("noon", "dusk")
+        await contest.texts(STORES, main, mine)
+        await contest.open()
+        await contest.update()
+        await run.hear("1 paragraph was merged by words: press R to check")
+        await run.press("R")
+        await run.see("1 of 1 resolved", "suggested", "Suggested: merged by words. Check it.")
+        await run.press("ctrl+s")
+        await run.hear("Nothing to save: this change request has the suggested results already.")
+        await run.press("t")
+        await run.see("✓ This change request taken")
+        await run.press("t")
+        await run.see("Suggested: merged by words. Check it.")
+        await run.press("w")
+        await run.see("✓ Suggestion taken", "All conflicts are resolved.")
+        await run.press("ctrl+s")
+        await run.hear("Nothing to save: this change request is as you chose.")
+        await contest.merge()
+        assert await contest.text("Stores") == main.replace("noon", "dusk")
+
+
+async def test_main_replaces_a_suggestion(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        main, mine = STORES.replace("the keeper", "the harbour master"), STORES.replace("noon", "dusk")
+        await contest.texts(STORES, main, mine + "\nMore.\n")
+        await contest.open()
+        await contest.update()
+        await run.press("R")
+        await run.see("Suggested: merged by words.")
+        await run.press("m")
+        shown = await contest.preview()
+        await contest.send()
+        await contest.merge()
+        assert await contest.text("Stores") == shown == main + "\nMore.\n"
+
+
+@pytest.mark.parametrize("has_heading", [True, False])
+async def test_the_preview_of_titles_shows_both_titles(stage: Stage, has_heading: bool) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.publish(new(YARD), subject="Write down the stores")
+        yard = (await contest.page("Yard")).id
+        if not has_heading:
+            await contest.publish(says(yard, "Behind the house.\n"))
+        await contest.propose(UpdatePage(page=yard, title="Court"))
+        number = contest.number
+        await contest.publish(UpdatePage(page=yard, title="Garden"))
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await run.see("0 of 1 resolved", "Yard", "Garden", "Court")
+        assert "Not known" not in run.text
+        await run.press("t", "p")
+        await run.see("PREVIEW", "page title: Garden → Court")
+        await run.press("p")
+        await contest.send()
+        await contest.merge()
+        assert (await contest.page("Court")).id == yard
+
+
+async def test_the_preview_of_descriptions_shows_both_descriptions(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.publish(new(YARD), subject="Write down the stores")
+        yard = (await contest.page("Yard")).id
+        await contest.propose(UpdatePage(page=yard, description="Where *things* are"))
+        number = contest.number
+        await contest.publish(UpdatePage(page=yard, description="What there is"))
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await run.see("0 of 1 resolved", "description: What there is")
+        await run.press("p")
+        await run.see(
+            "PREVIEW", "page description: What there is → What there is", "Resolve all conflicts of this page first"
+        )
+        await run.press("p", "t", "p")
+        await run.see("PREVIEW", "page description: What there is → Where *things* are", "ctrl+s saves it")
+        await run.press("ctrl+s")
+        await run.hear(f"#{number}: 1 conflict resolved.")
+        await contest.merge()
+        assert (await contest.page("Yard")).description == "Where *things* are"
+        assert await contest.text("Yard") == YARD
+
+
+async def test_the_preview_of_places_shows_both_places(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.publish(new(STORES), new(YARD), new("# Barn\n\nDry.\n"), subject="Write it down")
+        stores, yard, barn = [(await contest.page(title)).id for title in ("Stores", "Yard", "Barn")]
+        await contest.propose(UpdatePage(page=stores, into=barn, at=0))
+        number = contest.number
+        await contest.publish(UpdatePage(page=stores, into=yard, at=0))
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await run.see("Both sides moved this page to different places.", "Text of the page", "Open on Mondays.")
+        await run.press("t", "p")
+        await run.see("PREVIEW", "page place: below “Yard”, as number 1 → below “Barn”, as number 1")
+        await run.press("p")
+        await contest.send()
+        await contest.merge()
+        assert [page.id for page in (await contest.page("Barn")).pages] == [stores]
+
+
+@pytest.mark.parametrize("key", ["m", "t"])
+@pytest.mark.parametrize("gone_in", ["main", "this"])
+async def test_a_page_deleted_on_one_side_and_edited_on_the_other_is_one_question(
+    stage: Stage, gone_in: str, key: str
+) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.publish(new(STORES), subject="Write down the stores")
+        stores = (await contest.page("Stores")).id
+        await contest.publish(new(YARD, into=stores))
+        edited = STORES.replace("noon", "dusk").replace("Mondays", "Fridays")
+        edit, delete = says(stores, edited), DeletePage(page=stores)
+        await contest.propose(edit if gone_in == "main" else delete)
+        number = contest.number
+        await contest.publish(delete if gone_in == "main" else edit)
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await run.see("0 of 1 resolved", "Text of the page", "Open on Fridays.", "Not resolved yet. m main")
+        await run.see("Delete the page")
+        assert "The 1 page below it stays deleted." in " ".join(run.text.replace("│▌", "").split())
+        is_kept = (gone_in, key) in (("main", "t"), ("this", "m"))
+        await run.press(key, "p")
+        await run.see(
+            "PREVIEW", f"page: {'deleted' if gone_in == 'main' else 'in main'} → {'kept' if is_kept else 'deleted'}"
+        )
+        await run.press("p", "ctrl+s")
+        await run.until(lambda: "Conflicts" not in run.lines[-2], "leave the conflicts")
+        if (gone_in, key) == ("this", "t"):
+            await run.press("m")
+            await run.see("It deletes 2 pages")
+            await run.press(*str(number), "enter")
+            await run.hear(f"#{number}: Merged.")
+        elif key == "t":
+            await contest.merge()
+        tree = await run.ask(content.ListPages(at=HARBOUR), MARA)
+        assert [page.title for page in tree.walk() if page.id == stores] == (["Stores"] if is_kept else [])
+        if is_kept:
+            assert await contest.text("Stores") == edited
+
+
+LIMITS = """\
+## Limits
+
+You may send ten requests a minute from one key.
+
+Bursts of twenty are fine on weekdays.
+
+"""
+PAGE = f"# Rules\n\nRead them.\n\n{LIMITS}## End\n\nThat is all.\n"
+
+
+async def test_text_that_main_moved_to_another_page_is_named_and_followed(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.publish(new(PAGE), subject="Write down the rules")
+        rules = (await contest.page("Rules")).id
+        await contest.propose(says(rules, PAGE.replace("ten requests", "twelve requests")))
+        number = contest.number
+        await contest.publish(says(rules, PAGE.replace(LIMITS, "")), new(LIMITS.replace("## ", "# ")))
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await run.see("0 of 1 resolved", "Moved to “Limits”. Press f to open that page.")
+        await run.press("f")
+        await run.see("Harbour API › Limits", "Bursts of twenty")
+        await run.press("less_than_sign")
+        await run.see("0 of 1 resolved")
+
+
+async def test_conflicts_that_do_not_load_are_loaded_again(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await Changed(contest).make()
+        await run.press("escape")
+        run.platform.refuse_next(content.ListChanges, 500, "Out of order", times=9)
+        await run.press("R")
+        await run.see("Could not load the conflicts")
+        run.accept()
+        await run.press("r")
+        await run.see("0 of 4 resolved")
+
+
+async def test_choices_of_a_read_only_session_are_not_saved(stage: Stage) -> None:
+    async with stage.play(start="changes", read_only="Octavo was started with --read-only.") as run:
+        contest = Contest(run)
+        main, mine = STORES.replace("noon", "dusk"), STORES.replace("noon", "night")
+        await contest.publish(new(STORES), subject="Write down the stores")
+        stores = (await contest.page("Stores")).id
+        at = await contest.propose(says(stores, mine))
+        number = contest.number
+        await contest.publish(says(stores, main))
+        await run.ask(change_requests.UpdateFromMain(at=at), MARA)
+        contest.number = number
+        await contest.open()
+        await run.press("R")
+        await run.see("0 of 1 resolved")
+        await run.press("t")
+        await run.see("1 of 1 resolved")
+        await run.press("ctrl+s")
+        await run.hear("Octavo was started with --read-only.")
+        assert not run.gate.sent(content.Edit)
+
+
+async def test_a_long_title_leaves_room_for_the_count(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(60, 20)) as run:
+        contest = Contest(run)
+        await contest.publish(new(STORES), subject="Write down the stores")
+        stores = (await contest.page("Stores")).id
+        long = "Recount the stores " + "and everything that lies in them " * 6
+        await contest.propose(says(stores, STORES.replace("noon", "night")), subject=long.strip())
+        number = contest.number
+        await contest.publish(says(stores, STORES.replace("noon", "dusk")))
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await run.see("0 of 1 resolved")
+        await run.press("enter", "m")
+        await run.see("1 of 1 resolved", "ctrl+s saves")
+
+
+async def test_an_edit_resolves_a_conflict_and_leads_on(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HeadlessDriver, "can_suspend", True)
+    program = tmp_path / "editor"
+    program.write_text(f"#!{sys.executable}\nimport sys\nopen(sys.argv[-1], 'w').write('Open every day.\\n')\n")
+    program.chmod(0o755)
+    async with stage.play(start="changes", editor=(str(program),)) as run:
+        contest = Contest(run)
+        await Changed(contest).make()
+        await run.press("e")
+        await run.see("1 of 4 resolved", "conflict 2 of 3")
+        await run.press("N")
+        await run.see("✓ Edited", "+ Open every day.")
+        await run.press("J", "m", "t", "t")
+        await run.see("4 of 4 resolved")
+        await contest.send()
+        await contest.merge()
+        assert await contest.text("Stores") == _by("", "dusk", "Five", STORES).replace("Open on .", "Open every day.")
