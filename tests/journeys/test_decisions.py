@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, content
-from octavo.api.content import UpdatePage
+from octavo.api.content import DeletePage, UpdatePage
 from tests.journeys.contests import HARBOUR, Contest, new, says
 from tests.journeys.stage import MARA, Stage
 
@@ -189,6 +189,43 @@ async def test_a_page_that_one_side_renamed_and_the_other_moved_is_both(stage: S
         assert moved.id == stores.id
         assert [page.id for page in (await contest.page("Yard")).pages] == [stores.id]
         assert await contest.text("Storerooms") == PAGE.replace("# Stores", "# Storerooms")
+
+
+@pytest.mark.parametrize("gone_in", ["main", "this"])
+@pytest.mark.parametrize("is_below_kept", [True, False])
+async def test_a_deleted_page_and_the_page_below_it_are_decided_each_for_itself(
+    stage: Stage, gone_in: str, is_below_kept: bool
+) -> None:
+    async with stage.play(start="changes", size=(120, 50)) as run:
+        contest = Contest(run)
+        await contest.publish(new(PAGE), new("# Yard\n\nOutside.\n"), subject="Write it down")
+        stores = (await contest.page("Stores")).id
+        await contest.publish(new("# Cellar\n\nDark.\n", into=stores))
+        cellar = (await contest.page("Cellar")).id
+        edit = (says(stores, PAGE.replace("Four", "Five")), says(cellar, "# Cellar\n\nDark, and wet.\n"))
+        delete = (DeletePage(page=stores),)
+        await contest.propose(*(edit if gone_in == "main" else delete))
+        number = contest.number
+        await contest.publish(*(delete if gone_in == "main" else edit))
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        keep, drop = ("t", "m") if gone_in == "main" else ("m", "t")
+        await run.see("0 of 2 resolved", "Delete the page.")
+        assert "stays deleted" not in run.text
+        await run.press(drop)
+        await run.see("1 of 2 resolved", "Dark, and wet.")
+        await run.press(keep if is_below_kept else drop)
+        await run.see("2 of 2 resolved")
+        await contest.send()
+        at = run.gate.sent(change_requests.UpdateFromMain)[0].at
+        await run.ask(change_requests.Merge(at=at), MARA)
+        tree = await run.ask(content.ListPages(at=HARBOUR), MARA)
+        left = {page.id: page for page in tree.walk() if page.id in (stores, cellar)}
+        assert list(left) == ([cellar] if is_below_kept else [])
+        if is_below_kept:
+            assert left[cellar] in tree.pages, "the page is in the place of the page above it"
+            assert await contest.text("Cellar") == "# Cellar\n\nDark, and wet.\n"
 
 
 async def test_where_there_is_room_for_one_pane_nothing_is_decided_that_is_not_on_show(stage: Stage) -> None:

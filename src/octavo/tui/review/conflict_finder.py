@@ -25,7 +25,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.documents.merging.source_reader import read_page
 from octavo.documents.trees import leading_heading
 from octavo.tui.render.conflict_page import FIELDS
-from octavo.tui.review.tree_conflicts import Fields, TreeConflict, settings_of, shapes
+from octavo.tui.review.tree_conflicts import Fields, TreeConflict, settings_of, shapes, tree_edits
 
 MOST_PAGES = 300
 """More changed pages than this are not read; it is said how many were left out."""
@@ -159,12 +159,7 @@ class OpenConflicts:
                 given["document"] = DocumentBody(markdown=text)
             if given:
                 found.append(UpdatePage(page=page.page, **given))
-        for shape in self.shapes:
-            choice = choices.get(shape.name)
-            edit = None if choice is None else shape.edits[choice.side == "this"]
-            if edit is not None:
-                found.append(edit)
-        return found
+        return [*found, *tree_edits(self.shapes, choices)]
 
 
 async def merge_revisions(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from octavo.api.content import ContentEdit, DeletePage, Page, PageTree, UpdatePage
@@ -39,6 +39,10 @@ class TreeConflict:
     """The text of the page in main. None if it is not known."""
     text: str = field(default="", repr=False)
     """The text of the page in this change request. Empty if it has none."""
+    below: frozenset[str] = frozenset()
+    """The ids of the pages below the page, if an answer deletes the page."""
+    place: tuple[str | None, int] = (None, 0)
+    """The page above the page, and its position there, if an answer deletes the page."""
     since: str = ""
     """The primary revision that brought it: what is decided now is not what a later one brings."""
 
@@ -60,12 +64,33 @@ class TreeConflict:
         """Return its name if it has to be resolved and is not."""
         return [self.name] if self.can_choose and self.name not in choices else []
 
+    def edit(self, choice: Choice | None) -> ContentEdit | None:
+        """Return the edit for a choice. None if nothing is chosen, or if the page is so already."""
+        return None if choice is None else self.edits[choice.side == "this"]
+
     def outcome(self, choice: Choice | None) -> tuple[str, tuple[Setting, ...]]:
         """Return the text of the page after a choice, and its title, place and the like, compared with main. Before a choice, the
         page stays as the update left it: as in main."""
         number = int(choice is not None and choice.side == "this")
-        is_deleted = choice is not None and isinstance(self.edits[number], DeletePage)
+        is_deleted = isinstance(self.edit(choice), DeletePage)
         return "" if is_deleted else self.text, self.settings[number]
+
+
+def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, Choice]) -> list[ContentEdit]:
+    """Return the edits for the choices. A page whose own question is not answered with “delete” is not deleted with a page above
+    it: it moves to the place of that page."""
+    chosen = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
+    deleted = [each for each in chosen if isinstance(each.edit(choices[each.name]), DeletePage)]
+    deleted.sort(key=lambda each: len(each.below))
+    moves: list[ContentEdit] = []
+    for each in reversed(conflicts):  # each page is put before the pages that were put in the same place
+        above = [page for page in deleted if each.id in page.below]
+        if each.kind == "deleted" and each not in deleted and above:
+            into, at = above[-1].place
+            moves.append(UpdatePage(page=each.id, into=into, at=at))
+    others = [each for each in chosen if each not in deleted]
+    edits = (each.edit(choices[each.name]) for each in [*others, *deleted])  # pages below before the pages above them
+    return [*moves, *(edit for edit in edits if edit is not None)]
 
 
 def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
@@ -74,13 +99,14 @@ def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], di
     unsettled = forecast.unsettled(three, None)
     # The texts are not read: conflicts in them are between marks.
     foreseen = forecast.forecast(three, dict.fromkeys(unsettled, ("", "", ""))).conflicts
+    asked = {each.id for each in foreseen if each.kind == "deleted"}
     fields: dict[str, Fields] = {}
     found = []
     for each in foreseen:
         if each.kind == "field" and (given := _fields(each.id, three)):
             fields[each.id] = given
         if each.kind != "text" or not any(side.find(each.id) for side in three):
-            found.append(_shape(each.kind, each.id, each.name, three, now, fields.get(each.id, {})))
+            found.append(_shape(each.kind, each.id, each.name, three, now, fields.get(each.id, {}), asked))
     shown = [shape for shape in found if shape is not None]
     return [*shown, *(_same_name(each) for each in namesakes_in(three[1].pages, now.pages))], fields
 
@@ -120,7 +146,13 @@ def _said(value: Any) -> str | None:
 
 
 def _shape(
-    kind: str, name: str, title: str, trees: Sequence[PageTree], now: PageTree, fields: Fields
+    kind: str,
+    name: str,
+    title: str,
+    trees: Sequence[PageTree],
+    now: PageTree,
+    fields: Fields,
+    asked: Collection[str],
 ) -> TreeConflict | None:
     here = now.find(name)
     if not any(tree.find(name) for tree in trees):
@@ -128,7 +160,7 @@ def _shape(
     if here is None:
         return None
     if kind == "deleted":
-        return _deleted(here, title, trees)
+        return replace(_deleted(here, title, trees, now, asked), below=_ids_below(here, ()), place=_where(now, here.id))
     if kind in ("moved", "order") and trees[2].find(name) is not None:
         return _moved(kind, here, title, trees[2], now)
     if kind == "field" and fields:
@@ -136,19 +168,20 @@ def _shape(
     return TreeConflict(kind, name, title, f"Both sides changed this page. {_BROWSER}")
 
 
-def _deleted(here: Page, title: str, trees: Sequence[PageTree]) -> TreeConflict:
-    """Return the question whether a page that one side deleted and the other changed is kept or deleted."""
+def _deleted(here: Page, title: str, trees: Sequence[PageTree], now: PageTree, asked: Collection[str]) -> TreeConflict:
+    """Return the question whether a page that one side deleted and the other changed is kept or deleted. About the pages that are
+    `asked` about there is a question of their own."""
     is_in_base, is_in_main, is_in_mine = (tree.find(here.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         said = "The page above this page was deleted. This page is kept, in the place of the deleted page."
         return TreeConflict("deleted", here.id, title, said)
     who, other = ("This change request", "main") if is_in_main else ("Main", "this change request")
-    below = sum(1 for _ in here.walk()) - 1
+    below = len(_ids_below(here, asked))
     delete = "Delete the page" + (f" and the {plural(below, 'page')} below it." if below else ".")
     side = trees[1] if is_in_main else trees[2]
-    lost = sum(1 for _ in (side.find(here.id) or here).walk()) - 1 - below
+    lost = sum(now.find(each) is None for each in _ids_below(side.find(here.id) or here, ()))
     keep = f"Keep the page, as it is in {other}."
-    if lost > 0:
+    if lost:
         keep += f" The {plural(lost, 'page')} below it {'stays' if lost == 1 else 'stay'} deleted."
     kept, deleted = (Setting("page", "in main" if is_in_main else "deleted", each) for each in ("kept", "deleted"))
     edit = DeletePage(page=here.id)
@@ -156,6 +189,12 @@ def _deleted(here: Page, title: str, trees: Sequence[PageTree]) -> TreeConflict:
     if is_in_main:
         return TreeConflict("deleted", here.id, title, said, (keep, delete), (None, edit), ((kept,), (deleted,)))
     return TreeConflict("deleted", here.id, title, said, (delete, keep), (edit, None), ((deleted,), (kept,)))
+
+
+def _ids_below(page: Page, but: Collection[str]) -> frozenset[str]:
+    """Return the ids of the pages below a page, without some pages and the pages below those."""
+    pages = [each for each in page.pages if each.id not in but]
+    return frozenset({each.id for each in pages}.union(*(_ids_below(each, but) for each in pages)))
 
 
 def _moved(kind: str, here: Page, title: str, mine: PageTree, now: PageTree) -> TreeConflict | None:
