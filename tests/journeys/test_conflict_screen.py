@@ -218,9 +218,8 @@ async def test_the_preview_of_descriptions_shows_both_descriptions(stage: Stage)
         await contest.update()
         await run.see("0 of 1 resolved", "description: What there is")
         await run.press("p")
-        await run.see(
-            "PREVIEW", "page description: What there is → What there is", "Resolve all conflicts of this page first"
-        )
+        await run.see("PREVIEW", "page description: What there is → not resolved", "Resolve all conflicts of this page")
+        assert "✗ Conflict" not in run.text
         await run.press("p", "t", "p")
         await run.see("PREVIEW", "page description: What there is → Where *things* are", "ctrl+s saves it")
         await run.press("ctrl+s")
@@ -228,6 +227,32 @@ async def test_the_preview_of_descriptions_shows_both_descriptions(stage: Stage)
         await contest.merge()
         assert (await contest.page("Yard")).description == "Where *things* are"
         assert await contest.text("Yard") == YARD
+
+
+@pytest.mark.parametrize(("keys", "title"), [("tm", "Garden"), ("mt", "Court")])
+async def test_the_title_is_decided_with_the_heading_and_not_with_the_description(
+    stage: Stage, keys: str, title: str
+) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.publish(new(YARD), subject="Write down the stores")
+        yard = (await contest.page("Yard")).id
+        await contest.propose(UpdatePage(page=yard, title="Court", description="A"))
+        number = contest.number
+        await contest.publish(UpdatePage(page=yard, title="Garden", description="B"))
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await run.see("0 of 2 resolved", "description: A", "description: B")
+        assert "title:" not in run.text
+        await run.press(*keys)
+        await run.see("2 of 2 resolved")
+        await contest.send()
+        at = run.gate.sent(change_requests.UpdateFromMain)[0].at
+        await run.ask(change_requests.Merge(at=at), MARA)
+        page = await contest.page(title)
+        assert (page.id, page.description) == (yard, "A" if keys[0] == "t" else "B")
+        assert (await contest.text(title)).startswith(f"# {title}\n")
 
 
 async def test_the_preview_of_places_shows_both_places(stage: Stage) -> None:

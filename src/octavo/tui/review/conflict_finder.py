@@ -25,7 +25,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.documents.merging.source_reader import read_page
 from octavo.documents.trees import leading_heading
 from octavo.tui.render.conflict_page import FIELDS
-from octavo.tui.review.tree_conflicts import Fields, TreeConflict, settings_of, shapes, tree_edits
+from octavo.tui.review.tree_conflicts import Fields, TreeConflict, not_resolved, settings_of, shapes, tree_edits
 
 MOST_PAGES = 300
 """More changed pages than this are not read; it is said how many were left out."""
@@ -88,11 +88,14 @@ class ConflictedPage:
 
     def outcome(self, choices: Mapping[str, Choice], name: str) -> tuple[str, tuple[Setting, ...]]:
         """Return the text with the choices made, and the title and the like in main and after the choices."""
-        text = self.text(choices, name)
+        about = self.conflicts[0][0]
+        text = self.text({about: Choice("main"), **choices} if self.fields else choices, name)
+        settings = settings_of(self.fields, is_main=about not in choices or choices[about].side != "this")
+        if about not in choices:
+            settings = not_resolved(settings)
         if (title := self.title_after(text)) is not None:
-            return text, (Setting("title", leading_heading(self.main or "") or None, title),)
-        choice = choices.get(self.conflicts[0][0])
-        return text, settings_of(self.fields, is_main=choice is None or choice.side != "this")
+            settings = (Setting("title", leading_heading(self.main or "") or None, title), *settings)
+        return text, settings
 
     def is_of_fields(self, name: str) -> bool:
         """Return whether a conflict is about the title and the like: only one of the sides can be taken."""
@@ -316,13 +319,19 @@ class _Reading:
             if not merged.named or not _is_unmarked_merge(now, merged, (main, mine), is_told=is_told):
                 return None
             return ConflictedPage(page.id, page.title, merged, now, is_unmarked=True, main=main, moved_to=titles)
+        # Where the headings are the titles, the conflict of the headings decides the title.
+        is_titled = fields.get("title") == (leading_heading(main), leading_heading(mine))
+        fields = {name: values for name, values in fields.items() if name != "title" or not is_titled}
         if (lines := _field_lines(now, marks[0])) and fields:
             rest = "\n".join(now.split("\n")[marks[0].last + 1 :]).removeprefix("\n")
             read = await asyncio.to_thread(_read, rest, merged, marks[0].theirs)
             about = Conflict(FIELDS, self._fields_of_base(page.id, fields), *lines, both=lines[0])
-            return ConflictedPage(page.id, page.title, read.behind(about), now, fields, main=main, moved_to=titles)
+            read = read.behind(about)
+            return ConflictedPage(
+                page.id, page.title, read, now, fields, main=main, moved_to=titles, is_titled=is_titled
+            )
         read = await asyncio.to_thread(_read, now, merged, marks[0].theirs)
-        is_titled = set(fields) == {"title"} and leading_heading(mine) == fields["title"][1]
+        is_titled = is_titled and not fields
         return ConflictedPage(page.id, page.title, read, now, main=main, moved_to=titles, is_titled=is_titled)
 
     async def with_texts(self, shape: TreeConflict, page: Page | None) -> TreeConflict:

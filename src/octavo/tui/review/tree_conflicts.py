@@ -69,11 +69,11 @@ class TreeConflict:
         return None if choice is None else self.edits[choice.side == "this"]
 
     def outcome(self, choice: Choice | None) -> tuple[str, tuple[Setting, ...]]:
-        """Return the text of the page after a choice, and its title, place and the like, compared with main. Before a choice, the
-        page stays as the update left it: as in main."""
-        number = int(choice is not None and choice.side == "this")
+        """Return the text of the page after a choice, and its title, place and the like, compared with main."""
+        if choice is None:
+            return self.text, not_resolved(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)
-        return "" if is_deleted else self.text, self.settings[number]
+        return "" if is_deleted else self.text, self.settings[choice.side == "this"]
 
 
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, Choice]) -> list[ContentEdit]:
@@ -137,6 +137,11 @@ def settings_of(fields: Fields, *, is_main: bool) -> tuple[Setting, ...]:
         Setting(name.replace("_", " "), _said(main), _said(main if is_main else mine))
         for name, (main, mine) in fields.items()
     )
+
+
+def not_resolved(settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
+    """Return settings as they are before a choice."""
+    return tuple(replace(each, new="not resolved") for each in settings)
 
 
 def _said(value: Any) -> str | None:
