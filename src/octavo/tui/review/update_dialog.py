@@ -164,7 +164,7 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     if result == "conflicts" or (not result and seen.foreseen.conflicts):
         made = sent.answer.revision if result else None
         app.session.state.remember(f"update {change_request.id}", {**met, "conflicts": made})
-        app.say(f"{name} is updated, with conflicts: decide what becomes of each.", tone="care")
+        app.say(f"Updated {name} with conflicts. Resolve each conflict, then save.", tone="care")
         then()
     elif result and (count := len(seen.foreseen.suggestions)):
         paragraphs = "1 paragraph was" if count == 1 else f"{count} paragraphs were"
