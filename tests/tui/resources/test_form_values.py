@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
@@ -408,6 +408,8 @@ def test_the_field_a_server_speaks_of_is_found() -> None:
     assert refused_field("headers.X-Shore may not be sent.", ALL) == "headers"
 
 
+@example({"gauges": "0\x1f"})
+@example({"gauges": "\n\x1f0"})
 @given(st.dictionaries(st.sampled_from([each.name for each in ALL]), st.none() | st.text(max_size=40)))
 def test_whatever_is_written_is_made_or_said_to_be_wrong(written: dict[str, str | None]) -> None:
     made = everything(**written)

@@ -278,7 +278,9 @@ def _complaint(made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequ
 
 def _found(text: str, inside: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
     """Where in a text something stands, or what it would be in; and the way to it, without the names of shapes."""
-    read = yaml_values.read(text)
+    bare = text.strip()  # as it was read for its value: some control characters are blanks to `strip`
+    above = text[: text.find(bare)].count("\n")
+    read = yaml_values.read(bare)
     way: list[int | str] = []
     for number, part in enumerate(inside):
         below = None
@@ -291,7 +293,7 @@ def _found(text: str, inside: Sequence[int | str]) -> tuple[str, Sequence[int | 
             way.append(part)
         elif number == len(inside) - 1:
             way.append(part)
-    return ("" if read is None else f"Line {read.line}, column {read.column}: "), way
+    return ("" if read is None else f"Line {read.line + above}, column {read.column}: "), way
 
 
 def _way(inside: Sequence[int | str]) -> str:
