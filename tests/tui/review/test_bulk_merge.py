@@ -97,6 +97,24 @@ async def test_one_that_conflicts_with_what_went_before_ends_it(live: Live, desk
     assert await merging.statuses == ["merged", "draft", "draft"]
 
 
+async def test_a_paragraph_that_is_merged_by_words_is_not_published_unread(live: Live, desk: Desk) -> None:
+    sentence = "The probe reads 10 cm at low water and 20 cm at high water."
+    await desk.publish(insert(f"# Tides\n\n{sentence}\n"))
+    page, alpha = await desk.id("Tides"), await desk.id("Alpha")
+    merging = Merging(
+        live,
+        desk,
+        await desk.propose(update(page, f"# Tides\n\n{sentence.replace('10', '12')}\n"), subject="Low"),
+        await desk.propose(update(page, f"# Tides\n\n{sentence.replace('20', '21')}\n"), subject="High"),
+        await desk.propose(update(alpha, "# Alpha\n\n1.\n"), subject="Alpha"),
+    )
+    await merging.see()
+    assert "merged by words with" in (await before(merging))[1]
+    ended = await merging()
+    assert len(ended.merged) == 1
+    assert "a paragraph is merged by words and has to be read, so m merges it by itself" in ended.why
+
+
 async def test_one_that_was_edited_since_ends_it(three: Merging, desk: Desk) -> None:
     await desk.edit(three.at[1], insert("# New\n\nNew.\n"))
     assert await three() == MergeTotals(("#2 in Docs",), "stopped at #3 in Docs: it was edited since you looked")

@@ -15,7 +15,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.deciding import merge
 from octavo.data.live import Live
 from octavo.data.send_once import Sleep
-from octavo.tui.review.merge_checks import Checks, check, forecast
+from octavo.tui.review.merge_checks import MERGED_BY_WORDS, Checks, check, forecast
 from octavo.tui.review.merge_dialog import became, blocked, why_typed
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import wording
@@ -63,6 +63,8 @@ def why_not_mergeable(checks: Checks) -> str:
     if why := why_typed(checks):
         names = f": {', '.join(checks.conflicts[:2])}" if checks.conflicts else ""
         return f"{why[:1].lower()}{why[1:]}{names}, so m merges it by itself"
+    if any(fact.label == MERGED_BY_WORDS for fact in checks.facts):
+        return "a paragraph is merged by words and has to be read, so m merges it by itself"
     bad = [fact for fact in checks.facts if fact.mark == "bad"]
     if rules := [fact for fact in bad if fact.label in ("merge rules", "")]:
         lacking = [str(fact.text) for fact in rules if not fact.label] or [str(rules[0].text)]
@@ -106,6 +108,8 @@ async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequenc
         foreseen = await forecast(live, one.at, behind, changed, main=theirs.change_request.revision)
         if foreseen.conflicts:
             return f"it may conflict with {other.name}, which is merged before it: {', '.join(foreseen.names[:2])}"
+        if foreseen.suggestions:
+            return f"a paragraph is merged by words with {other.name}, which is merged before it, and has to be read"
     return ""
 
 

@@ -34,6 +34,7 @@ FORECAST_PAGES = 60
 """More pages than this are not read before a merge; the dialog says so."""
 LONGEST_QUOTE = 240
 """Characters of a paragraph that was merged by words."""
+MERGED_BY_WORDS = "merged by words"
 ALREADY_ON_MAIN = "Merging would change nothing. Press L to archive the change request."
 NAMED_USERS = 8
 """People named by merge rules whose names are asked for; the others go by their ids."""
@@ -333,11 +334,11 @@ def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
 def words_facts(foreseen: Forecast) -> list[Fact]:
     """Return the paragraphs that will be merged by words: the text is shown, as a person has not read it yet."""
     facts = [
-        Fact("care", "merged by words", f"{each.name}: “{_shortened(each.text)}” Check this text.")
+        Fact("care", MERGED_BY_WORDS, f"{each.name}: “{_shortened(each.text)}” Check this text.")
         for each in foreseen.suggestions[:3]
     ]
     if (more := len(foreseen.suggestions) - 3) > 0:
-        facts.append(Fact("care", "merged by words", f"{wording.plural(more, 'more paragraph')}. Check them."))
+        facts.append(Fact("care", MERGED_BY_WORDS, f"{wording.plural(more, 'more paragraph')}. Check them."))
     return facts
 
 
