@@ -109,6 +109,33 @@ def test_text_nested_ten_thousand_deep_is_merged() -> None:
     assert "item 7 here" in merge(deep, deep.replace("item 7\n", "item 7 here\n"), f"{deep}\nEnd.\n").text()
 
 
+MANY = 3000
+HOSTILE = {
+    "sentence ends": "." * 100_000,
+    "rows that are never closed": f"<table>{'<tr>' * 25_000}</table>\n",
+    "cells that are never closed": f"<table><tr>{'<td>' * 25_000}</tr></table>\n",
+    "fences": "```\n" * 25_000,
+    "tags": "{% hint %}\n" * 10_000,
+    "two words": "a b " * 25_000 + "\n",
+    "equal items": "* a b\n" * 15_000,
+    "other paragraphs": "\n\n".join(f"a{number} b{number} c{number} d{number}" for number in range(MANY)),
+    "other rows": "| a |\n|---|\n" + "".join(f"| a{number} |\n" for number in range(MANY)),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_pages_are_merged_before_the_test_times_out(name: str) -> None:
+    base = HOSTILE[name]
+    main, request = (
+        f"Begin.\n\n{base.replace('a', 'm')}\nEnd of main.\n",
+        f"{base.replace('a', 'r')}\nEnd of the request.\n",
+    )
+    merged = merge(base, main, request)
+    assert "End of main." in merged.decided("main")
+    assert "End of the request." in merged.decided("this")
+    assert merge(base[:100], main, request).decided("both")
+
+
 @given(three_texts())
 def test_one_side_alone_is_taken_as_it_is(texts: tuple[str, str, str]) -> None:
     base, main, request = texts

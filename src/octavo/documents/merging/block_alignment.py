@@ -11,7 +11,8 @@ from octavo.documents.merging.source_blocks import SourceBlock, sections
 from octavo.documents.sequences import stretches
 
 _MOST_PAIRS = 50_000
-"""Pairs of equal words. Texts with more are not compared word by word."""
+"""Pairs of equal words. Texts with more of them, or with more words than `_MOST_WORDS`, are not compared word by word."""
+_MOST_WORDS = 8_000
 _FAMILY = 0.4
 """Share of its words that a block has in common with each other block of its family."""
 
@@ -56,7 +57,10 @@ def likeness(one: SourceBlock, other: SourceBlock) -> float:
 def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return (place in old, place in new, length) of the runs of words that two texts share. Empty if the texts are too long."""
     counts, others = Counter(old), Counter(new)
-    if sum(count * others[word] for word, count in counts.items() if not word.isspace()) > _MOST_PAIRS:
+    if (
+        max(len(old), len(new)) > _MOST_WORDS
+        or sum(count * others[word] for word, count in counts.items() if not word.isspace()) > _MOST_PAIRS
+    ):
         return []
     matcher = SequenceMatcher(str.isspace, old, new, autojunk=False)
     return [(a, b, size) for a, b, size in matcher.get_matching_blocks() if size]

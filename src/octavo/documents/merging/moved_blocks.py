@@ -83,8 +83,11 @@ class _Counterparts:
                 else:
                     self._unlike.append((before[0], after[0]))
             elif before and after:
-                alike = [(one, other) for one in before for other in after if likeness(one, other) > _RELATED]
-                self._rewritten.update(each for pair in alike for each in pair)
+                if len(before) * len(after) > _MOST_PAIRS:
+                    self._rewritten.update(before, after)
+                else:
+                    pairs = ((one, other) for one in before for other in after if likeness(one, other) > _RELATED)
+                    self._rewritten.update(each for pair in pairs for each in pair)
                 if len(before) == 1:
                     self.divided[before[0]] = after
             elif after:

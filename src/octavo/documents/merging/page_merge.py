@@ -62,6 +62,8 @@ _TWINS = 0.75
 """Share of their words that two new items have in common if they are versions of one item."""
 _TWIN_ROWS = 0.5
 """The same for rows whose first cells are equal."""
+_MOST_TWINS = 10_000
+"""Pairs of new rows or items that are compared."""
 
 
 def merge(base: str, main: str, request: str) -> MergedPage:
@@ -376,6 +378,8 @@ def _is_one_block(region: Versions[Blocks]) -> bool:
 
 def _have_twins(main: Blocks, request: Blocks) -> bool:
     """Return whether both sides added versions of one row or item."""
+    if len(main) * len(request) > _MOST_TWINS:
+        return False
     return any(_are_twins(one, other) for one in main for other in request if one.key != other.key)
 
 
