@@ -101,11 +101,18 @@ def test_a_long_page_of_equal_lines_is_merged() -> None:
     assert merge(base, f"top\n\n{base}", f"{base}end\n").text() == f"top\n\n{base}end\n"
 
 
-def test_text_nested_ten_thousand_deep_is_merged() -> None:
-    for line, close in (("{% hint %}\n", "{% endhint %}\n"), ("> ", ""), ("* ", ""), ("<details>\n", "</details>\n")):
-        deep = line * 10_000 + "Word.\n" + close * 10_000
-        assert merge(deep, deep.replace("Word", "Other"), f"{deep}\nEnd.\n").decided("main")
-    deep = "".join(f"{' ' * depth}* item {depth}\n" for depth in range(2_000))
+@pytest.mark.parametrize(
+    ("line", "close"),
+    [("{% hint %}\n", "{% endhint %}\n"), ("> ", ""), ("* ", ""), ("<details>\n", "</details>\n")],
+)
+def test_text_nested_ten_thousand_deep_is_merged(line: str, close: str) -> None:
+    deep = line * 10_000 + "Word.\n" + close * 10_000
+    merged = merge(deep, deep.replace("Word", "Other"), f"{deep}\nEnd.\n")
+    assert "Other." in merged.decided("main")
+
+
+def test_a_list_nested_five_hundred_deep_is_merged() -> None:
+    deep = "".join(f"{' ' * depth}* item {depth}\n" for depth in range(500))
     assert "item 7 here" in merge(deep, deep.replace("item 7\n", "item 7 here\n"), f"{deep}\nEnd.\n").text()
 
 
