@@ -83,8 +83,8 @@ async def _comes(
     return await asyncio.to_thread(between, before, after)
 
 
-Resolve = Callable[[], None]
-"""Called when there is something to resolve."""
+Resolve = Callable[[], bool]
+"""Shows the conflicts. Returns False if you went elsewhere meanwhile: then nothing is shown."""
 
 
 def update_dialog(
@@ -164,8 +164,8 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     if result == "conflicts" or (not result and seen.foreseen.conflicts):
         made = sent.answer.revision if result else None
         app.session.state.remember(f"update {change_request.id}", {**met, "conflicts": made})
-        app.say(f"Updated {name} with conflicts. Resolve each conflict, then save.", tone="care")
-        then()
+        if not then():
+            app.say(f"Updated {name} with conflicts. Press R on this change request to resolve them.", tone="care")
     elif result and (count := len(seen.foreseen.suggestions)):
         paragraphs = "1 paragraph was" if count == 1 else f"{count} paragraphs were"
         app.say(f"Updated {name}. {paragraphs} merged by words: press R to check the text.", tone="care")

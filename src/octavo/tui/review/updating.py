@@ -25,9 +25,11 @@ def update(app: Shell, request: RequestAtHand) -> None:
         app.say(f"{request.name} is up to date with the primary content.")
         return
 
-    def then() -> None:
-        if app.screen is request.view:  # who went elsewhere meanwhile is not taken away from there: R resolves
+    def then() -> bool:
+        is_here = app.screen is request.view
+        if is_here:
             _open_conflicts(app, request, request.about)
+        return is_here
 
     app.push_screen(update_dialog(app, request.at, request.about, then))
 
