@@ -27,7 +27,7 @@ class Hunk(NamedTuple):
 
     @property
     def is_edit(self) -> bool:
-        """Whether one block became one block."""
+        """Whether a single block was replaced by a single block."""
         return self.i2 - self.i1 == self.j2 - self.j1 == 1
 
     @property
@@ -40,7 +40,8 @@ class Hunk(NamedTuple):
 
 
 def hunks(old: Sequence[SourceBlock], new: Sequence[SourceBlock]) -> list[Hunk]:
-    """Return what became of siblings. The hunks are as small as they can be while no words go from one to another."""
+    """Return the differences between two lists of siblings. Hunks are as small as possible, but words never move from one hunk to
+    another."""
     found: list[Hunk] = []
     for each in stretches([block.key for block in old], [block.key for block in new], landmarks=True):
         if not each.equal:
@@ -67,7 +68,7 @@ def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int
 
 
 def _divided(old: Sequence[SourceBlock], new: Sequence[SourceBlock], gap: Hunk) -> Iterator[Hunk]:
-    """Divide what is between two equal blocks: first by families, then what is left between the families."""
+    """Divide a difference into families of blocks that share words, and the blocks between the families."""
     i, j = gap.i1, gap.j1
     for family in [*_families(old, new, gap), Hunk(gap.i2, gap.i2, gap.j2, gap.j2)]:
         yield from _between_families(old, new, Hunk(i, family.i1, j, family.j1))

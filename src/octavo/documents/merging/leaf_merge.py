@@ -58,7 +58,7 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. If both sides changed one cell, the whole row is one conflict."""
+    """Merge a row cell by cell. The row is one conflict if both sides changed the same cell."""
     widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_frame)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_settled:

@@ -18,7 +18,7 @@ from octavo.documents.merging.merged_page import (
 
 
 class _Known(NamedTuple):
-    """What is written between marks, and the whitespace that is around it without the marks."""
+    """A part of a merged page that is written between marks, with the whitespace around it when there are no marks."""
 
     content: Conflict | MergedBlock
     before: str
@@ -28,8 +28,8 @@ class _Known(NamedTuple):
 def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
     """Return the page whose conflicts are between marks in `text`.
 
-    The base of a conflict, and what of both sides is in conflict, is taken from `known`: a merge of the same versions. Between marks
-    that it does not have, the whole of both sides is one conflict without a base.
+    `known` is the merge that wrote the marks, if it is known: conflicts are taken from it, with their base. Marks that are not from
+    `known` are one conflict each, with the whole text of both sides and without a base.
     """
     lines = text.split("\n")
     by_sides = {_sides(each.content): each for each in _marked_in(known.root)} if known is not None else {}

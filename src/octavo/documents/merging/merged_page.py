@@ -19,7 +19,7 @@ SIDES: tuple[Side, Side] = ("main", "this")
 
 @dataclass(frozen=True)
 class Choice:
-    """How a conflict is resolved: by main's text, the change request's, both, both merged by words, or text of one's own."""
+    """The resolution of a conflict: main, the change request, both, both merged by words, or the person's own text."""
 
     side: Side
     text: str = ""
@@ -31,7 +31,7 @@ class Conflict:
     """A place where main and the change request changed the same. A side that has nothing there is None."""
 
     kind: str
-    """What it is about: the kind of a block, `blocks`, `head` (of a container), `columns` or `moved`."""
+    """The kind of block in conflict, or `blocks` (several), `head` (of a container), `columns` or `moved`."""
     base: str | None
     """Empty if both sides added it. None if the base is not known."""
     main: str | None
@@ -40,7 +40,7 @@ class Conflict:
     words: str | None = None
     """Both changes in one text, if they are changes of different words."""
     is_suggested: bool = False
-    """Whether `words` is the result as long as nothing else is chosen."""
+    """Whether `words` is the result while nothing is chosen."""
     context: tuple[str, str] = ("", "")
     """Text before and behind it that makes it readable alone: the head of a table, the fences of code."""
     moved_to: str | None = None
@@ -90,11 +90,11 @@ class MergedBlock:
     end: str
     tail: str
     is_numbered: bool = False
-    """Whether its items count on from the first in all versions, so that they do in the merged one."""
+    """Whether the items are numbered consecutively in all versions: the merged items are numbered again."""
 
     @property
     def is_divided(self) -> bool:
-        """Whether marks can be in it. A list, a table or code is between marks as a whole."""
+        """Whether marks may stand inside the block. A list, a table or code is put between marks as a whole."""
         return self.kind in ("page", "container") and not isinstance(self.head, Conflict)
 
 
@@ -183,7 +183,7 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
 
 
 def spread(pieces: Sequence[Piece]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield what pieces hold, each with the whitespace behind it."""
+    """Yield the content of pieces, each with the whitespace behind it."""
     for piece in pieces:
         if not isinstance(piece.content, MovedPlace):
             yield piece.content, piece.gap

@@ -1,4 +1,4 @@
-"""Follows blocks that one side moved, so that what the other side made of them is merged at their new place."""
+"""Follows blocks that one side moved: an edit by the other side is applied at the new place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Addition(NamedTuple):
 
 
 class _Counterparts:
-    """What one side made of the blocks of the base, wherever they are."""
+    """The blocks of one side that correspond to the blocks of the base, also at other places."""
 
     def __init__(self, base: SourceBlock, side: SourceBlock) -> None:
         self.kept: dict[SourceBlock, SourceBlock] = {}
@@ -68,7 +68,7 @@ class _Counterparts:
         return self._base_of.get(parent), before[-1] if before else None
 
     def _pair(self, old: SourceBlock, new: SourceBlock) -> None:
-        """Pair a block with what it became, and what is in them."""
+        """Pair a block with its new version, and pair the blocks in both."""
         self.kept[old] = new
         ours, theirs = old.children or (), new.children or ()
         i = j = 0
@@ -154,7 +154,7 @@ def follow_moves(base: SourceBlock, main: SourceBlock, request: SourceBlock) -> 
     moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for at, (mover, other) in enumerate((sides, sides[::-1])):
         old_places: dict[SourceBlock, list[SourceBlock]] = {}
-        """What the other side has at the old place, by the block that the base has there."""
+        """The blocks of the other side at the old place, by the block of the base at that place."""
         for old, new in mover.moved.items():
             if new in changes[at]:
                 continue  # what the other side moved was already put back here

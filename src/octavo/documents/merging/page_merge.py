@@ -1,14 +1,14 @@
-"""Merges three versions of a page, as git merges three versions of a file, but by blocks instead of lines.
+"""Merges three versions of a page. Git merges three versions of a file by lines; this module merges by blocks.
 
-1. Each version is read as a tree of blocks (`source_reader`).
-2. Blocks that one side moved are followed, so that what the other side did to them is merged at the new place (`moved_blocks`).
-3. Main and the change request are each compared with the base (`block_alignment`). Changes of both sides that overlap or belong
-   together are one region (`regions`).
-4. A region that one side changed takes that side. One block that both sides edited is merged by steps 3 and 4 on the blocks in it,
-   down to rows, lines and words (`leaf_merge`). Every other region is one conflict, with the whole of each side.
-5. All places of a text that was moved are one decision, if one of them is in conflict (`_decide_together`).
-6. The result is proved (`merge_proof`): no text is lost or doubled, whatever was taken for a move or an edit. Where the proof fails,
-   the regions that have such text, and what is between them, are one conflict.
+1. Read each version as a tree of blocks (`source_reader`).
+2. Follow the blocks that one side moved: an edit by the other side is applied at the new place (`moved_blocks`).
+3. Compare main and the change request with the base (`block_alignment`). Changes of both sides that overlap or belong together are
+   one region (`regions`).
+4. If only one side changed a region, take that side. If both sides edited one block, merge the blocks in it by steps 3 and 4, down to
+   rows, lines and words (`leaf_merge`). Every other region is one conflict, with the whole text of each side.
+5. If moved text is in conflict at one place, its other places belong to the same conflict (`_decide_together`).
+6. Prove the result (`merge_proof`): no text may be lost or doubled. If the proof fails, the regions with such text, and all text
+   between them, become one conflict.
 """
 
 from __future__ import annotations
@@ -157,7 +157,8 @@ class _PageMerge:
         return [self._moved_place(found, region, context)] if self._moves(region) and not is_conflict else found
 
     def _both_added(self, main: Blocks, request: Blocks, context: Context) -> list[Piece]:
-        """Take once what both sides added, keep new rows and items of both, and make one conflict of the rest."""
+        """Merge the blocks that both sides added at one place. Equal blocks are kept once, and rows and items of both sides are kept.
+        All other blocks are one conflict."""
         before: list[Piece] = []
         after: list[Piece] = []
         while main and request and main[0].key == request[0].key:
@@ -337,7 +338,7 @@ class _PageMerge:
 
 
 def _units(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Divide blocks of one side: those it moved and the other side deleted are taken together, the others one by one."""
+    """Divide the blocks of one side. Neighbours that this side moved and the other side deleted stay together."""
     for is_deleted, group in groupby(blocks, lambda each: each.move is not None and not each.move.other):
         together = list(group)
         yield from [together] if is_deleted else [[each] for each in together]
@@ -360,7 +361,7 @@ def _cut(blocks: Versions[Blocks], region: Region) -> Versions[Blocks]:
 
 
 def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
-    """Return main's and the change request's, of what one side has and what the other has."""
+    """Return the value of main, then the value of the change request. `side` says whose value `own` is."""
     return (own, other) if side == 0 else (other, own)
 
 
@@ -390,8 +391,8 @@ def _are_twins(one: SourceBlock, other: SourceBlock) -> bool:
 
 
 def _gap(last: Versions[SourceBlock | None]) -> str:
-    """Return the whitespace behind merged blocks, by the last block of each version: what one side changed, and never that
-    behind the last block of its parent."""
+    """Return the whitespace behind a region. `last` is the last block of the region in each version. A block that is the last of its
+    parent has no such whitespace: then another version decides."""
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is None or gaps.request is None:
         known = next((gap for gap in (gaps.main, gaps.request, gaps.base) if gap is not None), None)

@@ -45,7 +45,7 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
 
 
 def _are_one(first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks) -> bool:
-    """Return whether two regions are one: they overlap, or an addition of one side belongs to a change of the other beside it."""
+    """Return whether two regions overlap, or an addition of one side belongs to the neighbouring change of the other side."""
     start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
     if start != stop:
         return start < stop

@@ -63,7 +63,7 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """What the block says. Blocks with equal keys differ at most in whitespace and in the numbers of items."""
+        """The text of the block for comparing. Blocks with equal keys may differ in whitespace and in the numbers of items."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:
@@ -72,7 +72,7 @@ class SourceBlock:
 
     @cached_property
     def head_key(self) -> str:
-        """What the head says."""
+        """The text of the head for comparing."""
         if self.kind == "row" and not is_html(self.head):
             head = "|".join(" ".join(cell.split()) for cell in cells(self.head))
         elif self.kind in ("line", "literal", "code", "front"):
@@ -149,12 +149,12 @@ class Versions(NamedTuple, Generic[T_co]):
 
     @property
     def merged(self) -> T_co:
-        """What one side changed it to. If both changed it, what main has."""
+        """The version of the side that changed the base. Main's version if both sides changed it."""
         return self.request if self.main == self.base else self.main
 
     @property
     def is_settled(self) -> bool:
-        """Whether at most one side changed it, or both in the same way."""
+        """Whether only one side changed the base, or both sides made the same change."""
         return self.main == self.request or self.base in (self.main, self.request)
 
 
@@ -167,7 +167,7 @@ def join(blocks: Blocks) -> str:
 
 
 def gap_after(block: SourceBlock) -> str:
-    """Return the whitespace behind a block that another one follows, also if it was the last one on its side."""
+    """Return the whitespace between a block and the next block. A block that was the last of its parent gets the usual whitespace."""
     return gap_between(block) if block.gap is None else block.gap
 
 

@@ -14,9 +14,10 @@ Column: TypeAlias = "int | str"
 
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
-    """Return a table with the columns of the merged table: without those that a side deleted, with those that a side added.
+    """Return the three versions with the columns of the merged table. Columns that a side deleted are gone, and columns that a side
+    added are there.
 
-    None if one side deleted a column that the other edited, or if it cannot be told which column is which.
+    Return None if one side deleted a column that the other side edited, or if the columns cannot be told apart.
     """
     if len({is_html(each.head) for each in tables}) > 1:
         return None
