@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from octavo.documents.merging.merged_page import Choice, Side
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.merging.source_reader import read_page
+from octavo.documents.source_reader import read_page
 from tests.documents.random_lines import three_texts
 
 SIDES: dict[str, Side] = {"main": "main", "request": "this", "both": "both", "words": "words"}

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from octavo.documents.merging.source_blocks import SourceBlock, sections
 from octavo.documents.sequences import stretches
+from octavo.documents.source_blocks import SourceBlock, sections
 
 _MOST_PAIRS = 50_000
 """Pairs of equal words. Texts with more of them, or with more words than `_MOST_WORDS`, are not compared word by word."""

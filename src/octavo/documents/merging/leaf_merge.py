@@ -6,7 +6,7 @@ import re
 
 from octavo.documents.merging.block_alignment import matching_runs
 from octavo.documents.merging.merged_page import SIDES, Conflict, side_of
-from octavo.documents.merging.source_blocks import (
+from octavo.documents.source_blocks import (
     PROSE,
     WORD,
     SourceBlock,

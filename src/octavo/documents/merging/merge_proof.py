@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from octavo.documents.merging.merged_page import SIDES, MergedPage, side_of
-from octavo.documents.merging.source_blocks import MARKER, WORD, SourceBlock, Versions, cells, is_html
-from octavo.documents.merging.source_reader import read_page
+from octavo.documents.source_blocks import MARKER, WORD, SourceBlock, Versions, cells, is_html
+from octavo.documents.source_reader import read_page
 
 Run: TypeAlias = "tuple[str, ...]"
 """Words in a row: five of a sentence, or a shorter sentence with each two of its words."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
-from octavo.documents.merging.source_blocks import SourceBlock
+from octavo.documents.source_blocks import SourceBlock
 
 Side: TypeAlias = Literal["main", "this", "both", "words", "own"]
 MAIN_LABEL = "main"

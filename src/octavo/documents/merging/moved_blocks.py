@@ -9,7 +9,7 @@ from operator import is_
 from typing import NamedTuple, TypeAlias
 
 from octavo.documents.merging.block_alignment import Hunk, hunks, likeness
-from octavo.documents.merging.source_blocks import Move, SourceBlock
+from octavo.documents.source_blocks import Move, SourceBlock
 
 _NEVER_MOVED = frozenset({"line", "page", "front"})
 _LEAST_LETTERS = 3

@@ -41,7 +41,8 @@ from octavo.documents.merging.merged_page import (
 )
 from octavo.documents.merging.moved_blocks import follow_moves
 from octavo.documents.merging.regions import NO_MOVES, MovedBlocks, Region, regions
-from octavo.documents.merging.source_blocks import (
+from octavo.documents.merging.table_columns import align_columns
+from octavo.documents.source_blocks import (
     RECORDS,
     Blocks,
     SourceBlock,
@@ -53,8 +54,7 @@ from octavo.documents.merging.source_blocks import (
     join,
     sections,
 )
-from octavo.documents.merging.source_reader import read_page
-from octavo.documents.merging.table_columns import align_columns
+from octavo.documents.source_reader import read_page
 
 T = TypeVar("T")
 _CRLF = "\r\n"

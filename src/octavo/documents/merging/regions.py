@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from octavo.documents.merging.block_alignment import Hunk, hunks
-from octavo.documents.merging.source_blocks import RECORDS, Blocks, SourceBlock, Versions
+from octavo.documents.source_blocks import RECORDS, Blocks, SourceBlock, Versions
 
 Region: TypeAlias = Versions[slice]
 """A range of siblings: where it is in the base, in main and in the change request."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from octavo.documents.merging.source_blocks import SourceBlock, Versions, cells, is_html, with_cells
+from octavo.documents.source_blocks import SourceBlock, Versions, cells, is_html, with_cells
 
 Column: TypeAlias = "int | str"
 """A column: its number in the base, or the name of a new one."""

@@ -22,7 +22,7 @@ from octavo.documents.merging import forecast
 from octavo.documents.merging.marked_page import read_marked
 from octavo.documents.merging.merged_page import Choice, Conflict, MergedPage
 from octavo.documents.merging.page_merge import merge
-from octavo.documents.merging.source_reader import read_page
+from octavo.documents.source_reader import read_page
 from octavo.documents.trees import leading_heading
 from octavo.tui.render.conflict_page import FIELDS
 from octavo.tui.review.tree_conflicts import Fields, TreeConflict, not_resolved, settings_of, shapes, tree_edits

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from dataclasses import replace
 
-from octavo.documents.merging.source_blocks import MARKER, SourceBlock, cells, row_ranges
+from octavo.documents.source_blocks import MARKER, SourceBlock, cells, row_ranges
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
