@@ -66,7 +66,10 @@ def test_what_is_said_in_blocks_is_said_in_markdown() -> None:
 @given(
     st.text(
         st.characters(
-            min_codepoint=32, max_codepoint=0x2FFF, exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp", "Cf", "Mn"]
+            min_codepoint=32,
+            max_codepoint=0x2FFF,
+            exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp", "Cf", "Mn"],
+            exclude_characters="\u115f\u1160",  # letters that show nothing: the text is empty without them
         ),
         min_size=1,
     )
