@@ -215,8 +215,8 @@ def shaped(
         if done.setdefault(above.name, what) != what:
             continue  # what goes where something comes is that thing, written anew
         if what == "delete":
-            if len(above.parts) == 1 and above.kind != "root":
-                continue  # what it is in would go with it
+            if len(above.parts) == 1:
+                continue  # the block around it would be deleted too, and an empty page is one conflict about the whole page
             above.parts.remove(part)
             for who, result in page.decided.items():
                 if who == other and part.name in edits[other]:

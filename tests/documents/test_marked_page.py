@@ -83,6 +83,13 @@ def test_the_same_conflict_twice_is_decided_twice() -> None:
     assert merged.text({first: Choice("main"), second: Choice("this")}) == "x\n\nb\n\ny\n"
 
 
+def test_the_same_conflict_twice_is_read_as_two() -> None:
+    merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
+    read = read_marked(merged.text(request=NAME), merged)
+    (first, _), (second, _) = read.named
+    assert read.text({first: Choice("main"), second: Choice("this")}) == "x\n\nb\n\ny\n"
+
+
 def test_marks_are_around_whole_blocks() -> None:
     base = "```\nx = 1\n\ny = 2\n```\n"
     assert merge(base, base.replace("1", "3"), base.replace("1", "4")).text(request=NAME) == (

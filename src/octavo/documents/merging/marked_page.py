@@ -32,13 +32,16 @@ def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
     `known` are one conflict each, with the whole text of both sides and without a base.
     """
     lines = text.split("\n")
-    by_sides = {_sides(each.content): each for each in _marked_in(known.root)} if known is not None else {}
+    by_sides: dict[tuple[str, str], list[_Known]] = {}
+    for each in _marked_in(known.root) if known is not None else ():
+        by_sides.setdefault(_sides(each.content), []).append(each)
     pieces: list[Piece] = []
     end = 0
     for mark in markers(text):
         main = "\n".join(lines[mark.first + 1 : mark.middle])
         request = "\n".join(lines[mark.middle + 1 : mark.last])
-        found = by_sides.get((_bare(main), _bare(request)))
+        alike = by_sides.get((_bare(main), _bare(request)))
+        found = alike.pop(0) if alike else None
         _add_text(pieces, "\n".join(lines[end : mark.first]), found.before if found is not None else None)
         end = mark.last + 1
         after = end

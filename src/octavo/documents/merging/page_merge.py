@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from itertools import groupby
 from typing import TypeVar
@@ -260,10 +260,8 @@ class _PageMerge:
             context = NO_CONTEXT
         head = merge_head(block, context)
         pieces = self._siblings(block.map(_children), context, doubtful)
-        opening = block.map(lambda each: each.opening).merged
-        if kind == "item" and pieces and not opening:
-            opening = block.main.opening or block.request.opening or "\n"
-        end, tail = block.map(lambda each: each.end).merged, block.map(lambda each: each.tail).merged
+        opening, end = _around(block, lambda each: each.opening), _around(block, lambda each: each.end)
+        tail = block.map(lambda each: each.tail).merged
         is_numbered = kind == "list" and all(map(_is_numbered, block))
         return MergedBlock(kind, head, opening, pieces, end, tail, is_numbered)
 
@@ -400,6 +398,13 @@ def _gap(last: Versions[SourceBlock | None]) -> str:
             known if known is not None else gap_after(next(each for each in (*last[1:], last[0]) if each is not None))
         )
     return gaps.merged or ""
+
+
+def _around(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
+    """Return the whitespace before or behind the blocks in a block. A version without blocks decides only if no version has any."""
+    known = block.map(lambda each: read(each) if each.children else None)
+    found = next((each for each in (known.merged, *known[1:], known.base) if each is not None), None)
+    return block.map(read).merged if found is None else found
 
 
 def _decide_together(root: MergedBlock) -> None:
