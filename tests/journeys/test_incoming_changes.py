@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.api import change_requests
 from octavo.tui.review.checked_dialog import CheckedDialog
 from tests.journeys.contests import Contest, new, says
-from tests.journeys.stage import Stage
+from tests.journeys.stage import Run, Stage
 
 BASE = "# Stores\n\nThe probe reads 10 cm at low water and 20 cm at high water.\n"
 MAIN = BASE.replace("10 cm", "12 cm")
@@ -26,7 +28,7 @@ async def test_the_incoming_diff_is_shown_page_by_page_before_an_update(stage: S
         await run.press("U")
         await run.see("Update #", "may conflict: Stores", "d show diff")
         await run.press("d")
-        await run.see("INCOMING", "1 change of main", "Stores", "conflicts", "12 cm")
+        await run.see("INCOMING", "1 change of main", "Stores", "conflicts", "12 cm", f"Conflicts with #{mine}.")
         await run.press("escape")
         await run.see(f"Update #{mine} from main?", "Update  (y)")
         assert not run.gate.sent(change_requests.UpdateFromMain)
@@ -56,26 +58,110 @@ async def test_a_paragraph_merged_by_words_is_shown_before_it_is_published(stage
         assert BOTH in await contest.text("Stores")
 
 
-async def test_a_change_request_whose_changes_are_on_main_offers_to_archive_it(stage: Stage) -> None:
-    async with stage.play(start="changes") as run:
-        contest = Contest(run)
-        await contest.publish(new(BASE), subject="Write down the stores")
-        page = (await contest.page("Stores")).id
-        await contest.propose(says(page, MAIN))
-        mine = contest.number
-        await contest.publish(says(page, MAIN), subject="Read the probe again")
-        contest.number = mine
+async def on_main(run: Run) -> Contest:
+    """A change request of which main has the only change, and a page that only main changed."""
+    contest = Contest(run)
+    await contest.publish(new(BASE), new("# Tides\n\nLow at noon.\n"), subject="Write down the stores")
+    stores, tides = [(await contest.page(title)).id for title in ("Stores", "Tides")]
+    await contest.propose(says(stores, MAIN))
+    mine = contest.number
+    await contest.publish(says(stores, MAIN), says(tides, "# Tides\n\nLow at one.\n"), subject="Read the probe again")
+    contest.number = mine
+    return contest
+
+
+async def archive(run: Run, contest: Contest) -> None:
+    """Archive the change request from the dialog, and reopen it."""
+    before = await contest.text("Stores")
+    await run.press("L")
+    await run.see(f"Archive #{contest.number}", "It can be reopened.")
+    await run.until(lambda: not isinstance(run.app.screen, CheckedDialog), "close the checks")
+    assert not run.gate.sent(change_requests.Update)
+    await run.press("y")
+    await run.hear(f"Archived #{contest.number}")
+    await run.sent()
+    assert [op.status for op in run.gate.sent(change_requests.Update)] == ["archived"]
+    await run.press("L")
+    await run.see(f"Reopen #{contest.number}")
+    await run.press("y")
+    await run.hear(f"Reopened #{contest.number}")
+    await run.sent()
+    assert [op.status for op in run.gate.sent(change_requests.Update)] == ["archived", "open"]
+    assert await contest.text("Stores") == before
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+async def test_changes_that_main_has_already_are_not_merged_but_archived(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        contest = await on_main(run)
         await contest.open()
         await run.see("already on main: L archives")
         await run.press("m")
-        await run.see("Already on main. Merging would change nothing.", "L archive")
+        await run.see("Already on main: merging would change nothing. Press L to archive", "L archive")
+        assert not [word for word in ("What goes out", "Goes live", "does not", "press U") if word in run.text]
         await run.later(seconds=1)
         await run.press("y")
         assert not run.gate.sent(change_requests.Merge)
-        await run.press("L")
-        await run.see(f"Archive #{mine}")
-        await run.until(lambda: not isinstance(run.app.screen, CheckedDialog), "close the checks")
+        await archive(run, contest)
+
+
+async def test_the_update_dialog_offers_to_archive_what_main_has_already(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(80, 24)) as run:
+        contest = await on_main(run)
+        await contest.open()
+        await run.press("U")
+        await run.see("~ Stores   ~ Tides", "none: main has the same changes", "L archive")
+        await run.see("Already on main: merging would change nothing. Press L to archive")
+        await run.press("d")
+        await run.see("INCOMING", "2 changes of main", "Stores", "Tides", "12 cm")
+        await run.press("J")
+        await run.see("− Low at noon.", "+ Low at one.")
+        await run.press("escape")
+        await run.see(f"Update #{contest.number} from main?", "L archive")
+        await archive(run, contest)
+        assert not run.gate.sent(change_requests.UpdateFromMain)
+
+
+async def test_an_update_that_leaves_no_change_says_so(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = await on_main(run)
+        await contest.open()
+        await run.press("U")
+        await run.see("Already on main")
         await run.press("y")
-        await run.hear(f"Archived #{mine}")
-        await run.sent()
-        assert [op.status for op in run.gate.sent(change_requests.Update)] == ["archived"]
+        await run.hear(f"Updated #{contest.number}. Already on main: merging would change nothing. Press L to archive")
+        await run.see("Nothing is changed yet.", "already on main: L archives")
+        await run.press("m")
+        await run.see("Already on main: merging would change nothing.")
+        await run.press("n", "escape")
+        await run.see("✓ already on main", "✓ Already on main: merging would change nothing.")
+        assert await contest.text("Stores") == MAIN
+
+
+async def test_the_list_says_what_main_has_already(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await on_main(run)
+        await run.press("3", "r")
+        await run.press("/", *"recount", "enter")
+        await run.see("✓ already on main", "✓ Already on main: merging would change nothing.")
+        assert "outdated" not in run.text
+
+
+async def test_the_head_of_a_change_request_follows_main(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        contest = Contest(run)
+        await contest.publish(new(BASE), new("# Tides\n\nLow at noon.\n"), subject="Write down the stores")
+        stores, tides = [(await contest.page(title)).id for title in ("Stores", "Tides")]
+        await contest.propose(says(stores, MAIN))
+        mine = contest.number
+        await contest.publish(says(tides, "# Tides\n\nLow at one.\n"), subject="Read the tides")
+        contest.number = mine
+        await contest.open()
+        await run.see("outdated")
+        await contest.publish(says(stores, MAIN), subject="Read the probe again")
+        await run.press("r")
+        await run.see("already on main: L archives")
+        await contest.publish(says(stores, BASE.replace("10 cm", "15 cm")), subject="Read the probe anew")
+        await run.press("r")
+        await run.see("1 may conflict")
+        assert "already on main" not in run.text

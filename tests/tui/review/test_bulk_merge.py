@@ -115,6 +115,18 @@ async def test_a_paragraph_that_is_merged_by_words_is_not_published_unread(live:
     assert "a paragraph is merged by words and has to be read, so m merges it by itself" in ended.why
 
 
+async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, desk: Desk) -> None:
+    alpha = await desk.id("Alpha")
+    same = [await desk.propose(update(alpha, "# Alpha\n\n1.\n"), subject=each) for each in ("First", "Again")]
+    merging = Merging(live, desk, *same)
+    await merging.see()
+    assert (await before(merging))[
+        1
+    ] == "all its changes are in #2 in Docs, which is merged before it: L archives it then"
+    ended = await merging()
+    assert ended == MergeTotals(("#2 in Docs",), "stopped at #3 in Docs: Already on main: merging would change nothing")
+
+
 async def test_one_that_was_edited_since_ends_it(three: Merging, desk: Desk) -> None:
     await desk.edit(three.at[1], insert("# New\n\nNew.\n"))
     assert await three() == MergeTotals(("#2 in Docs",), "stopped at #3 in Docs: it was edited since you looked")

@@ -3,8 +3,9 @@ from __future__ import annotations
 from octavo.api.comments import Comment
 from octavo.api.content import Change, File, Page, Revision
 from octavo.documents.changes import Size
+from octavo.documents.merging.forecast import forecast
 from octavo.documents.revision_changes import between, names_texts
-from octavo.tui.review.changed_pages import WHOLE, Marks, changed_pages, discussed, in_words, nodes, order
+from octavo.tui.review.changed_pages import WHOLE, Marks, changed_pages, discussed, entry_keys, in_words, nodes, order
 from octavo.tui.widgets.tree import Node
 
 
@@ -117,3 +118,19 @@ def test_what_has_no_diff_is_said_in_words() -> None:
     change = {"type": "variables_edited", "variables": {"days": {"before": "7", "after": "9"}}}
     (entry,) = changed_pages([Change.model_validate(change)])
     assert in_words(entry) == "Edited.\ndays: 7 → 9"
+
+
+def test_the_entry_of_a_conflict_is_found_whatever_is_in_conflict() -> None:
+    def side(name: str) -> Revision:
+        return revision(
+            page("start", title=name),
+            files=[{"id": "f", "name": "a.png", "downloadURL": f"https://files.test/{name}"}],
+            reusableContents=[{"id": "r", "title": name, "document": name}],
+            variables={"days": name},
+        )
+
+    base, main, mine = side("base"), side("main"), side("mine")
+    keys = {key for each in forecast((base, main, mine), {}).conflicts for key in entry_keys(each.kind, each.id)}
+    entries = {each.key for each in changed_pages(between(base, main))}
+    assert entries == {"start", "file f", "reusable r", "variables"}
+    assert entries <= keys

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import pytest
 from pydantic import SecretStr
 
+from octavo.api import change_requests
 from octavo.api.content import ContentEdit, DeletePage
 from octavo.api.places import ChangeRequestRef
 from octavo.client.client import Client
@@ -207,6 +208,96 @@ async def test_where_a_merge_is_clean_nobody_is_alarmed(
     assert result == "merge"
     assert known.conflicts == ()
     assert fact(known, "conflicts").mark == "ok"
+
+
+ON_MAIN: dict[str, tuple[Work, Work, bool]] = {
+    "the same words": (*AGREEMENTS["the same words"], True),
+    "deleted on both sides": (*AGREEMENTS["deleted on both sides"], True),
+    "more on main": (
+        lambda ids: [
+            update(ids["Alpha"], PAGES[0].replace("One", "1").replace("Three", "3")),
+            DeletePage(page=ids["Gamma"]),
+        ],
+        lambda ids: [update(ids["Alpha"], PAGES[0].replace("One", "1"))],
+        True,
+    ),
+    "more words of a paragraph on main": (
+        lambda ids: [update(ids["Beta"], "# Beta\n\nOld words of old beta.\n")],
+        lambda ids: [update(ids["Beta"], "# Beta\n\nWords of old beta.\n")],
+        True,
+    ),
+    "moved below the same page": (
+        lambda ids: [update(ids["Beta"], into=ids["Gamma"])],
+        lambda ids: [update(ids["Beta"], into=ids["Gamma"])],
+        True,
+    ),
+    "moved to the same place": (
+        lambda ids: [update(ids["Beta"], at=0)],
+        lambda ids: [update(ids["Beta"], at=0)],
+        True,
+    ),
+    "the same title and emoji": (
+        lambda ids: [update(ids["Beta"], title="Bee", emoji="1f600")],
+        lambda ids: [update(ids["Beta"], title="Bee", emoji="1f600")],
+        True,
+    ),
+    "less on main": (
+        lambda ids: [update(ids["Alpha"], PAGES[0].replace("One", "1"))],
+        lambda ids: [update(ids["Alpha"], PAGES[0].replace("One", "1").replace("Three", "3"))],
+        False,
+    ),
+    "the same words, and a page moved": (
+        lambda ids: [update(ids["Beta"], "# Beta\n\nSame.\n")],
+        lambda ids: [update(ids["Beta"], "# Beta\n\nSame.\n"), update(ids["Beta"], at=0)],
+        False,
+    ),
+    "a page of the same text created on both sides": (
+        lambda ids: [insert("# New\n\nWords.\n")],
+        lambda ids: [insert("# New\n\nWords.\n")],
+        False,
+    ),
+    "a page created": (
+        lambda ids: [DeletePage(page=ids["Beta"])],
+        lambda ids: [insert("# New\n\nWords.\n")],
+        False,
+    ),
+    "no changes": (lambda ids: [DeletePage(page=ids["Beta"])], lambda ids: [], False),
+    "other words": (
+        lambda ids: [update(ids["Beta"], "# Beta\n\nHere.\n")],
+        lambda ids: [update(ids["Beta"], "# Beta\n\nThere.\n")],
+        False,
+    ),
+}
+
+
+async def content_of(desk: Desk) -> list[tuple[str, str]]:
+    """All of main: the tree, and the fields and the text of each page."""
+    found = [("", await desk.outline())]
+    for each in (await desk.tree()).walk():
+        page = await desk.page(each.title)
+        found.append((f"{page.id} {page.title} {page.emoji} {page.description}", page.markdown or ""))
+    return found
+
+
+@pytest.mark.parametrize(("here", "there", "is_on_main"), ON_MAIN.values(), ids=ON_MAIN)
+async def test_a_change_request_that_main_has_already_changes_nothing(
+    platform: Platform, looking: Look, here: Work, there: Work, is_on_main: bool
+) -> None:
+    desk = await Desk.open(Ask(platform), *PAGES)
+    ids = {page.title: page.id for page in (await desk.tree()).walk()}
+    at = await desk.propose(*there(ids))
+    await desk.publish(*here(ids))
+    known, before = await looking(at), await content_of(desk)
+    assert known.is_on_main is is_on_main
+    if known.is_on_main:
+        assert not known.conflicts
+        assert fact(known, "conflicts").text == "none: main has the same changes"
+        assert not [each for each in known.facts if each.label == "merged by words"]
+        await desk.ask(change_requests.UpdateFromMain(at=at))
+        updated = await looking(at)
+        assert (updated.changes, updated.is_on_main) == ((), True)
+    await desk.merge(at)
+    assert (await content_of(desk) == before) is (is_on_main or not known.changes)
 
 
 def fact(known: Checks, label: str) -> Fact:

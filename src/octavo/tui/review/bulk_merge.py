@@ -108,6 +108,8 @@ async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequenc
         foreseen = await forecast(live, one.at, behind, changed, main=theirs.change_request.revision)
         if foreseen.conflicts:
             return f"it may conflict with {other.name}, which is merged before it: {', '.join(foreseen.names[:2])}"
+        if foreseen.is_on_main:
+            return f"all its changes are in {other.name}, which is merged before it: L archives it then"
         if foreseen.suggestions:
             return f"a paragraph is merged by words with {other.name}, which is merged before it, and has to be read"
     return ""

@@ -228,6 +228,7 @@ class ChangesScreen(ListView[ChangeRequest]):
                 self.rows.show_page(snapshot.value, items)
             self._find(untold)
             self._look_soon()
+            self._other_change_request()  # the change request under the cursor may be newer
         self.says(snapshot, "Change requests", "change requests")
         self._say_where()
 

@@ -124,6 +124,11 @@ def _key_of(change: Change) -> str:
     return change.type.partition("_")[0]
 
 
+def entry_keys(kind: str, name: str) -> tuple[str, ...]:
+    """Return the keys an entry can have whose thing is in conflict: `kind` and `name` are those of the conflict."""
+    return ("variables",) if kind == "variable" else (name, f"file {name}", f"reusable {name}")
+
+
 def open_on(threads: Sequence[Comment]) -> dict[str, int]:
     """How many open threads each entry has, by its key."""
     whole = sum(thread.is_open_thread for thread in threads if thread.target.page is None)

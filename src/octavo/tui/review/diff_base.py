@@ -22,6 +22,7 @@ from octavo.documents.revision_changes import between, names_texts
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
 from octavo.tui.review.diff_cache import Comparisons, Sides
 from octavo.tui.review.merge_checks import forecast
+from octavo.tui.review.status_summary import is_predicted
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import short_age
@@ -100,6 +101,8 @@ class Comparison:
         self._follow_changes()
         self._view.subscriptions.follow_whole("reviews", reviews_of(self.at), self._show_reviews)
         self._view.follow("tree", content.ListPages(at=self.at), self._show_tree)
+        # Main may have changed.
+        self._view.shell.workspace.spaces_changed.subscribe(self._view, lambda _: self._look_ahead())
 
     def stop(self) -> None:
         """Make no diffs any more."""
@@ -185,10 +188,12 @@ class Comparison:
         return RevisionRef(space_id=self.space.space_id, revision_id=revision)
 
     def _look_ahead(self) -> None:
-        """Find out what may conflict, once there is time, if that is not known of what is proposed now."""
-        about = self.about
-        wanted = about.id if about.outdated and about.status in ("draft", "open") and self._listed is not None else ""
-        wanted = f"{wanted} {about.revision} {about.base}" if wanted else ""
+        """Predict the merge, once there is time, unless the merge of these revisions is predicted already."""
+        about, space = self.about, self._view.shell.workspace.space(self.space.space_id)
+        wanted = ""
+        if is_predicted(about) and self._listed is not None:
+            main = space.revision if space is not None and about.outdated else None
+            wanted = f"{about.id} {about.revision} {about.base} {main}"
         if wanted != self._foreseen:
             self._foreseen, self.conflicting, self.is_on_main = wanted, frozenset(), False
             if wanted:

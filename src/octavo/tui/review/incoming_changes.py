@@ -57,7 +57,7 @@ class IncomingChanges(View):
         conflicting: Collection[str],
         then: Callable[[], None],
     ) -> None:
-        """`conflicting` are the ids of the pages that conflict with the change request. `then` is called after it is closed."""
+        """`conflicting` are the keys of the entries that conflict with the change request. `then` is called on close."""
         super().__init__()
         self._then = then
         self._about, self._sides, self._conflicting = about, sides, conflicting
@@ -106,7 +106,7 @@ class IncomingChanges(View):
     def _head(self) -> Content:
         count = plural(len(self._pages), "change")
         return Content.assemble(
-            " INCOMING ", (f" {count} of main since #{self._about.number} was last updated", "bold")
+            " INCOMING ", (f" {count} of main since #{self._about.number} was started or last updated", "bold")
         )
 
     def _row(self, page: ChangedPage) -> Row:
@@ -117,9 +117,12 @@ class IncomingChanges(View):
     @on(Lines.Highlighted, "#incoming")
     def _show(self) -> None:
         page = self.rows.item
-        self.status(
-            f"Changes › #{self._about.number} {self._about.title} › Incoming changes", in_words(page) if page else ""
-        )
+        facts = []
+        if page is not None:
+            facts.append(in_words(page).partition("\n")[0])
+            if page.key in self._conflicting:
+                facts.append(f"Conflicts with #{self._about.number}.")
+        self.status(f"Changes › #{self._about.number} {self._about.title} › Incoming changes", " ".join(facts))
         if page is not None and page.page is not None:
             self.view.state.wait_for(page.title)
             self.run_worker(self._compare(page), exclusive=True, group="diff")

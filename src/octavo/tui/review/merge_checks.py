@@ -35,7 +35,9 @@ FORECAST_PAGES = 60
 LONGEST_QUOTE = 240
 """Characters of a paragraph that was merged by words."""
 MERGED_BY_WORDS = "merged by words"
-ALREADY_ON_MAIN = "Merging would change nothing. Press L to archive the change request."
+ALREADY_ON_MAIN = "Already on main: merging would change nothing."
+NO_CHANGES = "There are no changes to merge."
+PRESS_L = "Press L to archive this change request."
 NAMED_USERS = 8
 """People named by merge rules whose names are asked for; the others go by their ids."""
 
@@ -56,7 +58,7 @@ class Checks:
     """Where it is seen at once: a sentence."""
     checked_at: datetime
     is_on_main: bool = False
-    """Whether main has every change already: a merge would change nothing."""
+    """Whether main has every change already."""
     must_be_current: bool = False
     """Whether a rule asks that the primary content has not moved on."""
 
@@ -64,6 +66,11 @@ class Checks:
     def basis(self) -> MergeBasis:
         """The change request and the revision of main that these checks are for."""
         return MergeBasis(self.change_request, self.space.revision)
+
+    @property
+    def why_idle(self) -> str:
+        """Why a merge would change nothing, in a sentence. Empty if it would change something."""
+        return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes else NO_CHANGES
 
     @property
     def can_merge(self) -> bool:
@@ -240,7 +247,8 @@ async def forecast(
     from octavo.documents.namesakes import namesakes_in
 
     if not change_request.outdated:
-        return Forecast()
+        is_updated = change_request.revision_merged_ancestor is not None
+        return Forecast(is_on_main=is_updated and not changed.changes and not changed.more)
     if not change_request.base:
         return Forecast(is_known=False)
     sides = tuple(
@@ -261,14 +269,26 @@ async def forecast(
     beside = await asyncio.to_thread(namesakes_in, theirs.pages, found.pages)
     unread = len(unsettled) - len(read)
     is_on_main = found.is_on_main and not unread and not changed.more and bool(changed.changes)
-    return Forecast(found.conflicts, unread, True, tuple(beside), found.suggestions, is_on_main)
+    return Forecast(found.conflicts, unread, True, tuple(beside), () if is_on_main else found.suggestions, is_on_main)
 
 
-async def conflicting(
+@dataclass(frozen=True)
+class MergePrediction:
+    """What a list says about the merge of a change request."""
+
+    conflicts: tuple[str, ...]
+    """Names of the pages and files that may conflict, and of the pages with both sides of a conflict in their text."""
+    is_on_main: bool
+    """Whether main has every change already."""
+
+
+async def predict(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None
-) -> tuple[str, ...] | None:
-    """The pages and files that may conflict, and those with both sides of a conflict in their text. None where that
-    cannot be seen. Raises ApiError."""
+) -> MergePrediction | None:
+    """Return what a list says about a merge. None if the revision that both sides come from cannot be seen.
+
+    Raises ApiError.
+    """
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     foreseen = await forecast(live, at, change_request, changed, main=main)
     if not foreseen.is_known:
@@ -280,7 +300,7 @@ async def conflicting(
             return None
         pages = tuple(merge_effects.page_ids(changed.changes))
         names += (await merge_effects.marked(live, both, pages)).titles
-    return tuple(dict.fromkeys(names))
+    return MergePrediction(tuple(dict.fromkeys(names)), foreseen.is_on_main)
 
 
 async def _held(live: Live, op: content.Get) -> content.Revision:
@@ -326,6 +346,8 @@ def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
         return Fact("bad", "conflicts", f"may conflict: {said} · {kept}")
     if foreseen.unread:
         return Fact("care", "conflicts", f"none seen; {wording.plural(foreseen.unread, 'page')} not read")
+    if foreseen.is_on_main:
+        return Fact("ok", "conflicts", "none: main has the same changes")
     if change_request.outdated:
         return Fact("ok", "conflicts", "none foreseen: what changed there and here does not meet")
     return Fact("ok", "conflicts", "none")

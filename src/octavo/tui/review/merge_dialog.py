@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest, MergeResult
@@ -11,9 +10,8 @@ from octavo.data.deciding import merge
 from octavo.data.merge_basis import MergeBasis, what_changed
 from octavo.data.send_once import Sent
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
-from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, Checks, check, goes_out
-from octavo.tui.review.readiness import ask_to_archive
-from octavo.tui.shell.permissions import UNDECIDED
+from octavo.tui.review.merge_checks import PRESS_L, Checks, check, goes_out
+from octavo.tui.review.readiness import offer_to_archive
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import Tone
 
@@ -44,14 +42,16 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
 
 
 def _shown(app: Shell, at: ChangeRequestRef, checks: Checks) -> Shown:
+    if checks.why_idle:
+        archive = offer_to_archive(app, at, checks.change_request)
+        why = f"{checks.why_idle} {PRESS_L}" if checks.can_merge and archive is not None else blocked(checks)
+        return Shown(facts=checks.facts, intro=checks.change_request.title, blocked=why, archive=archive)
     after = [
-        f"What goes out   {goes_out(checks.changes) or 'nothing is changed'}",
+        f"What goes out   {goes_out(checks.changes)}",
         f"If it goes wrong   Undo merge (Z, or in the palette) starts a change request that puts {_these(checks)} back",
     ]
     if checks.change_request.outdated and checks.space.permissions.edit:
         after.append("Main has moved ahead   close this and press U to update first")
-    is_archivable = checks.change_request.status in UNDECIDED and checks.space.permissions.edit
-    is_idle = checks.is_on_main or not checks.changes
     why = why_typed(checks)
     typed = str(checks.change_request.number) if why else ""
     return Shown(
@@ -59,7 +59,6 @@ def _shown(app: Shell, at: ChangeRequestRef, checks: Checks) -> Shown:
         intro=f"{checks.change_request.title}\n\n{checks.live}",
         after="\n".join(after),
         blocked=blocked(checks),
-        archive=partial(ask_to_archive, app, at, checks.change_request) if is_idle and is_archivable else None,
         typed=typed,
         why_typed=f"{why}, so y is off: type {typed} and press enter to merge anyway." if why else "",
     )
@@ -70,11 +69,7 @@ def blocked(checks: Checks) -> str:
     if not checks.can_merge:
         against = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("state", "permission"))
         return str(next(against, "The server does not let this be merged."))
-    if checks.is_on_main:
-        return f"Already on main. {ALREADY_ON_MAIN}"
-    if not checks.changes:
-        return "There is nothing to merge: it changes no page."
-    return ""
+    return checks.why_idle
 
 
 def _these(checks: Checks) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.tui.shell.permissions import not_allowed
+from octavo.tui.shell.permissions import UNDECIDED, not_allowed
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -107,6 +107,13 @@ def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> UndoAction:
 
     doing, said = _words(app, done)
     return UndoAction(doing, lambda: _mark(app, done), said)
+
+
+def offer_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> Callable[[], None] | None:
+    """Return a function that asks whether to archive a change request. None if you cannot archive the change request."""
+    if not_allowed(app, change_request, at.space, "edit", *UNDECIDED):
+        return None
+    return partial(ask_to_archive, app, at, change_request)
 
 
 def ask_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:

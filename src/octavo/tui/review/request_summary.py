@@ -18,7 +18,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.comment_words import words_of
 from octavo.data.live import Snapshot
 from octavo.data.request_lists import requested_of, reviews_of
-from octavo.tui.review.merge_checks import name, sign
+from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, PRESS_L, name, sign
 from octavo.tui.review.status_summary import Fact, RequestStatus
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.wording import long_age, plural
@@ -129,7 +129,9 @@ class Summary(VerticalScroll, can_focus=False):
             lines += [Content(about.about), Content("")]
         stands = self._stands(about)
         against: list[Content] = []
-        if stands.outdated:
+        if stands.is_on_main:
+            against.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {PRESS_L}", "$success"))
+        elif stands.outdated:
             against.append(Content.styled("✗ outdated: the primary content moved on since", "$warning"))
         if stands.conflicts:
             against.append(Content.styled(f"✗ may conflict: {', '.join(stands.conflicts)}", "$error"))

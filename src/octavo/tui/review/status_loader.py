@@ -17,10 +17,11 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
 from octavo.data.request_lists import open_threads_of, requested_of, reviews_of
-from octavo.tui.review.status_summary import Fact, RequestStatus, standing
+from octavo.tui.review.status_summary import Fact, RequestStatus, is_predicted, standing
 from octavo.tui.shell.permissions import UNDECIDED
 
 if TYPE_CHECKING:
+    from octavo.tui.review.merge_checks import MergePrediction
     from octavo.tui.shell.view import View
 
 FOLLOWED = 60
@@ -36,9 +37,9 @@ class _Found:
 
     reviews: tuple[Review, ...] | None = None
     requested: tuple[RequestedReviewer, ...] | None = None
-    conflicts: tuple[str, ...] | None = None
+    predicted: MergePrediction | None = None
     foreseen_for: tuple[str | None, ...] = ()
-    """What the conflicts were foreseen of: the revisions of both sides and of what they come from."""
+    """What the merge was predicted of: the revisions of both sides and of what they come from."""
     unread: dict[Fact, str] = field(default_factory=dict)
     """What could not be had, with the cause."""
 
@@ -67,9 +68,19 @@ class RequestStatuses:
         me, threads = known.me.id if known.me is not None else "", known.open_threads(about)
         if about.status not in UNDECIDED:
             return standing(about, threads, (), (), (), me)
-        foreseen = found.conflicts if found.foreseen_for == self._sides(about) else None
-        conflicts = foreseen if _may_conflict(about) else ()
-        return standing(about, threads, found.reviews, found.requested, conflicts, me, dict(found.unread))
+        if not is_predicted(about):
+            return standing(about, threads, found.reviews, found.requested, (), me, dict(found.unread))
+        predicted = found.predicted if found.foreseen_for == self._sides(about) else None
+        return standing(
+            about,
+            threads,
+            found.reviews,
+            found.requested,
+            predicted.conflicts if predicted is not None else None,
+            me,
+            dict(found.unread),
+            is_on_main=predicted is not None and predicted.is_on_main,
+        )
 
     def look_at(self, shown: Iterable[ChangeRequest]) -> None:
         """These are on show: ask how they stand, and follow that."""
@@ -80,7 +91,7 @@ class RequestStatuses:
         for each in tuple(self._followed):
             if len(self._followed) > FOLLOWED and each not in here:
                 self._leave(each)
-        unforeseen = [each for each in those if each.status in UNDECIDED and self._is_unforeseen(each)]
+        unforeseen = [each for each in those if self._is_unforeseen(each)]
         if unforeseen:
             self._view.run_worker(self._foresee_all(unforeseen), exclusive=True, group="conflicts on show")
 
@@ -165,28 +176,28 @@ class RequestStatuses:
 
     def _is_unforeseen(self, about: ChangeRequest) -> bool:
         found = self._found.get(about.id)
-        return _may_conflict(about) and (found is None or found.foreseen_for != self._sides(about))
+        return is_predicted(about) and (found is None or found.foreseen_for != self._sides(about))
 
     async def _foresee_all(self, those: Sequence[ChangeRequest]) -> None:
         for about in those:
             await self._foresee(about)
 
     async def _foresee(self, about: ChangeRequest) -> None:
-        from octavo.tui.review.merge_checks import conflicting  # brings what is known of merges with it
+        from octavo.tui.review.merge_checks import predict  # brings what is known of merges with it
 
         async with self._one_by_one:
             if not self._is_unforeseen(about):
                 return
             found, sides = self._found.setdefault(about.id, _Found()), self._sides(about)
             try:
-                names = await conflicting(self._view.live, _at(about), about, main=sides[-1])
+                predicted = await predict(self._view.live, _at(about), about, main=sides[-1])
                 found.unread.pop("conflicts", None)
-                if names is None:
+                if predicted is None:
                     found.unread["conflicts"] = "the revision it started from cannot be seen"
             except ApiError as error:
-                names = None
+                predicted = None
                 found.unread["conflicts"] = str(error)
-            found.conflicts, found.foreseen_for = names, sides
+            found.predicted, found.foreseen_for = predicted, sides
         self._changed(about.id)
 
     # All of a list
@@ -220,12 +231,6 @@ class RequestStatuses:
             else:
                 found.requested = items
         self._changed(about.id)
-
-
-def _may_conflict(about: ChangeRequest) -> bool:
-    """Whether both sides can have changed the same: one that nobody has overtaken conflicts with nothing, unless an update
-    left both sides in its text."""
-    return about.outdated or about.revision_merged_ancestor is not None
 
 
 def _at(about: ChangeRequest) -> ChangeRequestRef:

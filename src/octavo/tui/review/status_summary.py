@@ -42,6 +42,8 @@ class RequestStatus:
     """What of it is known."""
     unread: Mapping[Fact, str] = field(default_factory=dict)
     """What did not load, with the cause."""
+    is_on_main: bool = False
+    """Whether main has every change already."""
 
     @property
     def is_reviewed(self) -> bool:
@@ -56,6 +58,8 @@ def standing(
     conflicts: Sequence[str] | None,
     me: str,
     unread: Mapping[Fact, str] = MappingProxyType({}),
+    *,
+    is_on_main: bool = False,
 ) -> RequestStatus:
     """How `about` stands. What is None is not known; of what is decided nothing is asked."""
     given = [each for each in reviews or () if not each.outdated]
@@ -76,7 +80,14 @@ def standing(
         threads=threads,
         known=frozenset(fact for fact, is_known in known.items() if is_known),
         unread=unread,
+        is_on_main=is_on_main,
     )
+
+
+def is_predicted(about: ChangeRequest) -> bool:
+    """Return whether the merge has to be predicted. Without changes of main since the start there is no conflict, and
+    main has none of the changes."""
+    return about.status in UNDECIDED and (about.outdated or about.revision_merged_ancestor is not None)
 
 
 def line(stands: RequestStatus, before: Sequence[str], room: int) -> Content:
@@ -118,7 +129,9 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
         facts.append(((f"✓ {_some(names)}, stale", f"✓ {_firsts(names)}, stale", f"✓ {len(names)} stale"), "$warning"))
     if stands.conflicts:
         facts.append(((f"✗ may conflict: {_some(stands.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
-    if stands.outdated:
+    if stands.is_on_main:
+        facts.append((("✓ already on main", "✓ already on main", "✓ on main"), "$success"))
+    elif stands.outdated:
         facts.append((("outdated", "outdated", "outdated"), "$warning"))
     if stands.unread:
         facts.append((("not all known", "not all known", "?"), "$warning"))

@@ -15,8 +15,9 @@ from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.deciding import update
 from octavo.data.merge_basis import MergeBasis, what_changed
 from octavo.tui.review import merge_checks
+from octavo.tui.review.changed_pages import entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
-from octavo.tui.review.readiness import ask_to_archive
+from octavo.tui.review.readiness import offer_to_archive
 from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
@@ -46,8 +47,6 @@ class UpdatePreview:
             *merge_checks.words_facts(self.foreseen),
             *merge_checks.names_fact(self.change_request, self.foreseen.namesakes),
         ]
-        if self.foreseen.is_on_main:
-            facts.append(Fact("care", "already on main", merge_checks.ALREADY_ON_MAIN))
         if self.comes:
             facts.insert(1, Fact("note", "comes in", merge_checks.goes_out(self.comes)))
         return tuple(facts)
@@ -114,8 +113,15 @@ def update_dialog(
 
 
 def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callable[[], None]) -> Shown:
-    after = ""
-    if seen.foreseen.conflicts:
+    after, archive = "", None
+    if seen.foreseen.is_on_main:
+        archive = offer_to_archive(app, at, seen.change_request)
+        after = (
+            merge_checks.ALREADY_ON_MAIN
+            if archive is None
+            else f"{merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}"
+        )
+    elif seen.foreseen.conflicts:
         after = "Nothing is lost   both sides stay in the text, and you decide right after, conflict by conflict"
     elif not seen.foreseen.is_known:
         after = "If it conflicts   both sides stay in the text, and you decide right after, conflict by conflict"
@@ -125,7 +131,7 @@ def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callab
         after=after,
         blocked=blocked,
         show_diff=partial(_show_diff, app, at, seen, reopen) if seen.comes else None,
-        archive=partial(ask_to_archive, app, at, seen.change_request) if seen.foreseen.is_on_main else None,
+        archive=archive,
     )
 
 
@@ -137,7 +143,7 @@ def _show_diff(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Ca
     if base is None or main is None:
         return
     old, new = (RevisionRef(space_id=at.space_id, revision_id=each) for each in (base, main))
-    conflicting = {each.id for each in seen.foreseen.conflicts}
+    conflicting = {key for each in seen.foreseen.conflicts for key in entry_keys(each.kind, each.id)}
     app.push_screen(IncomingChanges(seen.change_request, seen.comes, Sides(old, new), conflicting, reopen))
 
 
@@ -169,6 +175,8 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     elif result and (count := len(seen.foreseen.suggestions)):
         paragraphs = "1 paragraph was" if count == 1 else f"{count} paragraphs were"
         app.say(f"Updated {name}. {paragraphs} merged by words: press R to check the text.", tone="care")
+    elif result and seen.foreseen.is_on_main:
+        app.say(f"Updated {name}. {merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}")
     elif result:
         app.say(sent.sentence or f"{name} is up to date with the primary content.")
     else:
