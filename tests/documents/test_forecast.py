@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.api.content import Page, ReusableContent, Revision
+from octavo.api.content import Change, Page, ReusableContent, Revision
 from octavo.documents import trees
 from octavo.documents.merging import tree
-from octavo.documents.merging.forecast import forecast, unsettled
+from octavo.documents.merging.forecast import Forecast, are_shown, forecast, unsettled
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.namesakes import namesakes_in
 from octavo.documents.revision_changes import differences
@@ -60,7 +60,7 @@ def three(draw: st.DrawFn) -> tuple[Json, Json, Json]:
     file: Json = {"id": "f1", "name": "a.png", "blob": "0"}
 
     def of(pages: Pages, files: tuple[Json, ...]) -> Json:
-        return revision(*pages, files=files, **draw(st.dictionaries(st.sampled_from("xy"), st.integers(0, 2))))
+        return revision(*pages, files=files, **draw(st.dictionaries(st.sampled_from(["x", "path"]), st.integers(0, 2))))
 
     sides = [
         of(draw(written(side["pages"], first)), draw(st.just(()) | st.tuples(changed(file, OF_FILES))))
@@ -79,7 +79,7 @@ def shown(side: Json, place: str, *, names_documents: bool) -> Revision:
     return Revision.model_validate({"id": "r", "pages": pages, "files": files, "variables": side["variables"]})
 
 
-def foreseen(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> set[tuple[str, str]]:
+def predicted(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> Forecast:
     """What is foreseen, when just the texts are read that have to be."""
     base, main, mine = (
         shown(side, place, names_documents=names_documents) for side, place in zip(sides, "bmc", strict=True)
@@ -89,7 +89,11 @@ def foreseen(sides: tuple[Json, Json, Json], *, names_documents: bool = True) ->
         name: (text(sides[0], name), text(sides[1], name), text(sides[2], name))
         for name in unsettled((base, main, mine), touched)
     }
-    return {(each.kind, each.id) for each in forecast((base, main, mine), said).conflicts}
+    return forecast((base, main, mine), said)
+
+
+def foreseen(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> set[tuple[str, str]]:
+    return {(each.kind, each.id) for each in predicted(sides, names_documents=names_documents).conflicts}
 
 
 def text(side: Json, name: str) -> str:
@@ -107,6 +111,14 @@ def test_what_a_merge_does_not_decide_is_foreseen_and_nothing_else(sides: tuple[
     left = undecided(sides)
     assert foreseen(sides) == left
     assert foreseen(sides, names_documents=False) == left, "without the ids of documents too"
+
+
+@given(three())
+def test_what_a_merge_changes_is_never_taken_for_a_change_that_main_has(sides: tuple[Json, Json, Json]) -> None:
+    outcome = tree.merge(*sides, "#7", STORE)
+    is_on_main = not outcome.conflicts and not differences(sides[1], outcome.held, str)
+    assert predicted(sides).is_on_main is is_on_main
+    assert predicted(sides, names_documents=False).is_on_main is is_on_main, "without the ids of documents too"
 
 
 @given(three_texts())
@@ -257,3 +269,37 @@ def test_a_change_request_whose_changes_are_all_on_main_is_told(
         for name in unsettled((three[0], three[1], three[2]), None)
     }
     assert forecast((three[0], three[1], three[2]), said).is_on_main is is_on_main
+
+
+@pytest.mark.parametrize("name", ["path", "createdAt", "updatedAt"])
+def test_a_variable_may_have_the_name_of_a_field(name: str) -> None:
+    base, main = revision(document("A")), revision(document("A"), document("B"))
+    assert not predicted((base, main, {**base, "variables": {name: "new"}})).is_on_main
+
+
+FILE = {"id": "f", "name": "a.png", "downloadURL": "https://files.example/f?key=1"}
+
+
+@pytest.mark.parametrize(
+    ("change", "is_shown"),
+    [
+        pytest.param({"type": "page_edited", "page": {"id": "A"}}, True, id="a text that was read"),
+        pytest.param({"type": "page_moved", "page": {"id": "B"}}, True, id="a place"),
+        pytest.param({"type": "page_deleted", "page": {"id": "C"}}, True, id="a page"),
+        pytest.param({"type": "page_edited", "page": {"id": "B"}}, False, id="a field that Octavo does not know"),
+        pytest.param({"type": "file_edited", "file": {"id": "f"}}, False, id="a file at the same URL"),
+        pytest.param({"type": "file_created", "file": {"id": "g"}}, False, id="a file that is not listed"),
+        pytest.param(
+            {"type": "reusable_content_edited", "reusableContent": {"id": "r"}}, False, id="reusable content without id"
+        ),
+        pytest.param({"type": "variables_edited"}, True, id="variables"),
+        pytest.param({"type": "theme_edited"}, False, id="a change that Octavo does not know"),
+    ],
+)
+def test_a_change_that_no_revision_shows_is_not_taken_for_one_that_main_has(change: Json, is_shown: bool) -> None:
+    shared = {"files": [FILE], "reusableContents": [{"id": "r", "title": "Foot"}]}
+    pages = [{"id": name, "title": name} for name in "ABC"]
+    base = Revision.model_validate({"id": "r0", "pages": pages, "variables": {"days": "7"}, **shared})
+    mine = Revision.model_validate({"id": "r1", "pages": pages[1::-1], "variables": {"days": "9"}, **shared})
+    said = {"A": ("old", "new", "new"), "B": ("same", "same", "same")}
+    assert are_shown([Change.model_validate(change)], (base, base, mine), said) is is_shown

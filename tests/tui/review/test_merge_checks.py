@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from pydantic import SecretStr
@@ -14,11 +15,13 @@ from octavo.api import change_requests
 from octavo.api.content import ContentEdit, DeletePage
 from octavo.api.places import ChangeRequestRef
 from octavo.client.client import Client
+from octavo.client.in_process import Application
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.documents.trees import Json
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks, check
 from octavo.tui.widgets.fact_list import Fact
@@ -47,7 +50,7 @@ def platform() -> Iterator[Platform]:
 
 
 @asynccontextmanager
-async def asking(platform: Platform, folder: Path) -> AsyncIterator[Live]:
+async def asking(platform: Application, folder: Path) -> AsyncIterator[Live]:
     """What Ada's app knows of the platform, and asks it."""
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
     state = State(folder, "ada@test")
@@ -298,6 +301,57 @@ async def test_a_change_request_that_main_has_already_changes_nothing(
         assert (updated.changes, updated.is_on_main) == ((), True)
     await desk.merge(at)
     assert (await content_of(desk) == before) is (is_on_main or not known.changes)
+
+
+def listing(platform: Platform, change: Json, more: int) -> Any:
+    """The platform, but it lists one change more of a change request, and leaves `more` out."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        sent: list[Any] = []
+
+        async def keep(message: Any) -> None:
+            sent.append(message)
+
+        await platform(scope, receive, keep)
+        start, body = sent[0], b"".join(message.get("body", b"") for message in sent[1:])
+        if scope["path"].endswith("/changes"):
+            body = json.dumps(
+                {"changes": [*json.loads(body)["changes"], *([change] if change else [])], "more": more}
+            ).encode()
+        headers = [pair for pair in start["headers"] if pair[0] not in (b"content-length", b"etag")]
+        await send({**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]})
+        await send({"type": "http.response.body", "body": body})
+
+    return app
+
+
+UNREAD = {"type": "page_edited", "page": {"id": {"not": "an id"}}}
+NOT_SHOWN = {"type": "file_edited", "file": {"id": "f", "name": "chart.png"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "facts"),
+    [
+        pytest.param(UNREAD, 0, ["1 change could not be read"], id="unread"),
+        pytest.param(NOT_SHOWN, 0, [], id="not shown"),
+        pytest.param({}, 3, ["3 more changes than the server lists"], id="not listed"),
+    ],
+)
+@pytest.mark.parametrize("has_changes", [True, False])
+async def test_with_changes_that_are_not_known_a_merge_is_not_said_to_change_nothing(
+    platform: Platform, tmp_path: Path, change: Json, more: int, facts: list[str], *, has_changes: bool
+) -> None:
+    desk = await Desk.open(Ask(platform), *PAGES)
+    beta = await desk.id("Beta")
+    at = await desk.propose(*([update(beta, "# Beta\n\nSame.\n")] if has_changes else []))
+    await desk.publish(update(beta, "# Beta\n\nSame.\n"))
+    async with asking(platform, tmp_path) as asked:
+        assert (await check(asked, at)).why_idle
+    async with asking(listing(platform, change, more), tmp_path) as asked:
+        known = await check(asked, at)
+        assert not known.is_on_main
+        assert not known.why_idle
+        assert [each.text for each in known.facts if each.label == "changes"] == facts
 
 
 def fact(known: Checks, label: str) -> Fact:

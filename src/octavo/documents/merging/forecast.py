@@ -6,13 +6,14 @@ platform will answer. Other servers may decide otherwise: for them this is where
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from octavo.api.content import File, Page, ReusableContent, Revision
+from octavo.api.content import Change, File, Page, ReusableContent, Revision
 from octavo.documents.merging import tree
+from octavo.documents.revision_changes import between
 from octavo.documents.trees import Json, Pages
 
 Three: TypeAlias = tuple[Revision, Revision, Revision]
@@ -83,6 +84,26 @@ def forecast(three: Three, texts: Mapping[str, tuple[str, str, str]]) -> Forecas
     suggestions = [Foreseen("words", each.page, names.get(each.page) or "", each.text) for each in outcome.suggestions]
     is_on_main = not conflicts and tree.is_same(outcome.held, main)
     return Forecast(tuple(conflicts), tuple(suggestions), outcome.held["pages"], is_on_main)
+
+
+def are_shown(changes: Iterable[Change], three: Three, texts: Mapping[str, tuple[str, str, str]]) -> bool:
+    """Return whether the three revisions show each of the changes that the server lists for the change request.
+
+    A change that they do not show looks as if main had it: a file that is replaced at the same URL, reusable content
+    without the id of its document, a field that Octavo does not know. `texts` are those given to `forecast`.
+    """
+    base, _, mine = three
+    shown = {_named(each) for each in between(base, mine)}
+    shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
+    # The page tree is shown as a whole, but a server may name other pages as moved for the same order.
+    return all(each.type == "page_moved" or _named(each) in shown for each in changes)
+
+
+def _named(change: Change) -> tuple[str, str]:
+    """The type of a change, and the id of what it is about."""
+    item = change.reusable_content
+    named = change.page or change.file
+    return change.type, named.id if named else str(item.get("id", "")) if isinstance(item, dict) else ""
 
 
 class _AsTheyAre:

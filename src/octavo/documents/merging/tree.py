@@ -86,19 +86,12 @@ def merge(base: Json, main: Json, proposed: Json, name: str, texts: Texts) -> Ou
 
 
 def is_same(one: Json, other: Json) -> bool:
-    """Return whether two revisions hold the same, whenever it was written."""
-    return bool(_without_times(one) == _without_times(other))
+    """Return whether two revisions hold the same. Pages without `pages` have no pages below them."""
+    return bool({**one, "pages": _whole(one["pages"])} == {**other, "pages": _whole(other["pages"])})
 
 
-def _without_times(held: Any) -> Any:
-    if isinstance(held, list):
-        return [_without_times(each) for each in held]
-    if not isinstance(held, dict):
-        return held
-    ignored = ("createdAt", "updatedAt", "path")
-    return {
-        name: _without_times(value) for name, value in held.items() if name not in ignored and value not in ([], None)
-    }
+def _whole(pages: Pages) -> Pages:
+    return [{**page, "pages": _whole(page.get("pages", []))} for page in pages]
 
 
 def _is_edited(before: Json, after: Json) -> bool:

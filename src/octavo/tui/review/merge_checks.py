@@ -61,6 +61,8 @@ class Checks:
     """Whether main has every change already."""
     must_be_current: bool = False
     """Whether a rule asks that the primary content has not moved on."""
+    unlisted: int = 0
+    """How many changes are not in `changes`."""
 
     @property
     def basis(self) -> MergeBasis:
@@ -70,7 +72,7 @@ class Checks:
     @property
     def why_idle(self) -> str:
         """Why a merge would change nothing, in a sentence. Empty if it would change something."""
-        return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes else NO_CHANGES
+        return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes or self.unlisted else NO_CHANGES
 
     @property
     def can_merge(self) -> bool:
@@ -113,6 +115,8 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
     ]
     if changed.more:
         facts.append(Fact("care", "changes", f"{changed.more} more changes than the server lists"))
+    if changed.unreadable:
+        facts.append(Fact("care", "changes", f"{wording.plural(changed.unreadable, 'change')} could not be read"))
     return Checks(
         change_request,
         space,
@@ -124,6 +128,7 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
         checked_at,
         foreseen.is_on_main,
         rules[1],
+        unlisted(changed),
     )
 
 
@@ -233,6 +238,11 @@ class Forecast:
         return tuple({each.id: each.name for each in self.conflicts}.values())
 
 
+def unlisted(changed: content.Changes) -> int:
+    """Return how many changes the server did not list, or listed so that they could not be read."""
+    return changed.more + changed.unreadable
+
+
 async def forecast(
     live: Live,
     at: ChangeRequestRef,
@@ -248,7 +258,7 @@ async def forecast(
 
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
-        return Forecast(is_on_main=is_updated and not changed.changes and not changed.more)
+        return Forecast(is_on_main=is_updated and not changed.changes and not unlisted(changed))
     if not change_request.base:
         return Forecast(is_known=False)
     sides = tuple(
@@ -268,7 +278,9 @@ async def forecast(
     found = await asyncio.to_thread(merging.forecast, (base, theirs, ours), texts)
     beside = await asyncio.to_thread(namesakes_in, theirs.pages, found.pages)
     unread = len(unsettled) - len(read)
-    is_on_main = found.is_on_main and not unread and not changed.more and bool(changed.changes)
+    is_on_main = found.is_on_main and not unread and bool(changed.changes) and not unlisted(changed)
+    if is_on_main:
+        is_on_main = await asyncio.to_thread(merging.are_shown, changed.changes, (base, theirs, ours), texts)
     return Forecast(found.conflicts, unread, True, tuple(beside), () if is_on_main else found.suggestions, is_on_main)
 
 
