@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.conflicts import markers
@@ -14,6 +14,7 @@ from tests.documents.random_lines import three_texts
 
 NAME = "#42"
 SIDES: tuple[Side, ...] = ("main", "this", "both")
+STABLE = settings(max_examples=300, deadline=None, derandomize=True)
 
 
 def lines_of(text: str) -> list[str]:
@@ -21,6 +22,7 @@ def lines_of(text: str) -> list[str]:
     return [line for line in text.split("\n") if line.strip()]
 
 
+@STABLE
 @given(three_texts())
 def test_marks_are_there_for_conflicts_only_and_between_blank_lines(texts: tuple[str, str, str]) -> None:
     merged = merge(*texts)
@@ -33,11 +35,13 @@ def test_marks_are_there_for_conflicts_only_and_between_blank_lines(texts: tuple
             assert at == len(lines) - 1 or not lines[at + 1].strip()
 
 
+@STABLE
 @given(three_texts(), st.sampled_from(SIDES))
 def test_when_all_is_decided_no_mark_is_left(texts: tuple[str, str, str], side: Side) -> None:
     assert not markers(merge(*texts).decided(side))
 
 
+@STABLE
 @given(three_texts())
 def test_a_text_with_marks_has_the_same_conflicts_and_keeps_all_else(texts: tuple[str, str, str]) -> None:
     merged = merge(*texts)
@@ -88,6 +92,25 @@ def test_the_same_conflict_twice_is_read_as_two() -> None:
     read = read_marked(merged.text(request=NAME), merged)
     (first, _), (second, _) = read.named
     assert read.text({first: Choice("main"), second: Choice("this")}) == "x\n\nb\n\ny\n"
+
+def test_equal_conflicts_keep_their_names_when_the_marks_are_read() -> None:
+    merged = merge("\na\none", "one\n\none", "a\n\na")
+    text = merged.text(request=NAME)
+    expected = [(name, each.base) for name, each in merged.named]
+    assert len(dict(expected)) == 2
+    read = read_marked(text, merged)
+    assert [(name, each.base) for name, each in read.named] == expected
+    choices = {expected[0][0]: Choice("main"), expected[1][0]: Choice("this")}
+    assert lines_of(read.text(choices)) == ["one", "a"]
+
+
+def test_the_blanks_of_an_empty_page_are_not_put_before_marks() -> None:
+    assert merge("one", "one\none", "\n ").text(request=NAME) == ("<<<<<<< main\n\none\none\n\n=======\n\n>>>>>>> #42")
+
+
+def test_the_blanks_of_an_empty_page_are_not_put_behind_marks() -> None:
+    marked = merge("\n\none\n ", " ", "one\n\n\none\n ").text(request=NAME)
+    assert marked.split("\n")[-2] == ">>>>>>> #42"
 
 
 def test_marks_are_around_whole_blocks() -> None:

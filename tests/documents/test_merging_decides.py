@@ -30,7 +30,7 @@ def check(page: Page) -> None:
         assert max(Counter(re.findall(r"\b[na]\d+x\b(?! *\")", result)).values(), default=0) <= 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(pages())
 def test_a_decision_is_about_one_part_and_all_else_is_merged(page: Page) -> None:
     check(page)

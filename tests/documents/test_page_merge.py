@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.merging.merged_page import Choice, Side
@@ -18,6 +18,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.documents.source_reader import read_page
 from tests.documents.random_lines import three_texts
 
+STABLE = settings(max_examples=300, deadline=None, derandomize=True)
 SIDES: dict[str, Side] = {"main": "main", "request": "this", "both": "both", "words": "words"}
 
 
@@ -143,6 +144,7 @@ def test_hostile_pages_are_merged_before_the_test_times_out(name: str) -> None:
     assert merge(base[:100], main, request).decided("both")
 
 
+@STABLE
 @given(three_texts())
 def test_one_side_alone_is_taken_as_it_is(texts: tuple[str, str, str]) -> None:
     base, main, request = texts
@@ -151,6 +153,7 @@ def test_one_side_alone_is_taken_as_it_is(texts: tuple[str, str, str]) -> None:
     assert merge(base, main, main).text() == main
 
 
+@STABLE
 @given(three_texts())
 def test_every_word_a_side_added_is_there(texts: tuple[str, str, str]) -> None:
     base, main, request = texts
@@ -160,12 +163,14 @@ def test_every_word_a_side_added_is_there(texts: tuple[str, str, str]) -> None:
         assert not {word for word in added if word.isalpha()} - there
 
 
+@STABLE
 @given(three_texts())
 def test_whether_there_are_conflicts_does_not_depend_on_who_is_main(texts: tuple[str, str, str]) -> None:
     base, main, request = texts
     assert bool(merge(base, main, request).conflicts) == bool(merge(base, request, main).conflicts)
 
 
+@STABLE
 @given(st.lists(st.text("abc", min_size=1, max_size=3), min_size=3, max_size=12), st.data())
 def test_edits_of_different_paragraphs_keep_both(paragraphs: list[str], data: st.DataObject) -> None:
     owners = data.draw(st.lists(st.sampled_from("-mp"), min_size=len(paragraphs), max_size=len(paragraphs)))
@@ -180,6 +185,7 @@ def test_edits_of_different_paragraphs_keep_both(paragraphs: list[str], data: st
     assert not merged.named
 
 
+@STABLE
 @given(three_texts())
 def test_every_character_of_random_lines_belongs_to_one_block(texts: tuple[str, str, str]) -> None:
     for text in texts:
