@@ -167,12 +167,17 @@ class _PageMerge:
         while main and request and main[-1].key == request[-1].key:
             after = [*self._taken(main[-1:], 0), *after]
             main, request = main[:-1], request[:-1]
-        while main and request and main[0].move:  # moved text is no new text
-            before += self._added(main[:1], 0)
-            main = main[1:]
-        while main and request and request[0].move:
-            before += self._added(request[:1], 1)
-            request = request[1:]
+        sides = [main, request]
+        for at in (0, 1):
+            while all(sides) and sides[at][0].move:  # moved text is no new text
+                if sides[at][0].level:  # behind a moved section, a paragraph would be a part of that section
+                    end = _before_sections(sides[1 - at])
+                    before += self._added(sides[1 - at][:end], 1 - at)
+                    sides[1 - at] = sides[1 - at][end:]
+                end = next(sections(sides[at]))[1] if sides[at][0].level else 1
+                before += self._added(sides[at][:end], at)
+                sides[at] = sides[at][end:]
+        main, request = sides
         are_records = all(each.kind in RECORDS for each in (*main, *request))
         if main and request and not (are_records and not _have_twins(main, request)):
             return [*before, self._conflict(Versions((), main, request), context), *after]
@@ -305,7 +310,7 @@ class _PageMerge:
         if [each.key for each in others] in ([base.key], [here.key]) or has_other_columns:
             return here.source
         if here.key == base.key:
-            return join(others)
+            return _indented(join(others), len(_indent(here)) - len(_indent(others[0])))
         if len(others) > 1 or others[0].name != here.name:
             texts = _in_order(here.source, join(others), side)
             return Conflict("blocks", base.source, *texts, both="\n\n".join(texts))
@@ -333,6 +338,22 @@ class _PageMerge:
         moves = [each.move for side in region[1:] for block in side for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
         return frozenset(left | arrived)
+
+
+def _before_sections(blocks: Blocks) -> int:
+    """Return how many blocks are before the first heading."""
+    return next((number for number, each in enumerate(blocks) if each.level), len(blocks))
+
+
+def _indent(block: SourceBlock) -> str:
+    return block.source[: len(block.source) - len(block.source.lstrip(" \t"))]
+
+
+def _indented(text: str, by: int) -> str:
+    """Return the text with each line indented by so many blanks more, or less."""
+    lines = text.split("\n")
+    kept = [line[min(max(0, -by), len(line) - len(line.lstrip(" \t"))) :] for line in lines]
+    return "\n".join(" " * by + line if line.strip() else line for line in kept)
 
 
 def _units(blocks: Blocks) -> Iterator[list[SourceBlock]]:
