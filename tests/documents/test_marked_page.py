@@ -93,6 +93,7 @@ def test_the_same_conflict_twice_is_read_as_two() -> None:
     (first, _), (second, _) = read.named
     assert read.text({first: Choice("main"), second: Choice("this")}) == "x\n\nb\n\ny\n"
 
+
 def test_equal_conflicts_keep_their_names_when_the_marks_are_read() -> None:
     merged = merge("\na\none", "one\n\none", "a\n\na")
     text = merged.text(request=NAME)
