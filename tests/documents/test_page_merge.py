@@ -102,6 +102,51 @@ def test_a_long_page_of_equal_lines_is_merged() -> None:
     assert merge(base, f"top\n\n{base}", f"{base}end\n").text() == f"top\n\n{base}end\n"
 
 
+GRID = "| A | B | C |\n| - | - | - |\n| 1 | 2 | 3 |\n"
+REORDERED = "| B | A | C |\n| - | - | - |\n| 2 | 1 | 3 |\n"
+
+
+def test_columns_that_one_side_reordered_stay_so_when_the_other_edits_a_cell() -> None:
+    edited = GRID.replace("3 |", "9 |")
+    expected = REORDERED.replace("3 |", "9 |")
+    assert merge(GRID, edited, REORDERED).text() == merge(GRID, REORDERED, edited).text() == expected
+    other = "| A | C | B |\n| - | - | - |\n| 1 | 3 | 2 |\n"
+    assert [each.kind for each in merge(GRID, REORDERED, other).conflicts] == ["columns"]
+
+
+def test_a_column_that_was_replaced_is_not_taken_for_a_renamed_one() -> None:
+    replaced = "| A | D | C |\n| - | - | - |\n| 1 | 8 | 3 |\n"
+    merged = merge(GRID, f"{GRID}| 4 | 5 | 6 |\n", replaced)
+    assert [each.kind for each in merged.conflicts] == ["columns"]
+    assert merged.decided("this") == replaced
+
+
+def test_rows_that_both_added_are_compared_without_the_blanks_around_their_cells() -> None:
+    merged = merge(GRID, f"{GRID}| foo | one | two |\n", f"{GRID}| foo  | one | three |\n")
+    assert len(merged.conflicts) == 1
+
+
+def test_a_sentence_that_both_put_into_one_paragraph_is_not_suggested_twice() -> None:
+    one, new, other = "The light turns.", "It is red now.", "The log is kept."
+    merged = merge(f"{one} {other}\n", f"{one} {new} {other}\n", f"{new} {one} {other}\n")
+    assert len(merged.conflicts) == 1
+    assert merged.decided("this") == f"{new} {one} {other}\n"
+
+
+def test_a_fence_that_main_wrapped_in_a_tag_of_its_name_keeps_its_fences() -> None:
+    fence = "```js\na\nb\n```\n"
+    wrapped = f"{{% code %}}\n{fence}{{% endcode %}}\n"
+    assert merge(fence, wrapped, fence.replace("b", "c")).text() == wrapped.replace("b", "c")
+
+
+def test_line_ends_are_kept_when_a_side_is_one_line_and_never_doubled() -> None:
+    lines = "a\r\n\r\nb\r\n"
+    for request in ("x", ""):
+        assert merge(lines, lines.replace("b", "c"), request).decided("main").rstrip() == "a\r\n\r\nc"
+    mixed = merge("a b\r\n\nc d\n", "a c\r\n\r\nc d\r\n", "a b\r\n\nc d\nnew\n")
+    assert "\r\r" not in mixed.decided("main") + mixed.decided("this")
+
+
 @pytest.mark.parametrize(
     ("line", "close"),
     [("{% hint %}\n", "{% endhint %}\n"), ("> ", ""), ("* ", ""), ("<details>\n", "</details>\n")],

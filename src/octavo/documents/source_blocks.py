@@ -114,9 +114,9 @@ class SourceBlock:
 
     @cached_property
     def name(self) -> str:
-        """The kind; for a container what it is called, such as `hint`."""
+        """The kind; for a container the begin of its tag, such as `{% hint`."""
         found = _TAG_NAME.match(self.head.strip()) if self.kind == "container" else None
-        return found[1] if found else self.kind
+        return f"{{% {found[1]}" if found else self.kind
 
     def walk(self) -> Iterator[SourceBlock]:
         """Yield the block and all blocks in it."""

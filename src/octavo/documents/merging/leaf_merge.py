@@ -102,6 +102,11 @@ def merge_words(base: str, main: str, request: str) -> str | None:
             if start > i or place > j:
                 edits.setdefault((i, start, "".join(new[j:place])), set()).add(side)
             i, j = start + size, place + size
+    texts = [
+        {text.strip() for (_, _, text), by in edits.items() if by == {side} and WORD.search(text)} for side in (0, 1)
+    ]
+    if any(len(WORD.findall(text)) > 1 for text in texts[0] & texts[1]):
+        return None  # both added it, at different places
     merged, end = "", 0
     before: set[int] = set()
     for (start, stop, text), by in sorted(edits.items(), key=lambda each: each[0]):

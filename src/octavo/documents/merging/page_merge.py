@@ -71,12 +71,19 @@ def merge(base: str, main: str, request: str) -> MergedPage:
     texts = Versions(base, main, request)
     if texts.is_settled:
         return MergedPage(MergedBlock("page", texts.merged, "", [], "", ""))
-    ends = texts.map(_line_end)
-    if _CRLF in ends and "" not in ends:
+    line_end = "\n"
+    if {_line_end(text) for text in texts if "\n" in text} in ({_CRLF}, {_CRLF, "\n"}):
+        line_end = texts.map(lambda text: _line_end(text if "\n" in text else base)).merged
         texts = texts.map(lambda text: text.replace(_CRLF, "\n"))
-    versions = texts.map(read_page)
+    merged = _merge(texts.map(read_page), is_emptied=not main.strip() or not request.strip())
+    merged.line_end = line_end
+    return merged
+
+
+def _merge(versions: Versions[SourceBlock], *, is_emptied: bool) -> MergedPage:
+    """Merge a page. If a side emptied the page, everything is one conflict."""
     plain = _PageMerge(versions.main, versions.request, NO_MOVES)
-    if not main.strip() or not request.strip():
+    if is_emptied:
         return plain.merged(versions.base, ())
     following = _PageMerge(*follow_moves(*versions))
     merged = following.merged(versions.base)
@@ -84,7 +91,6 @@ def merge(base: str, main: str, request: str) -> MergedPage:
         merged = following.merged(versions.base, unproved)
         if unproved_runs(merged, versions):
             merged = plain.merged(versions.base, ())
-    merged.line_end = ends.merged
     return merged
 
 
@@ -405,8 +411,12 @@ def _have_twins(main: Blocks, request: Blocks) -> bool:
 
 def _are_twins(one: SourceBlock, other: SourceBlock) -> bool:
     if one.kind == other.kind == "row":
-        return cells(one.head)[:1] == cells(other.head)[:1] and likeness(one, other) >= _TWIN_ROWS
+        return _first_cell(one) == _first_cell(other) and likeness(one, other) >= _TWIN_ROWS
     return likeness(one, other) >= _TWINS
+
+
+def _first_cell(row: SourceBlock) -> str:
+    return " ".join("".join(cells(row.head)[:1]).split())
 
 
 def _gap(last: Versions[SourceBlock | None]) -> str:

@@ -26,6 +26,10 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
     if any(places is None for places in found):
         return None
     places = [each for each in found if each is not None]
+    places = [
+        {old: new for old, new in of_base.items() if not _is_replaced(tables.base, old, table, new)}
+        for table, of_base in zip(tables, places, strict=True)
+    ]
     columns = [_columns(*each) for each in zip(names, places, strict=True)]
     if columns[0] == columns[1] == columns[2]:
         return tables
@@ -35,6 +39,9 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
         for column in columns[0]:
             if column not in columns[side] and column in columns[other] and _is_edited(column, tables, columns, other):
                 return None
+    kept = [[each for each in of_side if all(each in other for other in columns)] for of_side in columns]
+    if not Versions(*kept).is_settled:
+        return None  # both put the columns in another order
     heads = _heads(tables, columns)
     return Versions(*(_with_columns(each, side, columns, heads) for side, each in enumerate(tables)))
 
@@ -55,6 +62,20 @@ def _places(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
     ):
         return None
     return dict(sorted(found.items()))
+
+
+def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
+    """Return whether a column has another name and none of the cells of the base: it was replaced, not renamed."""
+    if _names(base)[old] == _names(table)[new] or _is_uneven(base) or _is_uneven(table):
+        return False
+    before, now = _values(base, old), _values(table, new)
+    del before[_names(base)[old]], now[_names(table)[new]]
+    return bool(before and now) and not before & now
+
+
+def _is_uneven(table: SourceBlock) -> bool:
+    rows = [each for row in table.children or () for each in (row, *(row.restored_from or ()))]
+    return any(len(cells(row.head)) != len(_names(table)) for row in rows)
 
 
 def _columns(names: Sequence[str], places: Mapping[int, int]) -> list[Column]:
@@ -87,13 +108,15 @@ def _values(table: SourceBlock, place: int) -> Counter[str]:
 
 
 def _merged(columns: Sequence[Sequence[Column]]) -> list[Column]:
-    """Return the columns of the merged table, in main's order; new ones of the change request behind the column that is before
-    them there."""
-    _, main, request = columns
-    merged = [each for each in main if isinstance(each, str) or each in request]
-    for place, each in enumerate(request):
+    """Return the columns of the merged table, in main's order, or in the order of the change request if main has the base's. New
+    columns of the other side are behind the column that is before them there."""
+    base, *sides = columns
+    shared = [[each for each in of_side if all(each in other for other in columns)] for of_side in (base, sides[0])]
+    first, second = sides if shared[0] != shared[1] else sides[::-1]
+    merged = [each for each in first if isinstance(each, str) or each in second]
+    for place, each in enumerate(second):
         if isinstance(each, str) and each not in merged:
-            before = next((one for one in reversed(request[:place]) if one in merged), None)
+            before = next((one for one in reversed(second[:place]) if one in merged), None)
             merged.insert(merged.index(before) + 1 if before is not None else 0, each)
     return merged
 
