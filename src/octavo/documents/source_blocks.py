@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
 U = TypeVar("U")
@@ -151,6 +151,10 @@ class Versions(NamedTuple, Generic[T_co]):
     def merged(self) -> T_co:
         """The version of the side that changed the base. Main's version if both sides changed it."""
         return self.request if self.main == self.base else self.main
+
+    def merged_by(self, keys: Versions[Any]) -> T_co:
+        """Return main's version if main has the merged key, else the version of the change request."""
+        return self.main if keys.main == keys.merged else self.request
 
     @property
     def is_settled(self) -> bool:

@@ -51,7 +51,7 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
     """Merge the text that a block begins with."""
     heads, keys = blocks.map(lambda each: each.head), blocks.map(lambda each: each.head_key)
     if keys.is_settled:  # the numbers of items, and whitespace, are no change
-        return heads.merged if keys.main == keys.base == keys.request else heads[keys.index(keys.merged, 1)]
+        return heads.merged if keys.main == keys.base == keys.request else heads.merged_by(keys)
     if blocks.base.kind == "item":
         return merge_text("item", heads, context)
     return Conflict("head", *heads, both=heads.main)
@@ -66,10 +66,10 @@ def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Confl
         for cell in zip(*rows.map(cells), strict=True):
             versions = Versions(*cell)
             words = versions.map(lambda text: " ".join(text.split()))
-            taken = versions[words.index(words.merged, 1)] if words.is_settled else None
+            taken = versions.merged_by(words) if words.is_settled else None
             ours.append(versions.main if taken is None else taken)
             theirs.append(versions.request if taken is None else taken)
-        frame = rows[frames.index(frames.merged, 1)]
+        frame = rows.merged_by(frames)
         texts = Versions(rows.base, with_cells(frame, ours), with_cells(frame, theirs))
         if ours == theirs:
             return texts.main

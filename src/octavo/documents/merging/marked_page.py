@@ -69,15 +69,15 @@ def _add_text(pieces: list[Piece], text: str, gap: str | None) -> None:
     pieces.append(Piece(bare, gap if gap is not None and here == "\n\n" else here))
 
 
-def _marked_in(block: MergedBlock, before: str = "") -> Iterator[_Known]:
-    """Yield what of a merged block is written between marks while nothing is chosen."""
-    gap = before + block.opening
+def _marked_in(block: MergedBlock) -> Iterator[_Known]:
+    """Yield the parts of a merged block that stand between marks while nobody has decided."""
+    gap = block.opening
     for number, (content, after) in enumerate(found := list(spread(block.pieces)), 1):
         behind = after if number < len(found) else block.end
         if isinstance(content, Conflict):
             yield _Known(content, gap, behind)
         elif isinstance(content, MergedBlock) and any(conflicts_in(content)):
-            if content.is_divided:
+            if content.may_hold_marks:
                 yield from _marked_in(content)
             else:
                 yield _Known(content, gap, behind)

@@ -93,7 +93,7 @@ class MergedBlock:
     """Whether the items are numbered consecutively in all versions: the merged items are numbered again."""
 
     @property
-    def is_divided(self) -> bool:
+    def may_hold_marks(self) -> bool:
         """Whether marks may stand inside the block. A list, a table or code is put between marks as a whole."""
         return self.kind in ("page", "container") and not isinstance(self.head, Conflict)
 
@@ -238,7 +238,7 @@ class _Assembler:
 
     def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
         """Return whether both sides are written between marks: marks are on lines of their own, around whole blocks."""
-        if self._labels is None or (isinstance(content, MergedBlock) and content.is_divided):
+        if self._labels is None or (isinstance(content, MergedBlock) and content.may_hold_marks):
             return False
         return any(self._choice(each) is None for each in conflicts_in(content))
 

@@ -7,8 +7,9 @@
 4. If only one side changed a region, take that side. If both sides edited one block, merge the blocks in it by steps 3 and 4, down to
    rows, lines and words (`leaf_merge`). Every other region is one conflict, with the whole text of each side.
 5. If moved text is in conflict at one place, its other places belong to the same conflict (`_decide_together`).
-6. Prove the result (`merge_proof`): no text may be lost or doubled. If the proof fails, the regions with such text, and all text
-   between them, become one conflict.
+6. Prove two results (`merge_proof`): every conflict decided for main, and every conflict decided for the change request. No text may
+   be lost or doubled in them. If the proof fails, the regions with such text, and all text between them, become one conflict. If it
+   fails again, everything from the first to the last change is one conflict.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def _line_end(text: str) -> str:
 
 
 class _PageMerge:
-    """The merge of two sides, in which blocks know where they were moved."""
+    """The merge of main and the change request. It follows the moves that `moved` lists."""
 
     def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks) -> None:
         self._main, self._request, self._moved = main, request, moved
@@ -124,27 +125,28 @@ class _PageMerge:
         all regions are.
         """
         pieces: list[Piece] = []
-        one: Region | None = None
+        undivided: Region | None = None
         found = list(regions(blocks, self._moved))
         if doubtful is not None and found:
             some = [
                 each for each in found if any(run in doubtful for part in _cut(blocks, each) for run in runs_of(part))
             ]
             first, last = (some or found)[0], (some or found)[-1]
-            one = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
-            found[found.index(first) : found.index(last) + 1] = [one]
+            undivided = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
+            found[found.index(first) : found.index(last) + 1] = [undivided]
         ends = Versions(0, 0, 0)
         rest = blocks.map(lambda siblings: slice(len(siblings), None))
         for region in [*found, rest]:
             kept = _cut(blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True))))
             for each in zip(*kept, strict=True):
                 pieces.append(Piece(self._block(Versions(*each)), _gap(Versions(*each))))
-            pieces += self._region(_cut(blocks, region), context, is_divided=region is not one)
+            pieces += self._region(_cut(blocks, region), context, may_divide=region is not undivided)
             ends = region.map(lambda each: each.stop or 0)
         return pieces
 
-    def _region(self, region: Versions[Blocks], context: Context, *, is_divided: bool) -> list[Piece]:
-        """Decide about a region."""
+    def _region(self, region: Versions[Blocks], context: Context, *, may_divide: bool) -> list[Piece]:
+        """Merge a region. If one side changed it, or both in the same way, that text is taken. What both sides added is kept apart, and
+        one block that both edited is merged inside. Every other region is one conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
             found = self._taken(region.main, 0, region)
@@ -152,9 +154,9 @@ class _PageMerge:
             found = self._taken(region.request, 1, region)
         elif keys.main == keys.request and not any(each.move for each in region.main):
             found = self._taken(region.main, 0, region)
-        elif is_divided and not region.base:
+        elif may_divide and not region.base:
             return self._both_added(region.main, region.request, context)
-        elif is_divided and _is_one_block(region):
+        elif may_divide and _is_one_block(region):
             block = Versions(region.base[0], region.main[0], region.request[0])
             return [Piece(self._block(block, context), _gap(block))]
         else:
@@ -175,7 +177,7 @@ class _PageMerge:
             main, request = main[:-1], request[:-1]
         sides = [main, request]
         for at in (0, 1):
-            while all(sides) and sides[at][0].move:  # moved text is no new text
+            while all(sides) and sides[at][0].move:  # moved text does not contradict what the other side added
                 if sides[at][0].level:  # behind a moved section, a paragraph would be a part of that section
                     end = _before_sections(sides[1 - at])
                     before += self._added(sides[1 - at][:end], 1 - at)
@@ -249,7 +251,7 @@ class _PageMerge:
         if keys.is_settled and not is_moved:
             sources = block.map(lambda each: each.source)
             if not keys.base == keys.main == keys.request:
-                return sources[keys.index(keys.merged, 1)]
+                return sources.merged_by(keys)
             if sources.is_settled or not block.base.children:
                 return sources.merged  # else both sides changed whitespace, or numbers of items
         if kind == "row":

@@ -39,7 +39,7 @@ class Shown:
     """What has to be typed to do it, where one key is not enough."""
     why_typed: str = ""
     show_diff: Callable[[], None] | None = None
-    """Shows the changes in full, over the dialog."""
+    """Shows the changes in full, in place of the dialog."""
     archive: Callable[[], None] | None = None
     """Asks whether to archive the change request, in place of the dialog."""
 
@@ -176,7 +176,7 @@ class CheckedDialog(Confirm, Generic[Seen]):
                 self._octavo.push_screen(CheckedDialog(self._octavo, self._write))
 
     def show_diff(self) -> None:
-        """Show the changes in full. The dialog stays open below."""
+        """Show the changes in full. The dialog opens again, with new checks, when they are closed."""
         if self.shown is not None and self.shown.show_diff is not None:
             self.shown.show_diff()
 
