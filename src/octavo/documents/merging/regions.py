@@ -70,10 +70,14 @@ def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks]
     old = siblings.base[changed.hunk.i1 : changed.hunk.i2]
     if changed.hunk.is_edit and old[0].name == sides[changed.side][changed.hunk.j1].name:
         return False
-    if all(each.kind in RECORDS for each in (*new, *old)) or all(each.move for each in new):
+    if all(each.kind in RECORDS for each in (*new, *old)):
         return False
     if changed.hunk.is_deletion and all(each in moved[changed.side] for each in old):
         return False
+    if all(each.move for each in new):  # moved text is independent of its new neighbours, but not of its section
+        headings = [each.level for each in old if each.level and each not in moved[changed.side]]
+        in_section = bool(headings) and (not new[0].level or min(headings) < new[0].level)
+        return changed.hunk.is_deletion and not is_before and in_section
     if is_before:
         return not old[0].level  # what is before a heading belongs to the section before
     return not new[0].level or any(0 < each.level < new[0].level for each in old)
