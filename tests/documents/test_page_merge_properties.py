@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from octavo.documents.merging.merged_page import Choice, Side
+from octavo.documents.merging.merged_page import NEVER_BOTH, Choice, Side
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.source_reader import read_page
 from tests.documents.page_edits import ThreeTexts, Writer, edited_apart, edited_by_both, text, words_in
@@ -78,8 +78,8 @@ def check_every_mixture(texts: ThreeTexts) -> None:
 def check_both(texts: ThreeTexts) -> None:
     note(str(texts))
     merged = merge(texts.base, texts.main, texts.request)
-    if any(each.kind in ("head", "moved") for _, each in merged.named):
-        return  # a tab has one title, and a block is in one place: both is main's
+    if any(each.kind in NEVER_BOTH for _, each in merged.named):
+        return  # both is main's
     base, found = words_in(texts.base), words_in(merged.decided("both"))
     for side in (texts.main, texts.request):
         assert not [word for word in words_in(side).keys() - base.keys() if not found[word]]

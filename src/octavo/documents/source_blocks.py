@@ -17,6 +17,8 @@ _WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f"
 WORD = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
 MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)", re.M)
 """The marker of a list item: its indentation, the mark, the blanks behind it."""
+FIELD = re.compile(r"([^\s#-][^:\n]*?)[ \t]*:(?=\s|$)")
+"""The begin of a field of front matter, with its name."""
 RECORDS = frozenset({"item", "row"})
 """Blocks of which a new one beside another contradicts nothing."""
 PROSE = frozenset({"paragraph", "quote", "item"})
@@ -36,7 +38,7 @@ class SourceBlock:
     """
 
     kind: str
-    """`page`, `container`, `list`, `item`, `table`, `row`, `code`, `front`, `line`, `heading`, `paragraph`, `quote`, `tag` or
+    """`page`, `container`, `list`, `item`, `table`, `row`, `code`, `front`, `field`, `line`, `heading`, `paragraph`, `quote`, `tag` or
     `literal`."""
     head: str
     children: tuple[SourceBlock, ...] | None = None
@@ -75,7 +77,7 @@ class SourceBlock:
         """The text of the head for comparing."""
         if self.kind == "row" and not is_html(self.head):
             head = "|".join(" ".join(cell.split()) for cell in cells(self.head))
-        elif self.kind in ("line", "literal", "code", "front"):
+        elif self.kind in ("line", "literal", "code", "front", "field"):
             head = self.head.rstrip()
         else:
             text = (
@@ -114,7 +116,10 @@ class SourceBlock:
 
     @cached_property
     def name(self) -> str:
-        """The kind; for a container the begin of its tag, such as `{% hint`."""
+        """The kind; for a container the begin of its tag, such as `{% hint`; for a field of front matter its name."""
+        if self.kind == "field":
+            field = FIELD.match(self.head)
+            return field[1] if field else ""
         found = _TAG_NAME.match(self.head.strip()) if self.kind == "container" else None
         return f"{{% {found[1]}" if found else self.kind
 
@@ -179,7 +184,7 @@ def gap_between(block: SourceBlock) -> str:
     """Return the whitespace that is usual between two blocks of a kind."""
     if block.kind == "row" and is_html(block.head):
         return ""
-    return "\n" if block.kind in ("item", "row", "line") else "\n\n"
+    return "\n" if block.kind in ("item", "row", "line", "field") else "\n\n"
 
 
 def sections(blocks: Blocks) -> Iterator[tuple[int, int]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import replace
+from itertools import pairwise
 
-from octavo.documents.source_blocks import MARKER, SourceBlock, cells, row_ranges
+from octavo.documents.source_blocks import FIELD, MARKER, SourceBlock, cells, row_ranges
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
@@ -68,7 +69,7 @@ class _Reader:
         """Read the block that begins at a line. Return it without its last line end, and the line behind it."""
         line = self._lines[at]
         if at == 0 and line.rstrip() == "---" and (end := self._end_of_front_matter()):
-            return self._of_lines("front", 0, end), end + 1
+            return self._front_matter(end), end + 1
         if depth > _DEEPEST:
             return self._paragraph(at, stop, depth)
         if _fence(line):
@@ -95,6 +96,17 @@ class _Reader:
 
     def _end_of_front_matter(self) -> int:
         return next((at for at, line in enumerate(self._lines) if at and line.rstrip() == "---"), 0)
+
+    def _front_matter(self, end: int) -> SourceBlock:
+        """Read front matter: each field with all lines that belong to it."""
+        starts = [at for at in range(1, end) if at == 1 or FIELD.match(self._lines[at])]
+        fields = [self._field(at, after) for at, after in pairwise([*starts, end])]
+        inner = (*(replace(each, gap="\n") for each in fields[:-1]), *fields[-1:])
+        return SourceBlock("front", self._text(0, 1), inner, "\n", "\n" if inner else "", self._text(end, end + 1))
+
+    def _field(self, at: int, end: int) -> SourceBlock:
+        lines = _joined_lines(self._lines[at + 1 : end])
+        return SourceBlock("field", self._text(at, at + 1), lines or None, "\n" if lines else "")
 
     def _begins_block(self, line: str) -> bool:
         """Return whether a line begins a block of its own, also right behind a paragraph."""

@@ -34,6 +34,8 @@ def merge_text(kind: str, texts: Versions[str], context: Context = NO_CONTEXT) -
     words = merge_words(*texts) if kind in PROSE or kind == "heading" else None
     between = "\n" if kind in ("line", "item") else "\n\n"
     both = texts.main + between + texts.request if words is None else words
+    if kind == "field":
+        both = texts.main  # front matter has each field once
     is_suggested = words is not None and kind in PROSE
     return Conflict(kind, *texts, both=both, words=words, is_suggested=is_suggested, context=context)
 

@@ -15,6 +15,8 @@ from octavo.documents.source_blocks import SourceBlock
 Side: TypeAlias = Literal["main", "this", "both", "words", "own"]
 MAIN_LABEL = "main"
 SIDES: tuple[Side, Side] = ("main", "this")
+NEVER_BOTH = frozenset({"head", "field", "front", "moved"})
+"""Kinds of conflicts of which both sides cannot be kept: a container has one head, front matter each field once, text one place."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Conflict:
     """A place where main and the change request changed the same. A side that has nothing there is None."""
 
     kind: str
-    """The kind of block in conflict, or `blocks` (several), `head` (of a container), `columns` or `moved`."""
+    """The kind of block in conflict, or `blocks` (several), `head` (of a container or a table), `columns` or `moved`."""
     base: str | None
     """Empty if both sides added it. None if the base is not known."""
     main: str | None

@@ -11,8 +11,9 @@ from typing import NamedTuple, TypeAlias
 from octavo.documents.merging.block_alignment import Hunk, hunks, likeness
 from octavo.documents.source_blocks import Move, SourceBlock
 
-_NEVER_MOVED = frozenset({"line", "page", "front"})
+_NEVER_MOVED = frozenset({"line", "page", "front", "field"})
 _LEAST_LETTERS = 3
+"""Letters of a block that is recognised at another place. A heading needs none."""
 _LEAST_WORDS = 4
 _ALIKE = 0.6
 """Share of its words that a block keeps when it is moved and edited at once."""
@@ -101,8 +102,15 @@ class _Counterparts:
         arrived: set[SourceBlock] = set()
         for old in gone:
             new = by_key.get(old.key)
-            is_once = counts[old.key] == others[old.key] == 1 and sum(map(len, old.words)) >= _LEAST_LETTERS
-            if new is None or not is_once or old in self.moved or new in arrived or not self._may_move(old, new):
+            is_known = bool(old.level) or sum(map(len, old.words)) >= _LEAST_LETTERS
+            is_once = counts[old.key] == others[old.key] == 1
+            if (
+                new is None
+                or not (is_known and is_once)
+                or old in self.moved
+                or new in arrived
+                or not self._may_move(old, new)
+            ):
                 continue
             for one, other in zip(old.walk(), new.walk(), strict=True):
                 self.moved[one] = other

@@ -149,19 +149,22 @@ class _PageMerge:
         one block that both edited is merged inside. Every other region is one conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
-            found = self._taken(region.main, 0, region)
+            side = 0
         elif keys.main == keys.base:
-            found = self._taken(region.request, 1, region)
+            side = 1
         elif keys.main == keys.request and not any(each.move for each in region.main):
-            found = self._taken(region.main, 0, region)
+            side = 0
         elif may_divide and not region.base:
             return self._both_added(region.main, region.request, context)
         elif may_divide and _is_one_block(region):
             block = Versions(region.base[0], region.main[0], region.request[0])
             return [Piece(self._block(block, context), _gap(block))]
         else:
-            found = [self._conflict(region, context)]
-        is_conflict = bool(found) and isinstance(found[0].content, Conflict)
+            return [self._conflict(region, context)]
+        if not region.base:
+            return self._added((region.main, region.request)[side], side)
+        found = self._taken((region.main, region.request)[side], side, region)
+        is_conflict = any(isinstance(each.content, Conflict) for each in found)
         return [self._moved_place(found, region, context)] if self._moves(region) and not is_conflict else found
 
     def _both_added(self, main: Blocks, request: Blocks, context: Context) -> list[Piece]:
@@ -175,6 +178,10 @@ class _PageMerge:
         while main and request and main[-1].key == request[-1].key:
             after = [*self._taken(main[-1:], 0), *after]
             main, request = main[:-1], request[:-1]
+        if main and request and main[0].kind == request[0].kind == "front":
+            empty = replace(main[0], children=())
+            before.append(Piece(self._front_matter(Versions(empty, main[0], request[0])), gap_after(main[0])))
+            main, request = main[1:], request[1:]
         sides = [main, request]
         for at in (0, 1):
             while all(sides) and sides[at][0].move:  # moved text does not contradict what the other side added
@@ -198,7 +205,10 @@ class _PageMerge:
         found = []
         for unit, piece in zip(_units(blocks), self._taken(blocks, side), strict=True):
             region: Versions[Blocks] = Versions((), *_in_order(unit, [], side))
-            found.append(self._moved_place([piece], region, NO_CONTEXT) if self._moves(region) else piece)
+            is_conflict = isinstance(piece.content, Conflict)
+            found.append(
+                piece if is_conflict or not self._moves(region) else self._moved_place([piece], region, NO_CONTEXT)
+            )
         return found
 
     def _taken(self, blocks: Blocks, side: int, region: Versions[Blocks] | None = None) -> list[Piece]:
@@ -223,7 +233,13 @@ class _PageMerge:
         return Piece(conflict, _gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _both(self, region: Versions[Blocks]) -> str | None:
-        """Return all that main has in a region, then all that the change request has. Equal sections are there once."""
+        """Return all that main has in a region, then all that the change request has. Equal sections are there once. If only one side
+        changed the region, return the text of that side."""
+        base, main, request = join(region.base) or None, self._text(region.main, 0), self._text(region.request, 1)
+        if request == base:
+            return main
+        if main == base:
+            return request
         known = {tuple(each.key for each in region.main[start:end]) for start, end in sections(region.main)}
         new = [
             each
@@ -231,11 +247,13 @@ class _PageMerge:
             if tuple(block.key for block in region.request[start:end]) not in known
             for each in region.request[start:end]
         ]
-        groups = [(self._text(region.main, 0), region.main), (self._text(new, 1), new)]
+        groups = [(main, region.main), (self._text(new, 1), new)]
         kept = [(text, blocks) for text, blocks in groups if text is not None]
         if not region.base and len(kept) == 2 and region.main[0].level and not new[0].level:
             kept.reverse()  # behind main's new section a paragraph would be a part of that section
-        return gap_between(kept[0][1][-1]).join(text for text, _ in kept) if kept else None
+        is_one_list = all(blocks[at].kind == "list" for at, (_, blocks) in zip((-1, 0), kept, strict=False))
+        gap = "\n" if is_one_list else gap_between(kept[0][1][-1])  # a blank line would put space between all items
+        return gap.join(text for text, _ in kept) if kept else None
 
     def _text(self, blocks: Blocks, side: int) -> str | None:
         """Return the text of a side's blocks, with that side of every conflict in it."""
@@ -258,6 +276,8 @@ class _PageMerge:
             return merge_row(block.map(lambda each: each.head), context)
         if kind == "table":
             return self._table(block)
+        if kind == "front":
+            return self._front_matter(block)
         if any(each.children is None for each in block):
             return merge_text(kind, block.map(lambda each: each.source), context)
         return self._parent(block, context)
@@ -267,7 +287,7 @@ class _PageMerge:
     ) -> MergedBlock:
         """Merge a block that others are in."""
         base, kind = block.base, block.base.kind
-        if base.head and kind in ("code", "front"):
+        if base.head and kind == "code":
             context = base.head + "\n", "\n" + base.tail
         elif kind == "container":
             context = NO_CONTEXT
@@ -277,6 +297,34 @@ class _PageMerge:
         tail = block.map(lambda each: each.tail).merged
         is_numbered = kind == "list" and all(map(_is_numbered, block))
         return MergedBlock(kind, head, opening, pieces, end, tail, is_numbered)
+
+    def _front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
+        """Merge front matter field by field. Fields are found by their names, since their order means nothing."""
+        fields = front.map(lambda each: {field.name: field for field in _children(each)})
+        if any(len(named) < len(_children(each)) for named, each in zip(fields, front, strict=True)):
+            return Conflict("front", *front.map(lambda each: each.source), both=front.main.source)
+        names, end = list(fields.main), 0
+        for name in fields.request:
+            while end < len(names) and name not in fields.main and names[end] not in (fields.base | fields.request):
+                end += 1  # behind the fields that main added
+            if name not in fields.main:
+                names.insert(end, name)
+            end = names.index(name) + 1
+        context = front.main.head + "\n", "\n" + front.main.tail
+        merged = (self._field(Versions(*(named.get(name) for named in fields)), context) for name in names)
+        pieces = [Piece(each, "\n") for each in merged if each is not None]
+        return MergedBlock("front", front.main.head, "\n", pieces, "\n", front.main.tail)
+
+    def _field(self, field: Versions[SourceBlock | None], context: Context) -> str | Conflict | MergedBlock | None:
+        """Merge a field of front matter that some versions may not have. None if it is deleted."""
+        base, main, request = field
+        if base is not None and main is not None and request is not None:
+            return self._block(Versions(base, main, request), context)
+        texts = field.map(lambda each: None if each is None else each.source)
+        keys = field.map(lambda each: None if each is None else each.key)
+        if keys.is_settled:
+            return texts.merged_by(keys)
+        return Conflict("field", texts.base or "", *texts[1:], both=texts.main or texts.request, context=context)
 
     def _table(self, table: Versions[SourceBlock]) -> Conflict | MergedBlock:
         """Merge a table: its columns first, so that all three versions have the same, then its rows."""

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from rich.style import Style
 
-from octavo.documents.merging.merged_page import SIDES, Choice
+from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, Choice
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.conflict_page import FIELDS, Question, Shown, whole
 from octavo.tui.render.diff_lines import set_diff_unit
@@ -38,6 +38,8 @@ _KINDS = {
     "line": "line of code",
     "heading": "heading",
     "columns": "table columns",
+    "field": "page option",
+    "front": "page options",
     "moved": "moved text",
     FIELDS: "title and page options",
 }
@@ -260,7 +262,7 @@ def _result(setting: LayoutContext, shown: Shown, decided: ConflictDecision, wid
             Choice("words"),
         )
     if choice is None:
-        both = [("b", "both")] if shown.kind not in ("moved", FIELDS) else []
+        both = [("b", "both")] if shown.kind not in NEVER_BOTH | {FIELDS} else []
         words = [("w", "merged by words")] if "words" in shown.outcomes else []
         return _not_resolved(look, decided, [*both, *words, *edit], width)
     compared = shown.outcomes.get(choice.side)

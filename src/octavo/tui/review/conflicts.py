@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from octavo.api.content import Edit
 from octavo.api.errors import ApiError
-from octavo.documents.merging.merged_page import SIDES, Conflict, Side
+from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, Conflict, Side
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.conflict_page import FIELDS, Passage, Question, Shown, prepare, prepare_question
@@ -300,6 +300,8 @@ class ConflictsScreen(View):
             return "Take one side here: m or t."
         if shown.kind == "moved" and how == "both":
             return "The text can have one place: m keeps the place in main, t the place in this change request."
+        if shown.kind in NEVER_BOTH and how == "both":
+            return "Only one version can be kept here: m or t. Press e to write another."
         if how == "words" and isinstance(shown, Shown) and "words" not in shown.outcomes:
             return "Both sides changed the same words, so there is no suggestion."
         return None
