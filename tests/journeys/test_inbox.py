@@ -207,7 +207,7 @@ async def test_a_thread_on_ones_change_request_is_resolved_and_that_is_taken_bac
         await look(run)
         assert reasons(run, "Is this not too long?") == ["on my work"]
         await stand_on(run, "Is this not too long?")
-        await run.press("d")
+        await run.press("R")
         await run.hear("Thread resolved")
         await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
         await run.press("u")
@@ -216,9 +216,22 @@ async def test_a_thread_on_ones_change_request_is_resolved_and_that_is_taken_bac
         assert row is not None
         assert row.title == "Is this not too long?"
         assert run.app.current_mode == "inbox"
-        await run.press("d")
+        await run.press("R")
         await run.sent()
         assert not (await run.ask(comments.Get(at=at, comment_id=thread.id), NOOR)).is_open
+
+
+async def test_done_on_a_thread_removes_the_row_and_does_not_resolve_the_thread(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        at = await opened(run, MARA, "Say what a datum is")
+        thread = await run.ask(comments.Create(at=at, body=says("Is this not too long?")), NOOR)
+        await look(run)
+        await stand_on(run, "Is this not too long?")
+        await run.press("d")
+        await run.hear("Done: back when something new happens")
+        await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
+        assert not run.app.session.outbox.entries
+        assert (await run.ask(comments.Get(at=at, comment_id=thread.id), NOOR)).is_open
 
 
 async def test_enter_on_a_thread_goes_to_it_in_its_change_request(stage: Stage) -> None:

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from octavo.api import comments
 from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
 from octavo.data.inbox_marks import InboxMarks, later
 from octavo.data.state import NotSaved
 from octavo.data.unsent import Unsent
-from octavo.tui.comments import discarding, thread_actions
-from octavo.tui.shell.permissions import not_allowed_with
-from octavo.tui.shell.write_queue import LocalChange, QueuedWrite
+from octavo.tui.comments import discarding
+from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -49,47 +47,21 @@ class Rows:
         return self.feed.marks
 
 
-def called_done(app: Shell, about: Rows) -> str | None:
-    """What `d` does with them."""
-    if about.away:
-        return "Needs me"
-    return "Resolve" if all(_resolvable(app, about, row) for row in about.rows) else None
+def done_label(app: Shell, about: Rows) -> str | None:
+    """Return the label of `d` for rows that are done or snoozed already."""
+    return "Move back" if about.away else None
 
 
-def writes_done(app: Shell, about: Rows) -> bool:
-    """Whether `d` sends anything: other rows only leave the inbox of this machine."""
-    return not about.away and any(_resolvable(app, about, row) for row in about.rows)
-
-
-def done(app: Shell, about: Rows) -> None:
-    """Resolve threads, where one may, and let the others go until something new happens to them. Those that are gone come
-    back."""
+def mark_done(app: Shell, about: Rows) -> None:
+    """Remove rows from the inbox until something new happens to them. Rows that are done or snoozed come back."""
     if about.away:
         _put_back(app, about)
         return
-    writes, others = [], []
-    for row in about.rows:
-        comment = about.feed.comment(row)
-        if comment is not None and isinstance(row.about, ThreadRef) and _resolvable(app, about, row):
-            op = comments.Update(at=row.about.at, comment_id=comment.id, resolved=True)
-            writes.append(QueuedWrite(op, "resolve the thread", about=thread_actions.name(comment)))
-        else:
-            others.append(row)
+    rows = about.rows
     about.went()
-    said = f"{plural(len(others), 'row')} done" if len(others) > 1 else "Done"
-    away = _marking(about, others, "take it out of the inbox", lambda: about.marks.done(*others), "It needs you again.")
-    if not writes:
-        app.writes.change_here(away, said=f"{said}: back when something new happens")
-        return
-    resolved = f"{plural(len(writes), 'thread')} resolved" if len(writes) > 1 else "Thread resolved"
-    app.writes.queue(*writes, said=f"{resolved}, {said.lower()}" if others else resolved, here=away if others else None)
-
-
-def _resolvable(app: Shell, about: Rows, row: Row) -> bool:
-    comment = about.feed.comment(row)
-    if comment is None or not isinstance(row.about, ThreadRef):
-        return False
-    return comment.is_open and not_allowed_with(app, row.about.at, "resolve", comment) is None
+    change = _marking(about, rows, "mark it as done", lambda: about.marks.done(*rows), "Moved back to the inbox.")
+    done = f"{plural(len(rows), 'row')} done" if len(rows) > 1 else "Done"
+    app.writes.change_here(change, said=f"{done}: back when something new happens")
 
 
 def snooze(app: Shell, about: Rows) -> None:

@@ -48,6 +48,7 @@ _KEYS_OF_THE_LIST = (
     "list.open",
     "inbox.done",
     "comments.reply",
+    "comments.resolve",
     "inbox.snooze",
     "change.approve",
     "inbox.read_on",
@@ -120,8 +121,7 @@ def _save_filter(view: InboxScreen) -> None:
 ROWS: Commands[acting.Rows] = Commands(
     "inbox",
     (
-        Command("done", "d", "Done", "Resolve the thread; take anything else out of the inbox until something new happens to it",
-                run=acting.done, called=acting.called_done, writes=acting.writes_done),
+        Command("done", "d", "Done", "Mark the row as done until something new happens", run=acting.mark_done, called=acting.done_label),
         Command("snooze", "w", "Snooze", "Put it off for an hour, until tomorrow, next week, or until something new happens", run=acting.snooze),
         Command("discard", "X,ctrl+x", "Discard", "Throw away what you wrote and did not send; u brings drafts and held comments back",
                 run=acting.discard, why_not=acting.why_not_discarded, shown=False),
@@ -156,14 +156,15 @@ class InboxScreen(ListView[Row]):
     ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
     KEPT_ORDER = "order of the inbox"
     HELP = (
-        "What needs you, the most urgent first, and why. space reads on beside the list, enter opens, c replies, d resolves a thread or takes "
-        "anything else away until something new happens to it, w snoozes, a approves, m merges, u takes back. x ticks: then keys are for all that "
-        "are ticked. [ and ] choose what is shown, F shows only some of it, S orders it."
+        "Everything that needs you, the most urgent first, with the reason. enter opens a row, c replies to a thread, d marks a row as done "
+        "until something new happens, w snoozes it. R resolves a thread for everyone. esc goes back to the list."
     )
     CSS_PATH = "inbox.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         ROWS.about(_of_rows),
-        THREAD.only("reply", "reply_resolve", "react").about(lambda view: view.thread_target, nothing=_why_no_thread),
+        THREAD.only("resolve", "reply", "reply_resolve", "react")
+        .changed("resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
+        .about(lambda view: view.thread_target, nothing=_why_no_thread),
         CHANGE.only("approve", "ask", "merge", "held", "update", "comment"),
         ADDRESS.about(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
         PANES,
