@@ -43,10 +43,29 @@ def hunks(old: Sequence[SourceBlock], new: Sequence[SourceBlock]) -> list[Hunk]:
     """Return the differences between two lists of siblings. Hunks are as small as possible, but words never move from one hunk to
     another."""
     found: list[Hunk] = []
-    for each in stretches([block.key for block in old], [block.key for block in new], landmarks=True):
+    compared = list(stretches([block.key for block in old], [block.key for block in new], landmarks=True))
+    for number, each in enumerate(compared):
         if not each.equal:
-            found += _divided(old, new, Hunk(each.i1, each.i2, each.j1, each.j2))
+            room = [
+                compared[at].i2 - compared[at].i1 if 0 <= at < len(compared) else 0 for at in (number - 1, number + 1)
+            ]
+            found += _divided(old, new, _slid(old, new, Hunk(each.i1, each.i2, each.j1, each.j2), *room))
     return found
+
+
+def _slid(old: Sequence[SourceBlock], new: Sequence[SourceBlock], hunk: Hunk, before: int, after: int) -> Hunk:
+    """Move an addition or a deletion between equal blocks, so that it begins with a heading where it can. `before` and `after` are how
+    many blocks stayed the same on either side."""
+    if not (hunk.is_addition or hunk.is_deletion):
+        return hunk
+    blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
+    ways = [0]
+    while -ways[0] < before and blocks[start + ways[0] - 1].key == blocks[end + ways[0] - 1].key:
+        ways.insert(0, ways[0] - 1)
+    while ways[-1] < after and blocks[start + ways[-1]].key == blocks[end + ways[-1]].key:
+        ways.append(ways[-1] + 1)
+    way = min(ways, key=lambda by: (blocks[start + by].level or 7, abs(by)))
+    return Hunk(*(place + way for place in hunk)) if blocks[start + way].level else hunk
 
 
 def likeness(one: SourceBlock, other: SourceBlock) -> float:

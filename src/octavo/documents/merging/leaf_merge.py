@@ -20,7 +20,10 @@ from octavo.documents.source_blocks import (
 Context = tuple[str, str]
 """Text before and behind a conflict that makes it readable alone."""
 NO_CONTEXT: Context = ("", "")
-_TOKEN = re.compile(rf"\s+|#+|{WORD.pattern}|.", re.S)
+_TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
+"""What is merged as a whole: a word, the name of a link's target, whitespace or a sign."""
+_DASHES = re.compile(r"(?<![^\s:|])-+(?![^\s:|])")
+"""The line below a cell of the head of a table. Its length means nothing."""
 _LEAST_KEPT = 0.5
 """Share of the words of a sentence that a side must have kept. A sentence written anew is not merged with another."""
 
@@ -41,10 +44,12 @@ def merge_text(kind: str, texts: Versions[str], context: Context = NO_CONTEXT) -
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Merge a heading of which one side changed the level and the other the words."""
+    """Merge a heading of which one side changed the level and the other some of the words."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
-    if levels.is_settled and titles.is_settled and all("#" in level for level in levels):
+    words = [WORD.findall(title.casefold()) for title in titles]
+    is_same = all(2 * len(set(words[0]) & set(each)) >= len(set(words[0])) for each in words[1:])
+    if is_same and levels.is_settled and titles.is_settled and all("#" in level for level in levels):
         return levels.merged + titles.merged
     return None
 
@@ -67,7 +72,7 @@ def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Confl
         ours, theirs = [], []
         for cell in zip(*rows.map(cells), strict=True):
             versions = Versions(*cell)
-            words = versions.map(lambda text: " ".join(text.split()))
+            words = versions.map(lambda text: _DASHES.sub("-", " ".join(text.split())))
             taken = versions.merged_by(words) if words.is_settled else None
             ours.append(versions.main if taken is None else taken)
             theirs.append(versions.request if taken is None else taken)
@@ -96,8 +101,8 @@ def merge_words(base: str, main: str, request: str) -> str | None:
     edits: dict[tuple[int, int, str], set[int]] = {}
     for side, new in enumerate(sides):
         runs = matching_runs(old, new)
-        kept = sum(bool(WORD.match(token)) for start, _, size in runs for token in old[start : start + size])
-        if kept < _LEAST_KEPT * sum(bool(WORD.match(token)) for token in old):
+        kept = sum(bool(WORD.search(token)) for start, _, size in runs for token in old[start : start + size])
+        if kept < _LEAST_KEPT * sum(bool(WORD.search(token)) for token in old):
             return None
         i = j = 0
         for start, place, size in [*runs, (len(old), len(new), 0)]:

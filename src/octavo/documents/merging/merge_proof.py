@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TypeAlias
 
 from octavo.documents.merging.merged_page import SIDES, MergedPage, side_of
-from octavo.documents.source_blocks import MARKER, WORD, SourceBlock, Versions, cells, is_html
+from octavo.documents.source_blocks import MARKER, PROSE, WORD, SourceBlock, Versions, cells, is_html
 from octavo.documents.source_reader import read_page
 
 Run: TypeAlias = "tuple[str, ...]"
 """Words in a row: five of a sentence, or a shorter sentence with each two of its words."""
 _RUN = 5
-_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]|\n")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
 _HTML_TAG = re.compile(r"<[^<>]*>")
 
 
@@ -27,17 +27,21 @@ def unproved_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     unproved: set[Run] = set()
     for side, own, other in zip(SIDES, sentences[1:], sentences[:0:-1], strict=True):
-        merged = Counter(_sentences([read_page(side_of(page.root, side) or "")]))
-        every = (sentences.base, own, other, merged)
+        every = (sentences.base, own, other, Counter(_sentences([read_page(side_of(page.root, side) or "")])))
         differing = {each for each in set().union(*every) if len({count[each] for count in every}) > 1}
-        was, ours, theirs, found = (
-            Counter(run for each in differing for run in _runs(each) for _ in range(count[each])) for count in every
-        )
+        was, ours, theirs, found = (_count_runs({each: count[each] for each in differing}) for count in every)
+        base = sentences.base
+        dropped_by_both = _count_runs({each: base[each] - max(own[each], other[each]) for each in differing})
         for run in found.keys() | ours.keys() | theirs.keys():
-            with_other = max(0, ours[run] + theirs[run] - was[run])
-            if not min(ours[run], with_other) <= found[run] <= max(ours[run], with_other):
+            with_other = ours[run] + theirs[run] - was[run]
+            least, most = max(0, with_other), max(0, with_other + dropped_by_both[run])
+            if not min(ours[run], least) <= found[run] <= max(ours[run], most):
                 unproved.add(run)
     return unproved
+
+
+def _count_runs(sentences: Mapping[str, int]) -> Counter[Run]:
+    return Counter(run for sentence, count in sentences.items() for run in _runs(sentence) for _ in range(count))
 
 
 def runs_of(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
@@ -60,5 +64,6 @@ def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[str]:
             rows = [text] if is_html(text) else text.split("\n")
             parts = [_HTML_TAG.sub(" ", cell) for row in rows for cell in cells(row)]
         else:
-            parts = [text] if block.kind == "line" else _SENTENCE_END.split(text)
+            texts = [text] if block.kind in PROSE else text.split("\n")
+            parts = [part for each in texts for part in _SENTENCE_END.split(each)]
         yield from (part for part in parts if WORD.search(part))

@@ -159,6 +159,9 @@ class _PageMerge:
         elif may_divide and _is_one_block(region):
             block = Versions(region.base[0], region.main[0], region.request[0])
             return [Piece(self._block(block, context), _gap(block))]
+        elif may_divide and _is_settled_block_by_block(region):
+            blocks = [Versions(*each) for each in zip(*region, strict=True)]
+            return [Piece(self._block(each, context), _gap(each)) for each in blocks]
         else:
             return [self._conflict(region, context)]
         if not region.base:
@@ -186,7 +189,7 @@ class _PageMerge:
         for at in (0, 1):
             while all(sides) and sides[at][0].move:  # moved text does not contradict what the other side added
                 if sides[at][0].level:  # behind a moved section, a paragraph would be a part of that section
-                    end = _before_sections(sides[1 - at])
+                    end = _before_section(sides[1 - at], sides[at][0].level)
                     before += self._added(sides[1 - at][:end], 1 - at)
                     sides[1 - at] = sides[1 - at][end:]
                 end = next(sections(sides[at]))[1] if sides[at][0].level else 1
@@ -396,9 +399,9 @@ class _PageMerge:
         return frozenset(left | arrived)
 
 
-def _before_sections(blocks: Blocks) -> int:
-    """Return how many blocks are before the first heading."""
-    return next((number for number, each in enumerate(blocks) if each.level), len(blocks))
+def _before_section(blocks: Blocks, level: int) -> int:
+    """Return how many blocks are before the first heading of this level or a higher one."""
+    return next((number for number, each in enumerate(blocks) if 0 < each.level <= level), len(blocks))
 
 
 def _indent(block: SourceBlock) -> str:
@@ -450,6 +453,18 @@ def _is_one_block(region: Versions[Blocks]) -> bool:
     """Return whether all three versions have one block of the same kind there, which nobody moved."""
     blocks = [each[0] for each in region if len(each) == 1]
     return len(blocks) == 3 and not any(each.move for each in blocks) and len({each.name for each in blocks}) == 1
+
+
+def _is_settled_block_by_block(region: Versions[Blocks]) -> bool:
+    """Return whether the versions have as many blocks of the same kinds, and no block was changed by both sides in different ways."""
+    if not len(region.base) == len(region.main) == len(region.request):
+        return False
+    return all(
+        len({each.name for each in blocks}) == 1
+        and not any(each.move for top in blocks for each in top.walk())
+        and Versions(*(each.key for each in blocks)).is_settled
+        for blocks in zip(*region, strict=True)
+    )
 
 
 def _have_twins(main: Blocks, request: Blocks) -> bool:

@@ -68,6 +68,7 @@ def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks]
     sides = (siblings.main, siblings.request)
     new = sides[added.side][added.hunk.j1 : added.hunk.j2]
     old = siblings.base[changed.hunk.i1 : changed.hunk.i2]
+    now = sides[changed.side][changed.hunk.j1 : changed.hunk.j2]
     if changed.hunk.is_edit and old[0].name == sides[changed.side][changed.hunk.j1].name:
         return False
     if all(each.kind in RECORDS for each in (*new, *old)):
@@ -79,5 +80,6 @@ def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks]
         in_section = bool(headings) and (not new[0].level or min(headings) < new[0].level)
         return changed.hunk.is_deletion and not is_before and in_section
     if is_before:
-        return not old[0].level  # what is before a heading belongs to the section before
-    return not new[0].level or any(0 < each.level < new[0].level for each in old)
+        is_section = bool(old[0].level) and (not now or 0 < now[0].level <= old[0].level)
+        return not is_section  # what is before a heading belongs to the section before
+    return not new[0].level or any(0 < each.level < new[0].level for each in (*old, *now))
