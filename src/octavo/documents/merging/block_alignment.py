@@ -43,13 +43,13 @@ def hunks(old: Sequence[SourceBlock], new: Sequence[SourceBlock]) -> list[Hunk]:
     """Return the differences between two lists of siblings. Hunks are as small as possible, but words never move from one hunk to
     another."""
     found: list[Hunk] = []
-    compared = list(stretches([block.key for block in old], [block.key for block in new], landmarks=True))
-    for number, each in enumerate(compared):
+    for each in stretches([block.key for block in old], [block.key for block in new], landmarks=True):
         if not each.equal:
-            room = [
-                compared[at].i2 - compared[at].i1 if 0 <= at < len(compared) else 0 for at in (number - 1, number + 1)
-            ]
-            found += _divided(old, new, _slid(old, new, Hunk(each.i1, each.i2, each.j1, each.j2), *room))
+            found += _divided(old, new, Hunk(each.i1, each.i2, each.j1, each.j2))
+    for at, hunk in enumerate(found):
+        before = hunk.i1 - (found[at - 1].i2 if at else 0)
+        after = (found[at + 1].i1 if at + 1 < len(found) else len(old)) - hunk.i2
+        found[at] = _slid(old, new, hunk, before, after)
     return found
 
 

@@ -250,6 +250,8 @@ class _PageMerge:
             if tuple(block.key for block in region.request[start:end]) not in known
             for each in region.request[start:end]
         ]
+        if any(each.kind == "front" for each in region.main):
+            new = [each for each in new if each.kind != "front"]
         groups = [(main, region.main), (self._text(new, 1), new)]
         kept = [(text, blocks) for text, blocks in groups if text is not None]
         if not region.base and len(kept) == 2 and region.main[0].level and not new[0].level:
