@@ -88,7 +88,7 @@ def test_the_next_start_shows_the_inbox_that_was_left(home: Path) -> None:
     for kept in ("state", "cache"):
         shutil.rmtree(home / kept)
     with demo(home) as app:
-        app.wait_for("YOUR REVIEW IS ASKED", "17 of 17", "live")
+        app.wait_for("REVIEW REQUESTED", "17 of 17", "live")
         quit_from(app)
     assert pictures(home)
     with demo(home) as app:
@@ -108,7 +108,7 @@ def test_it_is_not_shown_on_another_kind_of_terminal(home: Path) -> None:
 @pytest.mark.long
 def test_it_is_not_shown_when_all_starts_anew(home: Path) -> None:
     with demo(home, "--reset") as app:
-        app.wait_for("YOUR REVIEW IS ASKED")
+        app.wait_for("REVIEW REQUESTED")
         assert any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
 
 

@@ -51,7 +51,7 @@ def test_the_file_says_what_a_person_chose(tmp_path: Path) -> None:
         quick_replies = ["Fixed.", " Will do. ", "Fixed."]
         ca_file = "{tmp_path / "ca.pem"}"
         [inbox."Of the API"]
-        reasons = ["review asked", "mentioned"]
+        reasons = ["review requested", "mentioned"]
         space = "API"
         words = "two words"
         [inbox.All]
@@ -67,7 +67,7 @@ def test_the_file_says_what_a_person_chose(tmp_path: Path) -> None:
     assert found.quick_replies == ("Fixed.", "Will do."), "each once"
     assert found.ca_file == tmp_path / "ca.pem"
     assert found.keys == {"comment.resolve": "d,ctrl+d"}
-    of_the_api = InboxFilter("Of the API", ("review asked", "mentioned"), "API", "two words")
+    of_the_api = InboxFilter("Of the API", ("review requested", "mentioned"), "API", "two words")
     assert found.inbox_filters == (of_the_api, InboxFilter("All"))
 
 

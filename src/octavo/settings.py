@@ -14,7 +14,7 @@ program from starting.
     ca_file = "/etc/ssl/own.pem"
 
     [inbox."Docs of the API"]
-    reasons = ["review asked", "mentioned"]
+    reasons = ["review requested", "mentioned"]
     space = "API"
     words = "key"
 
@@ -38,17 +38,24 @@ UNDO_SECONDS = 5.0
 LONGEST_UNDO = 30.0
 INBOX_REASONS = (
     "not sent",
-    "review asked",
+    "review requested",
     "changed since review",
     "approved",
-    "changes asked",
+    "changes requested",
     "outdated",
     "new replies",
-    "on my work",
+    "on my change requests",
     "mentioned",
-    "left unsent",
+    "unsent draft",
 )
 """Why something is in the inbox, as `data/inbox.py` calls it."""
+_FORMER_REASONS = {
+    "review asked": "review requested",
+    "changes asked": "changes requested",
+    "on my work": "on my change requests",
+    "left unsent": "unsent draft",
+}
+"""Names of reasons that settings written for an earlier release may still have."""
 
 V = TypeVar("V")
 _FOLDERS = ("config", "data", "state", "cache")
@@ -243,7 +250,7 @@ class _Values:
             elif len(found) == _MOST_FILTERS:
                 self._refuse(where, f"is one filter more than the {_MOST_FILTERS} there is room for", None)
             else:
-                reasons = tuple(kept.get("reasons", ()))
+                reasons = tuple(_FORMER_REASONS.get(each, each) for each in kept.get("reasons", ()))
                 found.append(InboxFilter(name.strip(), reasons, kept.get("space", ""), kept.get("words", "")))
         return tuple(found)
 
@@ -282,7 +289,7 @@ def _wrong_in(kept: object) -> str:
     if not isinstance(kept, dict) or not kept or kept.keys() - {"reasons", "space", "words"}:
         return "is not a filter, which has reasons, a space or words"
     reasons = kept.get("reasons", [])
-    if not isinstance(reasons, list) or any(each not in INBOX_REASONS for each in reasons):
+    if not isinstance(reasons, list) or any(each not in (*INBOX_REASONS, *_FORMER_REASONS) for each in reasons):
         return f"has a reason that is none of {', '.join(INBOX_REASONS)}"
     texts = [kept.get("space", ""), kept.get("words", "")]
     if not all(isinstance(each, str) and each.isprintable() and len(each) <= _LONGEST_TEXT for each in texts):

@@ -116,42 +116,42 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
     [
         pytest.param(
             "not sent",
-            "couldn't reply",
+            "could not reply",
             known(entries=(entry(new_reply(), "failed", reason="The thread is gone."),)),
             known(entries=(entry(new_reply()),)),
             id="a write that failed, not one on its way",
         ),
         pytest.param(
             "not sent",
-            "in doubt: reply",
+            "may have been sent: reply",
             known(entries=(entry(new_reply(), "unknown"),)),
             known(entries=(entry(new_reply(), "unknown", settles_at=at_hour(7)),)),
             id="a write in doubt that waits for a person, not one that is looked for",
         ),
         pytest.param(
-            "review asked",
-            "your review is asked by Tom Lund",
+            "review requested",
+            "review requested by Tom Lund",
             known(request(), requested={AT: (asked(),)}),
             known(request(), requested={AT: (asked(ADA),)}),
             id="my review, not that of another",
         ),
         pytest.param(
-            "review asked",
-            "the review of your team is asked by Tom Lund",
+            "review requested",
+            "review requested from your team by Tom Lund",
             known(request(), requested={AT: (NAMED_TEAM,)}, teams=frozenset({"docs"})),
             known(request(), requested={AT: (NAMED_TEAM,)}, teams=frozenset({"sales"})),
             id="that of my team, not of another team",
         ),
         pytest.param(
-            "review asked",
-            "your review is asked by Tom Lund",
+            "review requested",
+            "review requested by Tom Lund",
             known(request(status="draft"), requested={AT: (asked(),)}),
             known(request(status="merged"), requested={AT: (asked(),)}),
             id="of a draft, not of what is merged",
         ),
         pytest.param(
-            "review asked",
-            "your review is asked by Tom Lund",
+            "review requested",
+            "review requested by Tom Lund",
             known(request(), requested={AT: (asked(),)}, entries=(entry(verdict(), "failed", reason="No."),)),
             known(request(), requested={AT: (asked(),)}, entries=(entry(verdict()),)),
             id="also when my verdict failed, not while it is on its way",
@@ -165,7 +165,7 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         ),
         pytest.param(
             "changed since review",
-            "changed since you asked for changes",
+            "changed since you requested changes",
             known(request(), reviews={AT: (review(MIA, "changes-requested", revision="r1"),)}),
             known(request(), reviews={AT: (review(MIA, "changes-requested", revision="r1", outdated=True),)}),
             id="what I asked changes for, not by a review that counts no more",
@@ -179,49 +179,49 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         ),
         pytest.param(
             "approved",
-            "approved by Tom Lund, can be merged",
+            "approved by Tom Lund, ready to merge",
             known(request(MIA), **FRESH),
             known(request(ADA), **FRESH),
             id="mine approved, not that of another",
         ),
         pytest.param(
             "approved",
-            "approved by Tom Lund, can be merged",
+            "approved by Tom Lund, ready to merge",
             known(request(MIA), **FRESH),
             known(request(MIA), reviews={AT: (review(MIA),)}),
             id="approved by another, not by myself",
         ),
         pytest.param(
             "approved",
-            "approved by Tom Lund, can be merged",
+            "approved by Tom Lund, ready to merge",
             known(request(MIA), **FRESH),
             known(request(MIA, revision="r3"), **FRESH),
             id="approved as it is, not as it was",
         ),
         pytest.param(
             "approved",
-            "approved by Tom Lund, can be merged",
+            "approved by Tom Lund, ready to merge",
             known(request(MIA), **FRESH),
             known(request(MIA), **FRESH, spaces={"s": READER}),
             id="where I may merge, not where I may not",
         ),
         pytest.param(
             "approved",
-            "approved by Tom Lund, the server decides whether it can be merged",
+            "approved by Tom Lund, merge rules are checked by the server",
             known(request(MIA), **FRESH, spaces={"s": CUSTOM}),
             known(request(MIA), **FRESH, spaces={"s": RULED}),
             id="where a rule is not to be told, not where one lacks a reviewer",
         ),
         pytest.param(
-            "changes asked",
-            "Tom Lund asks for changes",
+            "changes requested",
+            "Tom Lund requested changes",
             known(request(MIA), **REFUSED),
             known(request(MIA, revision="r3"), **REFUSED),
             id="of mine as it is, not of what I edited since",
         ),
         pytest.param(
             "outdated",
-            "the primary content moved on",
+            "main has changed: update needed",
             known(request(MIA, outdated=True)),
             known(request(TOM, outdated=True)),
             id="mine, not that of another",
@@ -266,50 +266,50 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
             id="not once I resolved it",
         ),
         pytest.param(
-            "on my work",
-            "Tom Lund wrote on your change request",
+            "on my change requests",
+            "Tom Lund commented on your change request",
             in_thread(comment(TOM), at=AT, about=request(MIA)),
             in_thread(comment(TOM), at=AT, about=request(ADA)),
             id="on my change request, not on that of another",
         ),
         pytest.param(
-            "on my work",
-            "Tom Lund wrote on your change request",
+            "on my change requests",
+            "Tom Lund commented on your change request",
             in_thread(comment(TOM), at=AT, about=request(MIA)),
             in_thread(comment(TOM, target=Target(review="r")), at=AT, about=request(MIA)),
             id="a thread, not the words of a review",
         ),
         pytest.param(
-            "on my work",
-            "Tom Lund wrote on your change request",
+            "on my change requests",
+            "Tom Lund commented on your change request",
             in_thread(comment(TOM), at=AT, about=request(MIA)),
             in_thread(comment(TOM), at=AT, about=request(MIA, status="merged")),
             id="while it is open, not once it is merged",
         ),
         pytest.param(
             "mentioned",
-            "Tom Lund mentions you",
+            "Tom Lund mentioned you",
             in_thread(comment(TOM, MENTION)),
             in_thread(comment(TOM, "@Mia Lund what do you think?")),
             id="by a mention, not by a name in the text",
         ),
         pytest.param(
             "mentioned",
-            "Ada Lund mentions you",
+            "Ada Lund mentioned you",
             in_thread(comment(TOM), reply(ADA, MENTION)),
             in_thread(comment(TOM), reply(ADA, MENTION), reply(MIA, name="a2")),
             id="in a reply, not before my own",
         ),
         pytest.param(
-            "left unsent",
-            "a reply of yours is not sent",
+            "unsent draft",
+            "unsent draft: a reply",
             known(drafts=(Draft("reply s k", "Half a", at_hour(6), "w"),)),
             known(drafts=(Draft("held e1", "Half a", at_hour(6), "w"),)),
             id="a draft, not the changed words of a held comment",
         ),
         pytest.param(
-            "left unsent",
-            "2 comments held for your verdict",
+            "unsent draft",
+            "2 pending comments: submit your review to send",
             known(entries=tuple(entry(new_reply(at=AT), "gathered", id=name) for name in ("e1", "e2"))),
             known(entries=tuple(entry(new_reply(at=AT), id=name, review="e9") for name in ("e1", "e2"))),
             id="held comments, not those let go with a verdict",
@@ -337,13 +337,13 @@ def test_a_row_says_what_where_whose_and_since_when() -> None:
 def test_one_thing_is_one_row_that_says_all_its_reasons_the_most_urgent_first() -> None:
     row = only(inbox_of(in_thread(comment(MIA), reply(TOM, MENTION))))
     assert (row.reason, row.also) == ("new replies", ("mentioned",))
-    assert row.words == "1 new reply from Tom Lund · Tom Lund mentions you"
+    assert row.words == "1 new reply from Tom Lund · Tom Lund mentioned you"
     held = (entry(new_reply(at=AT), "gathered"),)
     row = only(inbox_of(known(request(), requested={AT: (asked(),)}, entries=held)))
-    assert (row.reason, row.also) == ("review asked", ("left unsent",))
+    assert (row.reason, row.also) == ("review requested", ("unsent draft",))
     unsent = (Draft("reply s k", "Half a", at_hour(6), "w"),)
     row = only(inbox_of(in_thread(comment(MIA), reply(TOM), drafts=unsent)))
-    assert (row.reason, row.also, row.about) == ("new replies", ("left unsent",), ThreadRef(HERE, "k"))
+    assert (row.reason, row.also, row.about) == ("new replies", ("unsent draft",), ThreadRef(HERE, "k"))
 
 
 def test_rows_stand_by_urgency_and_those_of_one_reason_by_what_happened_last() -> None:
@@ -360,7 +360,13 @@ def test_rows_stand_by_urgency_and_those_of_one_reason_by_what_happened_last() -
             drafts=(Draft("page s p - r1 1", "# Half a page", at_hour(9), "w"),),
         )
     ).rows
-    assert [row.reason for row in rows] == ["not sent", "review asked", "new replies", "new replies", "left unsent"]
+    assert [row.reason for row in rows] == [
+        "not sent",
+        "review requested",
+        "new replies",
+        "new replies",
+        "unsent draft",
+    ]
     assert [row.about for row in rows[2:4]] == [ThreadRef(HERE, "k2"), ThreadRef(HERE, "k1")]
     assert [REASONS.index(row.reason) for row in rows] == sorted(REASONS.index(row.reason) for row in rows)
     assert (rows[0].about, rows[-1].about) == (WriteRef("e1"), DraftRef("page s p - r1 1"))
@@ -394,7 +400,7 @@ def test_what_was_not_read_makes_no_row_and_is_counted() -> None:
     assert inbox.rows == ()
     assert inbox.unknown == Unknown(reviews=1, requested=1, places=2, replies=1)
     assert inbox.unknown.words == (
-        "not known yet: reviews of 1 change request, who is asked to review of 1 change request, threads of 2 places, "
+        "not loaded yet: reviews of 1 change request, reviewers of 1 change request, threads of 2 places, "
         "replies of 1 thread"
     )
     assert inbox_of(known(request())).unknown.words == ""
@@ -406,7 +412,7 @@ def test_without_knowing_who_one_is_only_what_lies_here_is_said() -> None:
     )
     inbox = inbox_of(nobody)
     assert [row.reason for row in inbox.rows] == ["not sent"]
-    assert inbox.unknown.words == "not known yet: who you are"
+    assert inbox.unknown.words == "not loaded yet: your account"
 
 
 def test_words_of_others_are_one_line_of_safe_text() -> None:
@@ -422,22 +428,22 @@ def test_words_of_others_are_one_line_of_safe_text() -> None:
     ("by", "is_among"),
     [
         (InboxFilter("all"), True),
-        (InboxFilter("a reason", ("mentioned", "review asked")), True),
+        (InboxFilter("a reason", ("mentioned", "review requested")), True),
         (InboxFilter("another reason", ("mentioned",)), False),
         (InboxFilter("beside another reason", ("changed since review",)), True),
         (InboxFilter("its space", space="handBOOK"), True),
         (InboxFilter("the id of it", space="s"), True),
         (InboxFilter("another space", space="Handbook of others"), False),
-        (InboxFilter("words anywhere", words="SECRETS tom  asked"), True),
+        (InboxFilter("words anywhere", words="SECRETS tom  requested"), True),
         (InboxFilter("one word of two", words="secrets harbour"), False),
-        (InboxFilter("all but one", ("review asked",), "Handbook", "harbour"), False),
+        (InboxFilter("all but one", ("review requested",), "Handbook", "harbour"), False),
     ],
     ids=lambda value: value.name if isinstance(value, InboxFilter) else "",
 )
 def test_a_saved_filter_shows_what_all_of_it_holds_for(by: InboxFilter, is_among: bool) -> None:
     before = review(MIA, revision="r1")
     row = only(inbox_of(known(request(), reviews={AT: (before,)}, requested={AT: (asked(),)})))
-    assert (row.reason, row.also) == ("review asked", ("changed since review",))
+    assert (row.reason, row.also) == ("review requested", ("changed since review",))
     assert matches(row, by, "Handbook") is is_among
 
 

@@ -127,10 +127,10 @@ async def test_what_others_do_makes_rows(inbox: InboxAnswers, ask: Ask, here: Sp
     on_mine = await ask(comments.Create(at=mine, body=says("Too long.")), "tom")
     view = await follow(inbox)
     assert [(row.reason, row.about) for row in view.now.rows] == [
-        ("review asked", asked_of_mia),
+        ("review requested", asked_of_mia),
         ("approved", mine),
         ("new replies", ThreadRef(here, thread.id)),
-        ("on my work", ThreadRef(mine, on_mine.id)),
+        ("on my change requests", ThreadRef(mine, on_mine.id)),
         ("mentioned", ThreadRef(here, named.id)),
     ]
     assert view.now.unknown.words == ""
@@ -170,7 +170,7 @@ async def test_a_turn_asks_for_what_moved(
     await ask(reviews.Request(at=ats[7], users=("mia",)))
     asked(gate)
     await look_again(inbox, view)
-    assert [(row.reason, row.about) for row in view.now.rows] == [("review asked", ats[7])]
+    assert [(row.reason, row.about) for row in view.now.rows] == [("review requested", ats[7])]
     assert asked(gate).total() <= 12
 
 
@@ -184,7 +184,7 @@ async def test_what_moves_no_list_is_found_all_the_same(
     at = await opened(ask, here)
     await ask(reviews.Request(at=at, users=("mia",)))
     view = await follow(inbox)
-    assert view.reasons() == ["review asked"]
+    assert view.reasons() == ["review requested"]
     await ask(reviews.Withdraw(at=at, user_id="mia"))
     await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says("For the nights.")), "tom")
     await look_again(inbox, view)
@@ -349,8 +349,8 @@ async def test_drafts_and_held_comments_are_rows_at_once(
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
     await inbox.settled()
     assert [(row.reason, row.words) for row in view.now.rows] == [
-        ("left unsent", "1 comment held for your verdict"),
-        ("left unsent", "a comment of yours is not sent"),
+        ("unsent draft", "1 pending comment: submit your review to send"),
+        ("unsent draft", "unsent draft: a comment"),
     ]
     assert view.now.failed == ()
 

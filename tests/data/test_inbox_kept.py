@@ -16,7 +16,7 @@ AT = ChangeRequestRef(space_id="s", change_request_id="c")
 
 def row(about: Thing, moment: datetime | None = None) -> Row:
     return Row(
-        "k", "mentioned", ("left unsent",), "Tom mentions you", "Is \ud800 “so”?", "Handbook", moment, "s", about, "x"
+        "k", "mentioned", ("unsent draft",), "Tom mentioned you", "Is \ud800 “so”?", "Handbook", moment, "s", about, "x"
     )
 
 

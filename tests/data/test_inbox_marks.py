@@ -18,7 +18,7 @@ from tests.server.asking import START, Clock
 
 def row(key: str = "a", stamp: str = "1") -> Row:
     at = ChangeRequestRef(space_id="s", change_request_id=key)
-    return Row(key, "review asked", (), "your review is asked", f"#{key} Rotate", "Handbook", START, "s", at, stamp)
+    return Row(key, "review requested", (), "review requested", f"#{key} Rotate", "Handbook", START, "s", at, stamp)
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ async def test_what_was_done_today_is_listed_also_when_it_is_gone(marks: InboxMa
     today = clock().replace(hour=0)
     assert {each.key for each in marks.done_since(today)} == {"b", "c"}
     (of_c,) = [each for each in marks.done_since(today) if each.key == "c"]
-    assert (of_c.title, of_c.words, of_c.context) == ("#c Rotate", "your review is asked", "Handbook")
+    assert (of_c.title, of_c.words, of_c.context) == ("#c Rotate", "review requested", "Handbook")
 
 
 async def test_marks_are_there_after_a_start_and_of_one_profile_alone(tmp_path: Path, clock: Clock) -> None:

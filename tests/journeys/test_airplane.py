@@ -95,7 +95,7 @@ def kill(running: Terminal) -> None:
 
 
 def keep_harbour_api(running: Terminal) -> None:
-    see(running, "● live", "YOUR REVIEW IS ASKED")
+    see(running, "● live", "REVIEW REQUESTED")
     press(running, "2")
     see(running, "Harbour API › Welcome")
     press(running, ":", "keep offline")

@@ -91,7 +91,7 @@ async def test_first_run_try_the_demo(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         await run.see("Sign in", "Paste a personal access key for api.example.com", "Try the demo", "Open a folder")
         await run.press("ctrl+d")
-        await run.see("Saltmarsh Instruments", "YOUR REVIEW IS ASKED", "DEMO")
+        await run.see("Saltmarsh Instruments", "REVIEW REQUESTED", "DEMO")
 
 
 async def test_first_run_paste_a_key(stage: Stage) -> None:
@@ -113,7 +113,7 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
             await run.see("! The key is kept for this session only.")
             assert KEY not in run.text
             await run.press("enter")
-            await run.see("YOUR REVIEW IS ASKED", "Harbour API")
+            await run.see("REVIEW REQUESTED", "Harbour API")
             await run.press("2")
             await run.see("Harbour API › Welcome", "@127.0.0.1:")
             await run.press("j", "j", "enter")

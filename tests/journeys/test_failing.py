@@ -127,8 +127,8 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
         (comments.List, (), "Threads did not load", "Nobody has commented"),
     ],
     "inbox": [
-        (organizations.List, (), "Organizations did not load", "YOUR REVIEW IS ASKED"),
-        (change_requests.ListOfOrganization, (), "The open change requests did not load", "YOUR REVIEW IS ASKED"),
+        (organizations.List, (), "Organizations did not load", "REVIEW REQUESTED"),
+        (change_requests.ListOfOrganization, (), "The open change requests did not load", "REVIEW REQUESTED"),
         (spaces.List, (), "The spaces did not load", "NEW REPLIES"),
     ],
     "changes": [

@@ -207,7 +207,7 @@ async def test_what_comes_to_need_one_is_a_row_without_a_key_and_the_cursor_stay
         await look(run)
         await run.see("18 of 18")
         row = next(each for each in rows(run).items if "Say what a datum is" in each.title)
-        assert row.reason == "review asked"
+        assert row.reason == "review requested"
         assert rows(run).items.index(row) < rows(run).cursor, "it came in above"
         assert rows(run).item.key == under
         assert len(run.gate.passed) - asked < whole / 2, [type(op) for op in run.gate.passed[asked:]]

@@ -70,9 +70,9 @@ async def test_a_review_that_is_asked_is_given_where_it_is_asked_and_the_row_goe
         at = await opened(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
         await look(run)
-        assert reasons(run, "Say what a datum is") == ["review asked"]
+        assert reasons(run, "Say what a datum is") == ["review requested"]
         await stand_on(run, "Say what a datum is")
-        await run.see("your review is asked by Noor", "○ your review is asked")
+        await run.see("review requested by Noor", "○ your review is asked")
         await run.press("a")
         await run.see("Approve #9")
         await run.press("ctrl+s")
@@ -118,7 +118,7 @@ async def test_changes_that_are_asked_for_are_put_off_until_it_changes(stage: St
         at = await opened(run, MARA, "Say what a datum is")
         await run.ask(reviews.Submit(at=at, status="changes-requested"), NOOR)
         await look(run)
-        assert reasons(run, "Say what a datum is") == ["changes asked"]
+        assert reasons(run, "Say what a datum is") == ["changes requested"]
         await stand_on(run, "Say what a datum is")
         await run.press("w")
         await run.see("Snooze: #9 Say what a datum is")
@@ -127,7 +127,7 @@ async def test_changes_that_are_asked_for_are_put_off_until_it_changes(stage: St
         assert reasons(run, "Say what a datum is") == []
         await run.ask(reviews.Submit(at=at, status="changes-requested"), TOMAS)
         await look(run)
-        assert reasons(run, "Say what a datum is") == ["changes asked"], "something new happened"
+        assert reasons(run, "Say what a datum is") == ["changes requested"], "something new happened"
 
 
 async def test_a_change_request_that_a_merge_of_another_made_outdated_is_updated_and_goes(stage: Stage) -> None:
@@ -145,7 +145,7 @@ async def test_a_change_request_that_a_merge_of_another_made_outdated_is_updated
         await look(run)
         assert reasons(run, "Say what a datum is") == ["outdated"]
         await stand_on(run, "Say what a datum is")
-        await run.see("the primary content moved on", "outdated")
+        await run.see("main has changed: update needed", "outdated")
         await run.press("U")
         await run.see("Update #9 from main?", "none foreseen")
         await run.press("y")
@@ -205,7 +205,7 @@ async def test_a_thread_on_ones_change_request_is_resolved_and_that_is_taken_bac
         at = await opened(run, MARA, "Say what a datum is")
         thread = await run.ask(comments.Create(at=at, body=says("Is this not too long?")), NOOR)
         await look(run)
-        assert reasons(run, "Is this not too long?") == ["on my work"]
+        assert reasons(run, "Is this not too long?") == ["on my change requests"]
         await stand_on(run, "Is this not too long?")
         await run.press("R")
         await run.hear("Thread resolved")
@@ -228,7 +228,7 @@ async def test_done_on_a_thread_removes_the_row_and_does_not_resolve_the_thread(
         await look(run)
         await stand_on(run, "Is this not too long?")
         await run.press("d")
-        await run.hear("Done: back when something new happens")
+        await run.hear("Done: returns when something new happens")
         await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
         assert not run.app.session.outbox.entries
         assert (await run.ask(comments.Get(at=at, comment_id=thread.id), NOOR)).is_open
@@ -281,7 +281,7 @@ async def test_a_mention_is_done_until_something_new_happens(stage: Stage) -> No
         (row,) = [row for row in view(run).marked.here if "is this a datum?" in row.title]
         assert row.reason == "mentioned"
         await stand_on(run, "is this a datum?")
-        await run.see("Yuki Tanabe mentions you")
+        await run.see("Yuki Tanabe mentioned you")
         await run.press("d")
         await run.until(lambda: reasons(run, "is this a datum?") == [], "see it go")
 
@@ -293,13 +293,13 @@ async def test_what_is_done_comes_back_when_something_new_happens(stage: Stage) 
         await look(run)
         await stand_on(run, "Say what a datum is")
         await run.press("d")
-        await run.hear("Done: back when something new happens")
+        await run.hear("Done: returns when something new happens")
         assert reasons(run, "Say what a datum is") == []
         await look(run)
         assert reasons(run, "Say what a datum is") == [], "nothing new happened"
         await edited(run, at, NOOR)
         await look(run)
-        assert reasons(run, "Say what a datum is") == ["review asked"]
+        assert reasons(run, "Say what a datum is") == ["review requested"]
 
 
 async def test_what_is_snoozed_comes_back_at_its_time_and_can_be_had_back_before(stage: Stage) -> None:
@@ -352,7 +352,7 @@ async def test_words_that_were_not_sent_are_shown_and_thrown_away_until_one_take
     async with stage.play(start="inbox") as run:
         await run.app.session.drafts.save("comment harbour-api welcome ", "Half a thought about the tide.")
         await look(run)
-        assert reasons(run, "Half a thought") == ["left unsent"]
+        assert reasons(run, "Half a thought") == ["unsent draft"]
         await stand_on(run, "Half a thought")
         await run.see("Half a thought about the tide.", "X throws it away")
         await run.press("X")
@@ -360,7 +360,7 @@ async def test_words_that_were_not_sent_are_shown_and_thrown_away_until_one_take
         await run.until(lambda: reasons(run, "Half a thought") == [], "see it go")
         assert run.app.session.drafts.get("comment harbour-api welcome ") is None
         await run.press("u")
-        await run.until(lambda: reasons(run, "Half a thought") == ["left unsent"], "see it come back")
+        await run.until(lambda: reasons(run, "Half a thought") == ["unsent draft"], "see it come back")
         assert run.app.session.drafts.get("comment harbour-api welcome ") == "Half a thought about the tide."
 
 
@@ -396,12 +396,12 @@ async def test_a_part_that_fails_is_said_and_nothing_is_claimed(
         platform.refuse_next(kind, 500, "The platform stumbled.", times=500)
 
     async with new_stage.play(start="inbox", change=stumble) as run:
-        await run.see("did not load", "r retry", "not known yet")
+        await run.see("Could not load", "r retry", "not loaded yet")
         assert "Nothing needs you" not in run.text
         run.accept()
         await run.press("r")
         await run.see("17 of 17")
-        await run.gone("did not load")
+        await run.gone("Could not load")
 
 
 async def test_the_inbox_that_is_kept_is_there_without_the_server_and_says_how_old_it_is(stage: Stage) -> None:
@@ -410,7 +410,7 @@ async def test_the_inbox_that_is_kept_is_there_without_the_server_and_says_how_o
         await run.quit()
     stage.clock.forward(hours=3)
     async with stage.play(start="inbox", shut=True) as run:
-        await run.see("17 of 17", "as of 3h ago", "YOUR REVIEW IS ASKED")
+        await run.see("17 of 17", "updated 3h ago", "REVIEW REQUESTED")
 
 
 async def test_the_frame_says_live_once_the_lists_were_answered_that_all_rows_are_made_of(stage: Stage) -> None:

@@ -82,7 +82,7 @@ async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
         await run.press("ctrl+g")
         await run.see("Merge #2 into Handbook?")
         await run.press("escape", "9")
-        await run.see("YOUR REVIEW IS ASKED")
+        await run.see("REVIEW REQUESTED")
 
 
 async def test_what_is_wrong_in_the_settings_is_said(stage: Stage) -> None:

@@ -54,7 +54,7 @@ async def test_a_change_request_is_copied_by_its_number_and_has_no_address_here(
 
 async def test_everything_is_asked_for_again(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        await run.see("YOUR REVIEW IS ASKED")
+        await run.see("REVIEW REQUESTED")
         await run.press("R")
         await run.hear("Asked again for everything that is on show in any view")
 

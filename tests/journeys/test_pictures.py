@@ -96,6 +96,6 @@ async def test_without_unicode_it_looks_as_it_was_approved(stage: Stage) -> None
         await run.see("checked 0 s ago")
         await look("ascii-merge-120x36")
         await run.press("escape", "1")
-        await run.see("YOUR REVIEW IS ASKED")
+        await run.see("REVIEW REQUESTED")
         await look("ascii-inbox-120x36")
     assert not any(wrong), "\n".join(filter(None, wrong))

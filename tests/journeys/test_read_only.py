@@ -13,7 +13,7 @@ from octavo.tui.widgets.commands import Command, HasCommands, active_commands
 from tests.journeys.stage import Run, Stage
 
 VIEWS = {
-    "the inbox": ("inbox", (), "YOUR REVIEW IS ASKED"),
+    "the inbox": ("inbox", (), "REVIEW REQUESTED"),
     "a thread in the inbox": ("inbox", ("/", *"4 mm for", "enter"), "1 of 17"),
     "a page": ("content", ("j", "j", "enter"), "› Quickstart"),
     "a thread on a page": ("content", ("j", "j", "enter", "t"), "THREADS  2 open"),

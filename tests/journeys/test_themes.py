@@ -7,6 +7,6 @@ async def test_the_app_wears_any_theme(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         for name in ("nord", "catppuccin-latte", "mono", "ansi-dark"):
             await run.press("f2", *name, "enter")
-            await run.see("YOUR REVIEW IS ASKED")
+            await run.see("REVIEW REQUESTED")
             assert run.app.theme == name
             assert run.app.session.state.recall("theme") == name

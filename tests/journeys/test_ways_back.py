@@ -43,7 +43,7 @@ async def test_q_leads_from_a_page_that_was_opened_from_a_list_back_to_its_row(s
 
 async def test_q_leads_from_a_change_request_back_to_the_list_it_was_opened_from(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        await run.see("YOUR REVIEW IS ASKED")
+        await run.see("REVIEW REQUESTED")
         await run.press("j")
         rows = run.app.screen.query_one("#inbox", Rows)
         before = rows.key

@@ -73,7 +73,7 @@ COMMENTS = (
     Stop("delete", ("[", "enter", "X"), ("Delete this comment",)),
 )
 AROUND = (
-    Stop("inbox", (), ("17 of 17", "YOUR REVIEW IS ASKED", "asked by Tom")),
+    Stop("inbox", (), ("17 of 17", "REVIEW REQUESTED", "asked by Tom")),
     Stop("inbox-thread", ("]", "]", "]"), ("11 of 11", "NEW REPLIES", "1 new reply from Ruta")),
     Stop("snooze", ("w",), ("Until tomorrow",)),
     Stop("organizations", ("escape", "ctrl+o"), ("create · 4 spaces · 7 change requests",)),

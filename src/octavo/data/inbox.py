@@ -40,30 +40,30 @@ from octavo.settings import InboxFilter
 
 Reason = Literal[
     "not sent",
-    "review asked",
+    "review requested",
     "changed since review",
     "approved",
-    "changes asked",
+    "changes requested",
     "outdated",
     "new replies",
-    "on my work",
+    "on my change requests",
     "mentioned",
-    "left unsent",
+    "unsent draft",
 ]
 """Why something needs a person, the most urgent first."""
 REASONS: tuple[Reason, ...] = get_args(Reason)
 HEADINGS: Mapping[Reason, str] = MappingProxyType(
     {
         "not sent": "Not sent",
-        "review asked": "Your review is asked",
+        "review requested": "Review requested",
         "changed since review": "Changed since your review",
-        "approved": "Yours, approved",
-        "changes asked": "Yours, changes asked for",
-        "outdated": "Yours, outdated",
+        "approved": "Your approved change requests",
+        "changes requested": "Changes requested",
+        "outdated": "Your outdated change requests",
         "new replies": "New replies",
-        "on my work": "On your change requests",
-        "mentioned": "You are mentioned",
-        "left unsent": "Left unsent",
+        "on my change requests": "Comments on your change requests",
+        "mentioned": "Mentions",
+        "unsent draft": "Unsent drafts",
     }
 )
 """What a section of rows of one reason is called."""
@@ -154,14 +154,14 @@ class Unknown:
     def words(self) -> str:
         """What is not known, as a remark. Empty when all is."""
         parts = [
-            "who you are" if self.me else "",
+            "your account" if self.me else "",
             _of("reviews", self.reviews, "change request"),
-            _of("who is asked to review", self.requested, "change request"),
+            _of("reviewers", self.requested, "change request"),
             _of("threads", self.places, "place"),
             _of("replies", self.replies, "thread"),
         ]
         said = ", ".join(filter(None, parts))
-        return f"{'still being read' if self.is_being_read else 'not known yet'}: {said}" if said else ""
+        return f"{'loading' if self.is_being_read else 'not loaded yet'}: {said}" if said else ""
 
 
 @dataclass(frozen=True)
@@ -375,7 +375,7 @@ class _Reading:
         elif at not in self._reviewed:
             self._changed(at, about, [each for each in reviews if not each.outdated])
         if mine and about.outdated:
-            self._claim(at, about, "outdated", "the primary content moved on", about.updated_at, about.base or "")
+            self._claim(at, about, "outdated", "main has changed: update needed", about.updated_at, about.base or "")
 
     def _asked(self, at: ChangeRequestRef, about: ChangeRequest, requested: Sequence[RequestedReviewer]) -> None:
         for each in requested:
@@ -383,9 +383,9 @@ class _Reading:
             team = each.team is not None and each.team.id in self._known.teams
             if me or team:
                 by = f" by {each.requested_by.name}" if each.requested_by is not None else ""
-                words = f"your review is asked{by}" if me else f"the review of your team is asked{by}"
+                words = f"review requested{by}" if me else f"review requested from your team{by}"
                 stamp = f"{_stamp(each.created_at)} {about.revision or ''}"
-                self._claim(at, about, "review asked", words, each.created_at, stamp)
+                self._claim(at, about, "review requested", words, each.created_at, stamp)
                 return
 
     def _changed(self, at: ChangeRequestRef, about: ChangeRequest, given: Sequence[Review]) -> None:
@@ -394,7 +394,7 @@ class _Reading:
         if last is None or last.revision is None or about.revision in (None, last.revision):
             return
         approved = last.status == "approved"
-        words = "changed since you approved it" if approved else "changed since you asked for changes"
+        words = "changed since you approved it" if approved else "changed since you requested changes"
         self._claim(at, about, "changed since review", words, about.updated_at, f"{last.id} {about.revision}")
 
     def _verdicts(self, at: ChangeRequestRef, about: ChangeRequest, given: Sequence[Review]) -> None:
@@ -407,9 +407,8 @@ class _Reading:
         asking = [each for each in others if each.status == "changes-requested"]
         approvals = [each for each in others if each.status == "approved"]
         if asking:
-            verb = "asks" if len(asking) == 1 else "ask"
-            words = f"{_people(asking)} {verb} for changes"
-            self._claim(at, about, "changes asked", words, _latest(asking), " ".join(sorted(e.id for e in asking)))
+            words = f"{_people(asking)} requested changes"
+            self._claim(at, about, "changes requested", words, _latest(asking), " ".join(sorted(e.id for e in asking)))
         elif approvals and not refusals and about.status == "open" and not about.outdated:
             may = self._may_merge(about, given)
             if may is not None:
@@ -426,14 +425,14 @@ class _Reading:
             return None
         rules = rules_for(space, self._known.organization)
         if not rules.is_known:
-            return ", the server decides whether it can be merged"
+            return ", merge rules are checked by the server"
         if bypasses(rules, self._me):
-            return ", can be merged"
+            return ", ready to merge"
         case = MergeCandidate(about, given, self._me, {})
         if any(case.lacks(rule) for rule in rules.rules):
             return None
         unsure = any(case.unsure(rule) for rule in rules.rules)
-        return ", the server decides whether it can be merged" if unsure else ", can be merged"
+        return ", merge rules are checked by the server" if unsure else ", ready to merge"
 
     # Threads
 
@@ -482,11 +481,11 @@ class _Reading:
             words = f"{_number(len(news), 'new reply', 'new replies')} from {from_whom}"
             claims.append(_Claim("new replies", words, last.posted_at, last.id))
         elif on_mine:
-            words = f"{from_whom} wrote on your change request"
-            claims.append(_Claim("on my work", words, last.posted_at, last.id))
+            words = f"{from_whom} commented on your change request"
+            claims.append(_Claim("on my change requests", words, last.posted_at, last.id))
         if naming:
             by = dict.fromkeys(each.name for each in naming)
-            words = f"{_some(list(by))} {'mentions' if len(by) == 1 else 'mention'} you"
+            words = f"{_some(list(by))} mentioned you"
             claims.append(_Claim("mentioned", words, naming[-1].posted_at, naming[-1].id))
         return tuple(claims)
 
@@ -515,12 +514,12 @@ class _Reading:
         for entry in self._known.entries:
             if entry.state in ("gathered", "done") or not (entry.asks or entry.state == "failed"):
                 continue
-            words = {"failed": f"couldn't {entry.doing}", "unknown": f"in doubt: {entry.doing}"}
+            words = {"failed": f"could not {entry.doing}", "unknown": f"may have been sent: {entry.doing}"}
             title = _title(entry.words) or line(entry.about) or entry.doing
             context = self._context(entry.at.space_id, line(entry.reason))
             key = f"write {entry.id}"
             case = _Case(key, WriteRef(entry.id), title, context, entry.at.space_id)
-            said = words.get(entry.state, f"waits for you: {entry.doing}")
+            said = words.get(entry.state, f"needs you: {entry.doing}")
             case.claims.append(
                 _Claim("not sent", said, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
             )
@@ -533,16 +532,16 @@ class _Reading:
                 held.setdefault(entry.at, []).append(entry)
         for into, entries in held.items():
             case = self._request_case(into, _title(entries[0].words))
-            words = f"{_number(len(entries), 'comment')} held for your verdict"
+            words = f"{_number(len(entries), 'pending comment')}: submit your review to send"
             stamp = " ".join(each.id for each in entries)
-            case.claims.append(_Claim("left unsent", words, entries[-1].created_at, stamp))
+            case.claims.append(_Claim("unsent draft", words, entries[-1].created_at, stamp))
         for draft in self._known.drafts:
             hung = of_draft(draft.place)
             if hung.kind in KINDS:
                 case = self._draft_case(draft, hung.at, hung.thread, hung.kind)
-                words = f"{KINDS[hung.kind]} of yours is not sent"
+                words = f"unsent draft: {KINDS[hung.kind]}"
                 stamp = f"{draft.place} {_stamp(draft.saved_at)}"
-                case.claims.append(_Claim("left unsent", words, draft.saved_at, stamp))
+                case.claims.append(_Claim("unsent draft", words, draft.saved_at, stamp))
 
     def _draft_case(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _Case:
         if at is not None and thread:

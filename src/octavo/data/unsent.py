@@ -19,13 +19,13 @@ KINDS: Mapping[str, str] = MappingProxyType(
     {
         "comment": "a comment",
         "reply": "a reply",
-        "edit": "a changed comment",
+        "edit": "an edited comment",
         "page": "the text of a page",
-        "review": "a verdict",
+        "review": "a review",
         "subject": "a subject",
         "description": "a description",
         "title": "a title",
-        "details": "details of a page",
+        "details": "page options",
     }
 )
 """What is typed at places of each kind."""

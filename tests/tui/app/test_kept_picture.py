@@ -24,5 +24,5 @@ async def test_of_a_view_that_was_gone_to_just_now_no_picture_is_taken_before_it
             assert not picturing._take()
             picturing.end()
             await asyncio.sleep(0)
-        await run.see("YOUR REVIEW IS ASKED")
+        await run.see("REVIEW REQUESTED")
         assert picturing._take()

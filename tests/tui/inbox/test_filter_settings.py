@@ -20,14 +20,14 @@ def test_what_is_written_is_read_as_the_filter_it_was(tmp_path: Path) -> None:
     assert list(kept.values()) == [{"reasons": ["mentioned"], "space": "harbour-api", "words": "tide\x7f 🌊 \\"}]
     (found,) = read_settings({"OCTAVO_CONFIG_DIR": str(tmp_path)}).inbox_filters
     assert found == InboxFilter(
-        'you are mentioned in The "Harbour" API ti'[:40].strip(), ("mentioned",), "harbour-api", "tide 🌊 \\"
+        'mentions in The "Harbour" API tide 🌊 \\'[:40].strip(), ("mentioned",), "harbour-api", "tide 🌊 \\"
     )
 
 
 def test_a_tab_of_reasons_is_kept_with_them() -> None:
     lines, _ = lines_of((by_space("limpet", "Limpet"),), "", GROUPS["mine"][1], ())
     assert tomllib.loads(lines)["inbox"] == {
-        "in Limpet": {"reasons": ["approved", "changes asked", "outdated"], "space": "limpet"}
+        "in Limpet": {"reasons": ["approved", "changes requested", "outdated"], "space": "limpet"}
     }
 
 
@@ -37,8 +37,8 @@ def test_no_table_stands_there_twice() -> None:
 
 
 def test_what_settings_cannot_say_is_named() -> None:
-    unread = RowFilter("Read", "not read yet", "unread")
-    assert lines_of((unread,), "", (), ()) == ("", ["not read yet"])
+    unread = RowFilter("Read", "unread", "unread")
+    assert lines_of((unread,), "", (), ()) == ("", ["unread"])
     lines, left_out = lines_of((unread, by_reason("mentioned")), "", (), ())
-    assert left_out == ["not read yet"]
-    assert tomllib.loads(lines)["inbox"] == {"you are mentioned": {"reasons": ["mentioned"]}}
+    assert left_out == ["unread"]
+    assert tomllib.loads(lines)["inbox"] == {"mentions": {"reasons": ["mentioned"]}}

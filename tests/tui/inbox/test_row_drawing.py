@@ -13,7 +13,7 @@ from tests.server.asking import START
 @pytest.mark.parametrize(
     ("person", "said"),
     [
-        ("Ada", "your review is asked by Ada"),
+        ("Ada", "review requested by Ada"),
         ("小林 さくら", "review"),
         ("somebody of many names", "review"),
     ],
@@ -22,6 +22,6 @@ def test_why_a_row_is_there_is_said_in_full_where_that_leaves_its_title_most_of_
     person: str, said: str
 ) -> None:
     about = ChangeRequestRef(space_id="s", change_request_id="c")
-    words = f"your review is asked by {person}"
-    row = Row("c", "review asked", (), words, "A title", "", START, "s", about, "1")
+    words = f"review requested by {person}"
+    row = Row("c", "review requested", (), words, "A title", "", START, "s", about, "1")
     assert str(RowDrawing().draw(row, 76).right).startswith(f"{said} ")

@@ -61,7 +61,7 @@ def mark_done(app: Shell, about: Rows) -> None:
     about.went()
     change = _marking(about, rows, "mark it as done", lambda: about.marks.done(*rows), "Moved back to the inbox.")
     done = f"{plural(len(rows), 'row')} done" if len(rows) > 1 else "Done"
-    app.writes.change_here(change, said=f"{done}: back when something new happens")
+    app.writes.change_here(change, said=f"{done}: returns when something new happens")
 
 
 def snooze(app: Shell, about: Rows) -> None:
@@ -78,7 +78,7 @@ def snooze(app: Shell, about: Rows) -> None:
         Choice("change", "Until something new happens"),
     ]
     if about.away:
-        choices.append(Choice("back", "No longer: it needs me now"))
+        choices.append(Choice("back", "Now: move back to the inbox"))
 
     def chosen(until: Until | None) -> None:
         if until == "back":
@@ -95,7 +95,9 @@ def _put_off(app: Shell, about: Rows, until: datetime | None) -> None:
     about.went()
     what = plural(len(rows), "row") if len(rows) > 1 else "Snoozed"
     said = f"{what}{' snoozed' if len(rows) > 1 else ''} until {moment(until, app.session.state.now())}"
-    asleep = _marking(about, rows, "put it off", lambda: about.marks.snooze(*rows, until=until), "It needs you again.")
+    asleep = _marking(
+        about, rows, "snooze it", lambda: about.marks.snooze(*rows, until=until), "Moved back to the inbox."
+    )
     app.writes.change_here(asleep, said=said)
 
 
@@ -115,8 +117,8 @@ def _put_back(app: Shell, about: Rows) -> None:
         await marks.done(*sorted_before.done)
         feed.look_again()
 
-    said = plural(len(keys), "row") + " need you again" if len(keys) > 1 else "It needs you again"
-    app.writes.change_here(LocalChange("put it back", back, again, "It is away again."), said=said)
+    said = f"Moved {plural(len(keys), 'row')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
+    app.writes.change_here(LocalChange("move it back", back, again, "Removed from the inbox again."), said=said)
 
 
 def _marking(about: Rows, rows: Sequence[Row], doing: str, mark: Callable[[], object], said_back: str) -> LocalChange:
@@ -152,7 +154,7 @@ def unread(app: Shell, about: Rows) -> None:
         try:
             await about.marks.unread(*about.rows)
         except NotSaved as error:
-            app.say(f"Couldn't mark it unread: {error}", tone="failed")
+            app.say(f"Could not mark the row as unread: {error}", tone="failed")
         about.feed.look_again()
 
     app.background(say())
@@ -203,16 +205,16 @@ def discard(app: Shell, about: Rows) -> None:
     named = [f"“{_cut(each.words or each.doing)}”" for each in entries[:_MOST_NAMED]]
     if len(entries) > _MOST_NAMED:
         named.append(f"and {len(entries) - _MOST_NAMED} more")
-    after = "It is not sent any more. What you wrote stays as a draft."
+    after = "The write is not sent. Your text is kept as a draft."
     if words:
-        after = f"{after} {plural(len(words), 'text')} beside it goes too: u brings {'that' if len(words) == 1 else 'those'} back."
+        after = f"{after} {plural(len(words), 'unsent draft')} will be discarded too. Press u to undo that."
 
     async def not_sent() -> None:
         try:
             for entry in entries:
                 await app.session.outbox.discard(entry.id)
         except NotSaved as error:
-            app.say(f"Couldn't discard it: {error}", tone="failed")
+            app.say(f"Could not discard the write: {error}", tone="failed")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -220,7 +222,7 @@ def discard(app: Shell, about: Rows) -> None:
             app.background(not_sent())
             throw_words_away()
 
-    title = f"Discard {plural(len(entries), 'write')}?" if len(entries) > 1 else "Discard this?"
+    title = f"Discard {plural(len(entries), 'write')}?" if len(entries) > 1 else "Discard this write?"
     app.push_screen(Confirm(title, verb="Discard", intro="\n".join(named), after=after), decided)
 
 

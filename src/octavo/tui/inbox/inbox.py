@@ -72,7 +72,11 @@ def _of_rows(view: InboxScreen) -> acting.Rows | None:
 
 
 def _why_no_thread(view: InboxScreen) -> str:
-    return "None of what is ticked is a thread. esc unticks." if view.ticked else "The cursor is on no thread."
+    return (
+        "None of the selected rows is a thread. Press esc to clear the selection."
+        if view.ticked
+        else "Select a thread first."
+    )
 
 
 def _read_on(view: InboxScreen, step: int) -> None:
@@ -85,7 +89,7 @@ def _choose_only(_: Shell, view: InboxScreen) -> None:
     offered = sections.offered(rows, view.narrowing.by, view.marked.unread, view.space_title)
     more = [(each, plural(left, "row")) for each, left in offered]
     save = partial(_save_filter, view) if _narrowed(view) else None
-    view.narrowing.choose("Show only", more, "The rows here are all alike.", save)
+    view.narrowing.choose("Filter by…", more, "There is nothing to filter by: all rows are alike.", save)
 
 
 def _narrowed(view: InboxScreen) -> bool:
@@ -107,14 +111,14 @@ def _save_filter(view: InboxScreen) -> None:
     lines, left_out = lines_of(view.narrowing.by, view.rows.query_text.strip(), reasons, taken)
     names = " and ".join(left_out)
     if not lines:
-        view.shell.explain(f"A tab is made of reasons, a space and words: settings cannot say “{names}”.")
+        view.shell.explain(f"Could not save the filter “{names}”: a tab filters by reason, space and words only.")
         return
-    without = f", without “{names}”, which settings cannot say" if left_out else ""
+    without = f", without “{names}”, which cannot be saved in settings" if left_out else ""
     where = short_path(settings.config_folder / FILE)
     clipboard.copy(
         view.shell,
         lines,
-        f"Copied {lines.splitlines()[0]}{without}. Put it at the end of {where}: it is a tab from the next start on.",
+        f"Copied {lines.splitlines()[0]}{without}. Paste it at the end of {where}. The tab appears when Octavo starts again.",
     )
 
 
@@ -122,26 +126,26 @@ ROWS: Commands[acting.Rows] = Commands(
     "inbox",
     (
         Command("done", "d", "Done", "Mark the row as done until something new happens", run=acting.mark_done, called=acting.done_label),
-        Command("snooze", "w", "Snooze", "Put it off for an hour, until tomorrow, next week, or until something new happens", run=acting.snooze),
-        Command("discard", "X,ctrl+x", "Discard", "Throw away what you wrote and did not send; u brings drafts and held comments back",
+        Command("snooze", "w", "Snooze", "Snooze the row", run=acting.snooze),
+        Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (u to undo)",
                 run=acting.discard, why_not=acting.why_not_discarded, shown=False),
-        Command("unread", "minus", "Unread", "Show it as not read", run=acting.unread, shown=False),
+        Command("unread", "minus", "Unread", "Mark as unread", run=acting.unread, shown=False),
     ),
-    nothing="There is nothing here that needs you.",
+    nothing="There is no row here.",
 )  # fmt: skip
 """What is done with rows, whatever they are about: those that are ticked, or the one under the cursor."""
 INBOX: Commands[InboxScreen] = Commands(
     "inbox",
     (
-        Command("read_on", "space", "Read on", "Read on in what is beside the list; at its end go to the next row", run=lambda _, view: _read_on(view, 1)),
-        Command("read_back", "b", "Read back", "Back in what is beside the list; at its start go to the row before", shown=False,
+        Command("read_on", "space", "Scroll", "Scroll the preview, then go to the next row", run=lambda _, view: _read_on(view, 1)),
+        Command("read_back", "b", "Scroll back", "Scroll back, then go to the previous row", shown=False,
                 run=lambda _, view: _read_on(view, -1)),
-        Command("next", "J", "Next", "Next row, also from beside the list", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("previous", "K", "Before", "Row before, also from beside the list", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("narrow", "F", "Only some", "Only rows of a reason or space, threads, what is not read; save that as a tab", run=_choose_only, shown=False),
-        Command("order", "S", "Order", "Order the rows: by reason, by space, newest first", shown=False,
-                run=lambda _, view: view.choose_order("Order of the inbox")),
-        Command("list", "escape", "List", "Back to the list; there: show all rows again", run=lambda _, view: view.back_to_list(), shown=False),
+        Command("next", "J", "Next", "Go to the next row", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Previous", "Go to the previous row", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("narrow", "F", "Filter by…", "Filter rows, or save the filter as a tab", run=_choose_only, shown=False),
+        Command("order", "S", "Sort", "Sort rows", shown=False,
+                run=lambda _, view: view.choose_order("Sort the inbox")),
+        Command("list", "escape", "Back", "Go back to the list, or clear the filter", run=lambda _, view: view.back_to_list(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -156,8 +160,8 @@ class InboxScreen(ListView[Row]):
     ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
     KEPT_ORDER = "order of the inbox"
     HELP = (
-        "Everything that needs you, the most urgent first, with the reason. enter opens a row, c replies to a thread, d marks a row as done "
-        "until something new happens, w snoozes it. R resolves a thread for everyone. esc goes back to the list."
+        "Everything that needs you, the most urgent first. enter opens a row, c replies, d marks the row as done and w snoozes it. "
+        "esc goes back to the list."
     )
     CSS_PATH = "inbox.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -248,7 +252,7 @@ class InboxScreen(ListView[Row]):
 
     @on(Sections.Chosen)
     def draw_list(self) -> None:
-        if self.show_nowhere(self.rows, "what needs you"):
+        if self.show_nowhere(self.rows, "the inbox"):
             self.row_preview.show(self.rows.item)
             return
         of_tab = self.of_tab(self.sections.current)
@@ -267,11 +271,11 @@ class InboxScreen(ListView[Row]):
         if wrong:
             more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
             what = wrong[0].what
-            self.rows.state.fail(f"{what[:1].upper()}{what[1:]} did not load", f"{wrong[0].why}{more}")
+            self.rows.state.fail(f"Could not load {what}", f"{wrong[0].why}{more}")
         elif snapshot.failed:
             self.rows.state.is_from_before(offline_since(self.feed.as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
-            self.rows.state.wait_for("what needs you")
+            self.rows.state.wait_for("the inbox")
         self._say_where()
         self.row_preview.show(self.rows.item)
         self.shell.page_shown(self)
@@ -290,20 +294,22 @@ class InboxScreen(ListView[Row]):
         is_quiet = not (self.narrowing.by or snapshot.is_loading or snapshot.unknown.words or snapshot.failed)
         state.empty, state.hint, state.instead = _NOTHING, "", None
         if self.narrowing.by:
-            state.empty = f"Nothing here is {' and '.join(self.narrowing.names)}."
-            state.hint = "esc shows all again"
+            state.empty = f"No rows match: {' and '.join(self.narrowing.names)}."
+            state.hint = "Press esc to clear the filter."
         elif tab in ("snoozed", "done"):
-            state.empty = "Nothing is snoozed." if tab == "snoozed" else "Nothing that is done is still there."
-            state.hint = "w snoozes   [ before" if tab == "snoozed" else "d takes what is done out of the inbox"
+            state.empty = "No snoozed rows." if tab == "snoozed" else "No rows marked as done."
+            state.hint = (
+                "Press w on a row to snooze it." if tab == "snoozed" else "Press d on a row to mark it as done."
+            )
         elif snapshot.is_loading:
-            state.empty = "Nothing so far."
+            state.empty = "No rows yet."
             state.hint = self._progress
         elif snapshot.unknown.words:
-            state.empty = "Nothing of what is known needs you."
-            state.hint = f"{snapshot.unknown.words}   r asks again"
+            state.empty = "Nothing needs you in what is loaded so far."
+            state.hint = f"{snapshot.unknown.words}   Press r to refresh."
         elif tab != "all" and self.marked.here:
-            state.empty = "Nothing here needs you."
-            state.hint = "[ and ] choose what is shown"
+            state.empty = "Nothing needs you in this tab."
+            state.hint = "Press [ or ] to change the tab."
         elif is_quiet:
             state.instead = self._day
         is_empty = is_quiet and not self.marked.here and tab == "all"
@@ -323,7 +329,7 @@ class InboxScreen(ListView[Row]):
     @property
     def _progress(self) -> str:
         snapshot = self.snapshot
-        asked = f"asked {snapshot.asked} of {snapshot.of}" if snapshot.of else "asking"
+        asked = f"loaded {snapshot.asked} of {snapshot.of}" if snapshot.of else "loading…"
         return f"{asked} · {snapshot.unknown.words}" if snapshot.unknown.words else asked
 
     @on(Rows.Ticked, "#inbox")
@@ -336,10 +342,10 @@ class InboxScreen(ListView[Row]):
         tab = next((each.name for each in self.sections.sections if each.key == self.sections.current), "")
         said = ["Inbox", tab, *self.narrowing.names, self.rows.extent.said, self.ORDERS[self.order]]
         if self.ticked:
-            said.append(f"{len(self.ticked)} ticked")
-        facts = [f"asked {snapshot.asked} of {snapshot.of}" if snapshot.is_loading and snapshot.of else ""]
+            said.append(f"{len(self.ticked)} selected")
+        facts = [f"loaded {snapshot.asked} of {snapshot.of}" if snapshot.is_loading and snapshot.of else ""]
         if (as_of := self.feed.as_of) is not None:
-            facts.append(f"as of {short_age(as_of)} ago")
+            facts.append(f"updated {short_age(as_of)} ago")
         if snapshot.unknown.words and not snapshot.is_loading:
             facts.insert(0, snapshot.unknown.words)
         self.status(" · ".join(said), " · ".join(filter(None, facts)))

@@ -42,7 +42,7 @@ def lines(
     out: list[Content] = [
         Content(""),
         Content.assemble(("✓ ", "$success"), ("Nothing needs you.", "bold")),
-        Content.styled(summary(done, asleep) or "Enjoy it.", "$octavo-muted"),
+        Content.styled(summary(done, asleep) or "You are up to date.", "$octavo-muted"),
     ]
     if done:
         out += [Content(""), Content.styled("DONE TODAY", "bold $octavo-muted")]
@@ -60,7 +60,7 @@ def lines(
     keys = [
         ("3", plural(counts.get("changes", 0), "change request")),
         ("4", plural(counts.get("comments", 0), "open comment")),
-        ("2", "the pages"),
+        ("2", "pages"),
         ("s", "search"),
     ]
     pieces = [piece for key, does in keys for piece in ((key, "$primary"), (f" {does}   ", "$octavo-muted"))]

@@ -42,7 +42,7 @@ def _open_thread(app: Shell, ref: ThreadRef, comment: Comment | None) -> None:
 def _open_place(app: Shell, place: str) -> None:
     hung = of_draft(place)
     if hung.at is None:
-        app.explain("It is not known where this was written: X throws it away.")
+        app.explain("Could not open this draft: its page or thread is unknown. Press X to discard it.")
     elif isinstance(hung.at, ChangeRequestRef):
         app.go(ToChangeRequest(hung.at))
     else:

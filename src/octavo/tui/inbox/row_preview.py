@@ -127,16 +127,21 @@ class RowPreview(Vertical):
         match row.about:
             case DraftRef(place=place):
                 text = self.shell.session.drafts.get(place)
-                lines += [safe(text if text is not None else "It is not there any more."), Content("")]
-                lines.append(_keys(("enter", "goes where you wrote it"), ("X", "throws it away")))
+                lines += [safe(text if text is not None else "This draft no longer exists."), Content("")]
+                lines.append(_keys(("enter", "continue writing"), ("X", "discard it")))
             case WriteRef(entry_id=name):
                 entry = next((each for each in self.shell.session.outbox.entries if each.id == name), None)
                 if entry is not None:
-                    lines += [safe(entry.reason or "It is not known what became of it."), Content("")]
+                    lines += [safe(entry.reason or "It is not known whether the server has it."), Content("")]
                     lines += [safe(entry.words), Content("")] if entry.words else []
-                lines.append(_keys(("!", "sends it again"), ("X", "discards it and keeps its words as a draft")))
+                lines.append(_keys(("!", "send it again"), ("X", "discard it and keep the text as a draft")))
             case _:
-                lines.append(Content.styled("It is being read, or not there any more. r asks again.", "$octavo-muted"))
+                lines.append(
+                    Content.styled(
+                        "Could not load the preview: it is still loading, or it was deleted. Press r to refresh.",
+                        "$octavo-muted",
+                    )
+                )
         self.words.show(Content("\n").join(lines))
 
     def _clear(self) -> None:

@@ -16,40 +16,40 @@ from octavo.tui.widgets.row_list import Heading
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 GROUPS: Mapping[str, tuple[str, tuple[Reason, ...]]] = MappingProxyType(
     {
-        "review": ("Review", ("review asked", "changed since review")),
-        "mine": ("Mine", ("approved", "changes asked", "outdated")),
-        "threads": ("Threads", ("new replies", "on my work", "mentioned")),
-        "unsent": ("Unsent", ("not sent", "left unsent")),
+        "review": ("Review", ("review requested", "changed since review")),
+        "mine": ("Mine", ("approved", "changes requested", "outdated")),
+        "threads": ("Threads", ("new replies", "on my change requests", "mentioned")),
+        "unsent": ("Unsent", ("not sent", "unsent draft")),
     }
 )
 """The tabs of reasons, and the reasons in each."""
 SHORT: Mapping[Reason, str] = MappingProxyType(
     {
         "not sent": "not sent",
-        "review asked": "review",
-        "changed since review": "changed since you",
+        "review requested": "review",
+        "changed since review": "changed",
         "approved": "approved",
-        "changes asked": "changes asked",
+        "changes requested": "changes requested",
         "outdated": "outdated",
         "new replies": "replies",
-        "on my work": "on yours",
+        "on my change requests": "comment",
         "mentioned": "mention",
-        "left unsent": "unsent",
+        "unsent draft": "unsent",
     }
 )
 """Each reason in a word or two."""
 SIGNS: Mapping[Reason, tuple[str, str]] = MappingProxyType(
     {
         "not sent": ("!", "$error"),
-        "review asked": ("◐", "$primary"),
+        "review requested": ("◐", "$primary"),
         "changed since review": ("◐", "$warning"),
         "approved": ("✓", "$success"),
-        "changes asked": ("✗", "$error"),
+        "changes requested": ("✗", "$error"),
         "outdated": ("○", "$warning"),
         "new replies": ("↳", "$octavo-note"),
-        "on my work": ("●", "$octavo-note"),
+        "on my change requests": ("●", "$octavo-note"),
         "mentioned": ("@", "$octavo-note"),
-        "left unsent": ("◌", "$octavo-muted"),
+        "unsent draft": ("◌", "$octavo-muted"),
     }
 )
 ORDERS: Mapping[str, str] = MappingProxyType({"reason": "by reason", "space": "by space", "newest": "newest first"})
@@ -60,7 +60,7 @@ ORDERS: Mapping[str, str] = MappingProxyType({"reason": "by reason", "space": "b
 class RowFilter:
     """Which rows are to be shown. Of a `kind`, one at a time holds."""
 
-    kind: Literal["Reason", "Space", "What", "Read"]
+    kind: Literal["Reason", "Space", "Kind", "Read"]
     name: str
     value: str = ""
     holds: Callable[[Row], bool] = field(default=lambda row: True, compare=False)
@@ -136,9 +136,9 @@ def by_space(space_id: str, title: str) -> RowFilter:
 def _known(rows: Sequence[Row], unread: frozenset[str], space: Callable[[str], str]) -> list[RowFilter]:
     found = [by_reason(reason) for reason in REASONS]
     found += [
-        RowFilter("What", "change requests", "requests", lambda row: not isinstance(row.about, ThreadRef | WriteRef)),
-        RowFilter("What", "threads", "threads", is_thread),
-        RowFilter("Read", "not read yet", "unread", lambda row: row.key in unread),
+        RowFilter("Kind", "change requests", "requests", lambda row: not isinstance(row.about, ThreadRef | WriteRef)),
+        RowFilter("Kind", "threads", "threads", is_thread),
+        RowFilter("Read", "unread", "unread", lambda row: row.key in unread),
     ]
     spaces = {row.space_id: space(row.space_id) for row in rows if row.space_id}
     found += [by_space(each, title) for each, title in sorted(spaces.items(), key=lambda pair: pair[1].casefold())]
