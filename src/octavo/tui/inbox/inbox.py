@@ -48,7 +48,7 @@ _KEYS_OF_THE_LIST = (
     "list.open",
     "inbox.done",
     "comments.reply",
-    "comments.resolve",
+    "inbox.resolve",
     "inbox.snooze",
     "change.approve",
     "inbox.read_on",
@@ -56,6 +56,8 @@ _KEYS_OF_THE_LIST = (
 )
 _AGE_EVERY = 5.0
 """Seconds between two times it is said how old what is on show is."""
+_LEAST_LINES_FOR_PREVIEW = 30
+"""Lines of a terminal, if list and preview are one below the other. In smaller ones the inbox starts without its preview."""
 _NOTHING = "Nothing needs you."
 
 
@@ -167,7 +169,7 @@ class InboxScreen(ListView[Row]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         ROWS.about(_of_rows),
         THREAD.only("resolve", "reply", "reply_resolve", "react")
-        .changed("resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
+        .changed("resolve", id="inbox.resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
         .about(lambda view: view.thread_target, nothing=_why_no_thread),
         CHANGE.only("approve", "ask", "merge", "held", "update", "comment"),
         ADDRESS.about(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
@@ -217,6 +219,7 @@ class InboxScreen(ListView[Row]):
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show())
         self.feed.changed.subscribe(self, lambda _: self._show())
         self.set_interval(_AGE_EVERY, self._time_passed)
+        self.set_class(self.app.size.width < 100 and self.app.size.height < _LEAST_LINES_FOR_PREVIEW, "-no-preview")
         self.feed.begin()
         self.subscriptions.rest_on(*self.feed.lists)
         self._show()
