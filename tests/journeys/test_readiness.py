@@ -139,7 +139,7 @@ async def test_asking_for_a_review_of_a_draft_offers_to_mark_it_ready(stage: Sta
         await run.press("~")
         await run.see(" draft ")
         await run.press("V")
-        await run.see("Who shall review #7?")
+        await run.see("Request reviews of #7")
         await run.type("Tomás")
         await run.press("enter", "ctrl+s")
         await run.see("Mark #7 Show what a refused time looks like ready for review?", "They are asked already")

@@ -94,7 +94,7 @@ class MergeCandidate:
             case "require_one_of_specific_reviewers" if not set(users) & set(approving):
                 return f"not approved by any of {self._named(users)}"
             case "require_up_to_date_change_request" if self.change_request.outdated:
-                return "the primary content moved on: update it first"
+                return "main has changed: update this change request first"
             case "require_change_request_subject" if not self.change_request.subject.strip():
                 return "it has no subject"
             case "require_change_request_description" if not self.change_request.about.strip():

@@ -111,7 +111,7 @@ CASES: dict[str, tuple[dict[str, Any], Deed, str]] = {
     "up to date: no": (
         {"rule": "require_up_to_date_change_request"},
         overtaken,
-        "main has changed: update needed: update it first",
+        "main has changed: update this change request first",
     ),
     "up to date: yes": ({"rule": "require_up_to_date_change_request"}, nothing, ""),
     "subject: none": ({"rule": "require_change_request_subject"}, unnamed, "it has no subject"),

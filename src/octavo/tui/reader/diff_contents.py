@@ -30,6 +30,8 @@ from octavo.tui.widgets.empty_states import nothing
 WIDEST = 108
 """The most cells a side takes."""
 SPLIT_FROM = 140
+SPLIT_AT_FIRST_FROM = 200
+"""Columns of a terminal in which diffs are side by side until you choose another layout."""
 """How wide a terminal must be to have two sides beside one another."""
 
 Layout = Literal["changes", "sides", "new", "old"]
@@ -63,8 +65,8 @@ class DiffContents(Contents):
         """How the sides lie in what is on show, or is being made."""
         self.sources = sources(diagrams=False)  # of a diagram the text is compared
         self.layout: Layout = "changes"
-        self._is_split = False
-        """Whether sides were put beside one another last."""
+        self._chosen_split: bool | None = None
+        """Whether you chose a side-by-side layout last. None if you chose none."""
 
     @property
     def has_any(self) -> bool:
@@ -92,6 +94,12 @@ class DiffContents(Contents):
         return (*(("new", "old") if is_rewritten else ()), "changes", *(("sides",) if is_wide else ()))
 
     @property
+    def _is_split(self) -> bool:
+        if self._chosen_split is None:
+            return self.pane.app.size.width >= SPLIT_AT_FIRST_FROM
+        return self._chosen_split
+
+    @property
     def layout_now(self) -> Layout:
         """The way it is shown."""
         wanted: Layout = self.layout if not self.shows_source else "sides" if self._is_split else "changes"
@@ -106,7 +114,7 @@ class DiffContents(Contents):
         """Go on to the next way in which it can be shown."""
         layouts = self.layouts
         self.layout = layouts[(layouts.index(self.layout_now) + 1) % len(layouts)]
-        self._is_split = self.layout == "sides"
+        self._chosen_split = self.layout == "sides"
         self.making.make()
 
     @property

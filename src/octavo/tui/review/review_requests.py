@@ -1,8 +1,9 @@
-"""Requesting reviews of a change request: people are chosen, asked, and asked no more."""
+"""Requests reviews of a change request, and withdraws requests."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from octavo.api import organizations, permissions, reviews
@@ -23,10 +24,13 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.chooser import Choice
 
 _MAY_REVIEW = ("review", "edit", "create", "admin")
+_RECENT = "recent reviewers"
+"""Name under which the people whose review you requested are kept, the last first."""
+_MOST_RECENT = 8
 
 
 def choose_reviewers(app: Shell, request: RequestAtHand) -> None:
-    """Ask who shall review it, and ask those, or take back that they were asked."""
+    """Let the user choose reviewers, then request their reviews and withdraw other requests."""
     request.view.run_worker(_choose_reviewers(app, request), exclusive=True, group="reviewers")
 
 
@@ -41,12 +45,13 @@ async def _choose_reviewers(app: Shell, request: RequestAtHand) -> None:
             live.fetch(reviews.List(at=at, format="markdown", outdated=False, limit=1000)),
         )
     except ApiError as error:
-        app.say(f"Who can be asked is not known: {error}", tone="failed")
+        app.say(f"Could not load the people who can review: {error}", tone="failed")
         return
     if app.screen is not request.view:
-        return  # the person went on meanwhile
+        return  # the user left the view meanwhile
     asked = {each.user.id: each for each in requested.items if each.user is not None}
-    choices = choices_of(people, asked, given.items, about)
+    recent = tuple(app.session.state.recall(_RECENT, ()))
+    choices = choices_of(people, asked, given.items, about, recent)
 
     def decided(wanted: frozenset[str] | None) -> None:
         if wanted is not None:
@@ -54,9 +59,10 @@ async def _choose_reviewers(app: Shell, request: RequestAtHand) -> None:
             for user_id in sorted(asked.keys() - wanted):
                 _withdraw(app, request, user_id, names.get(user_id, user_id))
             if more := [choice.value for choice in choices if choice.value in wanted - asked.keys()]:
+                app.session.state.remember(_RECENT, list(dict.fromkeys([*more, *recent]))[:_MOST_RECENT])
                 _request(app, request, more, [names[each] for each in more])
 
-    app.push_screen(ReviewersScreen(f"Who shall review {request.name}?", choices, frozenset(asked)), decided)
+    app.push_screen(ReviewersScreen(f"Request reviews of {request.name}", choices, frozenset(asked)), decided)
 
 
 def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[str]) -> None:
@@ -64,28 +70,28 @@ def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[
 
     def asked(_: object) -> None:
         request.view.ask_again()
-        if app.screen is request.view:  # who went elsewhere meanwhile is not asked there
+        if app.screen is request.view:  # not offered if the user left the view meanwhile
             readiness.offer(app, request.about)
 
     app.writes.send_once(
-        f"ask for a review of {request.name}",
+        f"request a review of {request.name}",
         request_reviews(app.session.live, request.at, people),
-        said=f"Asked {' and '.join(names)} to review {request.name}",
+        said=f"Requested a review of {request.name} from {' and '.join(names)}",
         then=asked,
     )
 
 
 def _withdraw(app: Shell, request: RequestAtHand, user_id: str, name: str) -> None:
     app.writes.write(
-        f"take back the request to {name}",
+        f"withdraw the review request to {name}",
         reviews.Withdraw(at=request.at, user_id=user_id),
-        said=f"{name} is not asked any more",
+        said=f"Withdrew the review request to {name}",
         then=lambda _: request.view.ask_again(),
     )
 
 
 async def _people(live: Live, at: ChangeRequestRef, space: Space | None) -> list[tuple[User, str | None]]:
-    """Those who may be asked, with their role where that is known. Raises ApiError."""
+    """Return the people who can be asked, each with their role if it is known. Raises ApiError."""
     try:
         found = await live.fetch(permissions.ListAggregate(at=at.space, limit=1000))
         return [(each.user, each.permission or None) for each in found.items]
@@ -102,26 +108,32 @@ def choices_of(
     asked: dict[str, RequestedReviewer],
     given: tuple[Review, ...],
     about: ChangeRequest,
+    recent: Sequence[str] = (),
 ) -> list[Choice[str]]:
-    """Everybody who could be asked: those asked first, and what is known of each."""
+    """Return the people who can be asked: requested reviewers first, then people who reviewed this change request, then `recent`
+    reviewers, then all others by name. The author is left out; people whose role cannot review come last."""
     from octavo.tui.widgets.chooser import Choice
 
     said = {review.reviewer.id: review for review in given}
     known = {user.id for user, _ in people}
     strangers = [(each.user, None) for each in asked.values() if each.user is not None and each.user.id not in known]
+    author = about.created_by.id if about.created_by is not None else ""
     found: list[Choice[str]] = []
     for user, role in [*strangers, *people]:
+        if user.id == author and user.id not in asked:
+            continue
         off, right = "", ""
         if user.id in asked:
-            right = f"asked {wording.short_age(asked[user.id].created_at)}".strip()
+            right = f"requested {wording.short_age(asked[user.id].created_at)}".strip()
         elif review := said.get(user.id):
-            right = "approved" if review.status == "approved" else "asks for changes"
+            right = "approved" if review.status == "approved" else "changes requested"
+        elif user.id in recent:
+            right = "recent"
         if role is not None and role not in _MAY_REVIEW and user.id not in asked:
-            off = f"has the role {role}: to review takes the role review"
-        detail = "its author" if about.created_by is not None and about.created_by.id == user.id else role or ""
+            off = f"{wording.role_name(role)}: cannot review. Reviewers need the Reviewer role."
+        detail = wording.role_name(role) if role else ""
         if user.id in said and user.id not in asked:
-            detail = f"{detail} · asked again, that counts no more".removeprefix(" · ")
+            detail = f"{detail} · a new request makes the review outdated".removeprefix(" · ")
         found.append(Choice(user.id, user.name, detail, right, off=off))
-    return sorted(
-        found, key=lambda each: (each.value not in asked, bool(each.off), not each.right, each.title.casefold())
-    )
+    order = {each: place for place, each in enumerate([*asked, *said, *recent])}
+    return sorted(found, key=lambda each: (bool(each.off), order.get(each.value, len(order)), each.title.casefold()))

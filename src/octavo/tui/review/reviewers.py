@@ -1,4 +1,4 @@
-"""Who is asked for a review: people are ticked, and those whose tick changed are asked, or asked no more."""
+"""The dialog in which reviewers are chosen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.tui.widgets.row_list import Row
 REVIEWERS: Commands[ReviewersScreen] = Commands(
     "reviewers",
     (
-        Command("ask", "ctrl+s", "Ask", "Ask the ticked, and take back the request of others", priority=True,
+        Command("ask", "ctrl+s", "Request", "Request reviews from the selected people", priority=True,
                 writes=True, run=lambda _, dialog: dialog.ask(), why_not=lambda _, dialog: dialog.why_not_asked()),
     ),
     find=lambda dialog: dialog,
@@ -22,18 +22,18 @@ REVIEWERS: Commands[ReviewersScreen] = Commands(
 
 
 class ReviewersScreen(Chooser[frozenset[str] | None, str]):
-    """Answers the ids of those who shall be asked. None: nothing is to change."""
+    """Returns the ids of the people whose review is wanted. None if the dialog was cancelled."""
 
     CONTEXT: ClassVar[str] = "reviewers"
     HELP: ClassVar[str] = (
-        "Type to find people, tick them with enter, then ask them with ctrl+s. Untick who is asked to take it back."
+        "Type to find people. enter selects a person, ctrl+s requests their reviews. Clear a selection to withdraw a request."
     )
     PLACEHOLDER: ClassVar[str] = "Type a name"
-    FOOT: ClassVar[str] = "enter tick · ctrl+s ask the ticked"
+    FOOT: ClassVar[str] = "enter select · ctrl+s request reviews"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (REVIEWERS,)
 
     def __init__(self, title: str, people: Sequence[Choice[str]], asked: frozenset[str]) -> None:
-        super().__init__(title, people, empty="Nobody can be asked here.")
+        super().__init__(title, people, empty="No people can review this change request.")
         self._asked, self._wanted = asked, set(asked)
 
     def draw(self, found: Found[str]) -> Row:
@@ -42,7 +42,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         return Row(Content.assemble((tick, "$octavo-muted"), row.text), right=row.right, dim=row.dim)
 
     def answers(self, query: str) -> list[Found[str]]:
-        # Those who cannot be asked come last.
+        # People who cannot review come last.
         return sorted(super().answers(query), key=lambda found: bool(found.choice.off))
 
     def take(self, choice: Choice[str]) -> None:
@@ -50,9 +50,9 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         self.rows.redraw()
 
     def why_not_asked(self) -> str | None:
-        """Why nobody is asked, or asked no more, in a sentence."""
-        return "Nothing changed: tick somebody with enter first." if self._wanted == self._asked else None
+        """Return why nothing can be requested. None if it can."""
+        return "Select a reviewer with enter first." if self._wanted == self._asked else None
 
     def ask(self) -> None:
-        """Answer who shall be asked."""
+        """Close the dialog with the selected people."""
         self.dismiss(frozenset(self._wanted))
