@@ -140,7 +140,7 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
         await run.later(seconds=1)
         await run.press("y")
         await run.hear("#7: Merged.")
-        await run.see(" merged ")
+        await run.see(" merged ", "Merged by Mara Lindqvist")
         await run.press("Z")
         await run.see("Undo the merge of #7?", "~ Time and time zones   ~ Troubleshooting", "Start it")
         run.platform.refuse_next(content.Edit, 403, "Not on Fridays.")

@@ -32,6 +32,9 @@ class ChangeRequest(Model):
     """The primary revision it was last updated from."""
     revision_merged: Id | None = None
     """The primary revision its merge made."""
+    merged_at: Moment | None = None
+    merged_by: User | None = None
+    """The user who merged it. None if it is not merged, or if the server does not say."""
     comments: Number = 0
     """Open comments."""
     outdated: bool = False

@@ -19,7 +19,7 @@ from octavo.data.comment_words import words_of
 from octavo.data.live import Snapshot
 from octavo.data.request_lists import requested_of, reviews_of
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, PRESS_L, name, sign
-from octavo.tui.review.status_summary import Fact, RequestStatus
+from octavo.tui.review.status_summary import Fact, RequestStatus, merged_by
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.wording import long_age, plural
 
@@ -119,7 +119,7 @@ class Summary(VerticalScroll, can_focus=False):
         about = self._about
         if about is None:
             return Content("")
-        author = about.created_by.name if about.created_by else "somebody"
+        author = about.created_by.name if about.created_by else "unknown author"
         lines = [
             Content.assemble((f"#{about.number}  ", "$octavo-muted"), (about.title, "bold")),
             Content.styled(f"{author} · {long_age(about.updated_at)} · {about.status}", "$octavo-muted"),
@@ -129,10 +129,12 @@ class Summary(VerticalScroll, can_focus=False):
             lines += [Content(about.about), Content("")]
         stands = self._stands(about)
         against: list[Content] = []
+        if about.status == "merged":
+            against.append(Content.styled(f"✓ {merged_by(about)}. Press Z to revert the merge.", "$success"))
         if stands.is_on_main:
             against.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {PRESS_L}", "$success"))
         elif stands.outdated:
-            against.append(Content.styled("✗ outdated: the primary content moved on since", "$warning"))
+            against.append(Content.styled("✗ outdated: main has changed. Press U to update.", "$warning"))
         if stands.conflicts:
             against.append(Content.styled(f"✗ may conflict: {', '.join(stands.conflicts)}", "$error"))
         against += [

@@ -14,7 +14,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import line as line_of
 from octavo.api.users import Contributor
 from octavo.tui.shell.permissions import UNDECIDED
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.tui.widgets.wording import long_age, plural, short_age
 
 Fact = Literal["reviews", "requested", "conflicts"]
 """What of it the server is asked for by itself."""
@@ -149,6 +149,12 @@ def _firsts(names: Sequence[str]) -> str:
     return _some([name.split()[0] if name.split() else name for name in names])
 
 
+def merged_by(about: ChangeRequest) -> str:
+    """Return who merged a change request, and when, such as `Merged by Noor 2 days ago`."""
+    by = f" by {about.merged_by.name}" if about.merged_by is not None else ""
+    return f"Merged{by} {long_age(about.merged_at or about.updated_at)}".strip()
+
+
 def head(
     about: ChangeRequest,
     space: str,
@@ -168,7 +174,8 @@ def head(
     Where there is little room the facts go first, then the end of the subject: how it stands is always to be seen.
     """
     author = about.created_by.name if about.created_by else ""
-    facts = " · ".join(each for each in (space, author, short_age(about.updated_at)) if each)
+    done = merged_by(about) if about.status == "merged" else short_age(about.updated_at)
+    facts = " · ".join(each for each in (space, author, done) if each)
     signs: list[tuple[str, str]] = [(f" {about.status} ", "bold $foreground on $panel")]
     approved = [review for review in reviews if not review.outdated and review.status == "approved"]
     refused = [review for review in reviews if not review.outdated and review.status != "approved"]
@@ -191,8 +198,10 @@ def head(
     if conflicts:
         signs.append((f"  ⚠ {conflicts} may conflict", "$warning"))
     name_of_it = Content.assemble((f" #{about.number} ", "$octavo-muted"), (about.title, "bold"))
-    where, state = Content.styled(f"  {facts}", "$octavo-muted"), Content.assemble("  ", *signs)
+    state = Content.assemble("  ", *signs)
     room = width - state.cell_length
+    wheres = [Content.styled(f"  {each}", "$octavo-muted") for each in (facts, done)]
+    where = next((each for each in wheres if name_of_it.cell_length + each.cell_length <= room), wheres[0])
     if name_of_it.cell_length + where.cell_length > room:
         return (name_of_it.truncate(max(room, 12), ellipsis=True) + state).truncate(width, ellipsis=True)
     return name_of_it + where + state
