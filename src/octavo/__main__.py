@@ -13,17 +13,21 @@ def main(argv: list[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else argv
     if given == ["--version"]:
         # Answered before anything is imported: scripts ask for it often.
-        sys.stdout.write(f"octavo {__version__}\n")
-        return 0
+        try:
+            sys.stdout.write(f"octavo {__version__}\n")
+            sys.stdout.flush()
+            return 0
+        except (AttributeError, OSError):
+            pass  # There is no standard output, or it takes nothing. The command line says so below.
     # Nobody plugs into our models; looking whether somebody does reads the metadata of every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from octavo.cli.arguments import run
-
-    if argv is None:
-        from octavo.cli.last_words import guard
-
-        guard()
     try:
+        from octavo.cli.arguments import run
+
+        if argv is None:
+            from octavo.cli.last_words import guard
+
+            guard()
         code = run(given)
     except KeyboardInterrupt:
         code = 130

@@ -64,7 +64,7 @@ async def test_a_cursor_that_is_none_ends_the_list(cursor: object) -> None:
 
 async def test_pages_without_news_end_the_list() -> None:
     assert (await read([("a", "1")], "empty"))[1:] == (
-        "The list goes on without anything new. What was read so far, 1 item, is kept.",
+        "Could not read the whole list: it goes on without anything new. Only 1 item could be read.",
         5,
     )
 

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from octavo import settings as settings_module
 from octavo.api.errors import ApiError, Unauthorized
@@ -20,7 +21,7 @@ from octavo.api.safety import json as safe_json
 from octavo.api.wire import Route, body_fields, build, query_fields
 from octavo.api.wrong_values import about_null, sentence
 from octavo.cli.access import resolve, signed_in
-from octavo.cli.arguments import NOT_SIGNED_IN, USAGE, Failure, why_read_only
+from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, USAGE, Failure, why_read_only, write_out
 from octavo.cli.operations import all_routes
 from octavo.client.client import Client, outgoing
 from octavo.settings import Settings
@@ -36,13 +37,13 @@ def run(options: argparse.Namespace) -> int:
         access.origin, key, ca_file=settings.ca_file, read_only=why_read_only(options) or access.why_read_only
     )
     try:
-        answer = asyncio.run(_ask(client, op, everything=options.all))
-    except Unauthorized as error:
-        raise Failure(str(error), NOT_SIGNED_IN) from error
-    except (ApiError, ValueError) as error:
-        raise Failure(str(error)) from error
+        answer, error = asyncio.run(_ask(client, op, everything=options.all))
+    except ValueError as wrong:
+        raise Failure(str(wrong)) from wrong
     if answer is not None:
         _print(answer)
+    if error is not None:
+        raise Failure(str(error), NOT_SIGNED_IN if isinstance(error, Unauthorized) else FAILED) from error
     return 0
 
 
@@ -55,18 +56,25 @@ def _dry_run(settings: Settings, options: argparse.Namespace, op: Operation[Any]
         raise Failure(str(error)) from error
     headers = {**sent.headers, "authorization": "Bearer (the key)"}
     lines = [f"{sent.method} {access.origin}{sent.target}", *(f"{name}: {value}" for name, value in headers.items())]
-    sys.stdout.write("\n".join(lines) + "\n")
+    write_out("\n".join(lines) + "\n")
     if isinstance(sent.content, bytes):
-        sys.stdout.write("\n")
+        write_out("\n")
         _print(json.loads(sent.content))
     return 0
 
 
 def _print(value: Any) -> None:
     # On a terminal the text of strangers must not command it; in a pipe it goes on as it came.
-    shown = safe_json(value) if sys.stdout.isatty() else value
-    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=not is_utf8) + "\n")
+    out = sys.stdout
+    shown = safe_json(value) if out is not None and out.isatty() else value
+    is_utf8 = out is not None and (out.encoding or "").lower().replace("-", "") == "utf8"
+    try:
+        text = json.dumps(shown, indent=2, ensure_ascii=not is_utf8, allow_nan=False)
+    except ValueError:
+        raise Failure(
+            "Could not write the answer: it has NaN or a number that is too large, which JSON cannot hold."
+        ) from None
+    write_out(text + "\n")
 
 
 def values_of(arguments: list[str]) -> dict[str, Any]:
@@ -76,10 +84,7 @@ def values_of(arguments: list[str]) -> dict[str, Any]:
         name, sign, text = _split(argument)
         value: Any = text
         if sign == ":=":
-            try:
-                value = json.loads(text)
-            except ValueError:
-                raise Failure(f"{name}:= must be followed by JSON, but {text[:40]!r} is not", USAGE) from None
+            value = _json(name, text)
         if name in values:
             before = values[name] if isinstance(values[name], list) else [values[name]]
             value = [*before, value]
@@ -110,13 +115,44 @@ def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
         raise Failure(sentence(error, values), USAGE) from None
 
 
-async def _ask(client: Client, op: Operation[Any], *, everything: bool) -> Any:
+async def _ask(client: Client, op: Operation[Any], *, everything: bool) -> tuple[Any, ApiError | None]:
+    """Return the answer and None. If reading fails: the items of a list read before that, or None, and the error."""
+    items: list[Any] = []
     try:
-        if everything and isinstance(op, Listing):
-            return {"items": [item async for item in client.raw_each(op)]}
-        return await client.raw(op)
+        if not (everything and isinstance(op, Listing)):
+            return await client.raw(op), None
+        async for item in client.raw_each(op):
+            items.append(item)
+        return {"items": items}, None
+    except ApiError as error:
+        return {"items": items} if items else None, error
     finally:
         await client.aclose()
+
+
+def _json(name: str, text: str) -> Any:
+    """Return the JSON value in `text`. Raises Failure if it is not JSON, has NaN, or names a value of an object twice."""
+    try:
+        from_json(text.encode("utf-8", "surrogateescape"), allow_inf_nan=False)  # bounds the nesting, too
+        value = json.loads(text, object_pairs_hook=_object)
+        json.dumps(value, allow_nan=False)  # 1e999 is JSON, and no number here
+    except _Twice as twice:
+        raise Failure(f"{name}:= has the key {str(twice)[:40]!r} twice", USAGE) from None
+    except ValueError:
+        raise Failure(f"{name}:= must be followed by JSON, but {text[:40]!r} is not", USAGE) from None
+    return value
+
+
+class _Twice(Exception):
+    """A key that an object has more than once."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _Twice(next(key for key in keys if keys.count(key) > 1))
+    return made
 
 
 def _split(argument: str) -> tuple[str, str, str]:

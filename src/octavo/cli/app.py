@@ -42,9 +42,9 @@ def run(options: argparse.Namespace) -> int:
 
     gc.disable()
     settings = settings_module.read(os.environ)
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         raise Failure("the app needs a terminal. In a script, use: octavo api NAME", FAILED)
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise Failure("the app reads its keys from the terminal, but standard input is something else", FAILED)
     if os.environ.get("TERM") == "dumb":
         raise Failure("this terminal cannot show the app: it says that it is dumb (TERM). Use another one", FAILED)

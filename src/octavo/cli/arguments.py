@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
+from typing import TextIO
 
 from octavo import __version__
 from octavo.cli.cast import CAST, DEFAULT
@@ -22,7 +26,7 @@ READ_ONLY = (
 
 
 class Failure(Exception):
-    """The command cannot go on: a sentence for stderr, and the exit code."""
+    """The command cannot go on: a sentence for stderr, which may be empty, and the exit code."""
 
     def __init__(self, message: str, code: int = FAILED) -> None:
         super().__init__(message)
@@ -31,18 +35,44 @@ class Failure(Exception):
 
 def run(argv: Sequence[str]) -> int:
     """Run the command in `argv` and return its exit code."""
-    options = _parsed(argv)
-    if options.module != "app":  # which does it when its picture is shown
-        guard_the_rest()
     try:
+        try:
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                # What the encoding of the terminal lacks, or no encoding has, is written as an escape, as JSON has it.
+                sys.stdout.reconfigure(errors="backslashreplace")
+            options = _parsed(argv)
+        except (SystemExit, OSError):
+            write_out("")  # argparse wrote the help or the version, and does not look whether it arrived
+            raise
+        if options.module != "app":  # which does it when its picture is shown
+            guard_the_rest()
         return int(import_module(f"octavo.cli.{options.module}").run(options))
     except Failure as failure:
-        sys.stderr.write(f"octavo: {failure}\n")
+        tell_left_out([str(failure)] if str(failure) else [])
         return failure.code
-    except BrokenPipeError:
-        # `octavo operations | head`: whoever read us has seen enough.
-        sys.stderr.close()
-        return 0
+
+
+def write_out(text: str) -> None:
+    """Write `text` to standard output. Raises Failure if it does not arrive: with code 0 if the reader has seen enough."""
+    if sys.stdout is None:
+        raise Failure("Could not write the output: standard output is closed.")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        _abandon(sys.stdout)
+        if isinstance(error, BrokenPipeError):
+            # `octavo operations | head`: not a failure.
+            raise Failure("", 0) from None
+        raise Failure(f"Could not write the output: {(error.strerror or 'unknown cause').lower()}.") from None
+
+
+def _abandon(stream: TextIO) -> None:
+    """Let nobody try again to write what `stream` still holds: Python would at the end, and would complain."""
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def why_read_only(options: argparse.Namespace) -> str:
@@ -51,9 +81,13 @@ def why_read_only(options: argparse.Namespace) -> str:
 
 
 def tell_left_out(sentences: Sequence[str]) -> None:
-    """Say on stderr what could not be loaded, or not be shown, as it is."""
-    if sentences:
-        sys.stderr.write("".join(f"octavo: {each}\n" for each in sentences))
+    """Say on stderr what failed, or could not be loaded or shown as it is."""
+    if sentences and sys.stderr is not None:
+        try:
+            sys.stderr.write("".join(f"octavo: {each}\n" for each in sentences))
+            sys.stderr.flush()
+        except OSError:
+            _abandon(sys.stderr)  # the exit code says it
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:

@@ -11,7 +11,7 @@ import sys
 from octavo import settings as settings_module
 from octavo.api.errors import ApiError, Unauthorized
 from octavo.cli.access import home_of
-from octavo.cli.arguments import NOT_SIGNED_IN, Failure
+from octavo.cli.arguments import NOT_SIGNED_IN, Failure, write_out
 from octavo.client import keys, profiles, signing_in
 from octavo.client.accounts import Accounts
 from octavo.client.credentials import StoreUnavailable
@@ -61,8 +61,11 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
 
 def _typed(options: argparse.Namespace, host: str) -> str:
     if options.with_token:
-        return sys.stdin.read(4096)
-    if not sys.stdin.isatty():
+        try:
+            return sys.stdin.read(4096) if sys.stdin is not None else ""
+        except UnicodeDecodeError:
+            raise ValueError("Could not read the key: standard input is not text.") from None
+    if sys.stdin is None or not sys.stdin.isatty():
         raise ValueError(
             "There is no terminal to type a key in. Give it on standard input: octavo auth login --with-token"
         )
@@ -124,4 +127,4 @@ def _switch(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _say(sentence: str) -> None:
-    sys.stdout.write(f"{sentence}\n")
+    write_out(f"{sentence}\n")

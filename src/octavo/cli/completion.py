@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Mapping
 
-from octavo.cli.arguments import parser
+from octavo.cli.arguments import parser, write_out
 
 _NAMES, _VALUES = "_octavo_operations", "_octavo_values"
 
 
 def run(options: argparse.Namespace) -> int:
-    sys.stdout.write(script(options.shell) + "\n")
+    write_out(script(options.shell) + "\n")
     return 0
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from octavo.api.openapi_document import about, document
 from octavo.api.operation import AREAS, Spec, camel, load
 from octavo.api.wire import Route, body_fields, query_fields, routes
+from octavo.cli.arguments import write_out
 
 WIDTH = 120
 """Columns of the table in a pipe. What is longer and has a line of its own keeps it there, to be found by `grep`."""
@@ -29,7 +30,8 @@ def run(options: argparse.Namespace) -> int:
     elif options.openapi:
         _print(document())
     else:
-        sys.stdout.write(table(shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
+        on_terminal = sys.stdout is not None and sys.stdout.isatty()
+        write_out(table(shutil.get_terminal_size().columns if on_terminal else None))
     return 0
 
 
@@ -115,7 +117,7 @@ def _taken(spec: Spec) -> str:
 
 
 def _print(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    write_out(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def _shapes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 from octavo import settings as settings_module
-from octavo.cli.arguments import USAGE, Failure, tell_left_out
+from octavo.cli.arguments import USAGE, Failure, tell_left_out, write_out
 from octavo.cli.platforms import build_demo, build_folder, demo_place, folder_place
 from octavo.cli.sessions import person
 
@@ -41,9 +40,10 @@ def run(options: argparse.Namespace) -> int:
     platform.world = replace(platform.world, private_imports=options.allow_private_imports)
 
     def announce(origin: str) -> None:
-        sys.stdout.write(f"Serving on {origin}\nThe key is in {place.key_file}\n")
-        sys.stdout.write(f'To use it: OCTAVO_API_KEY="$(cat {place.key_file})" octavo --base-url {origin}\n')
-        sys.stdout.flush()
+        write_out(
+            f"Serving on {origin}\nThe key is in {place.key_file}\n"
+            f'To use it: OCTAVO_API_KEY="$(cat {place.key_file})" octavo --base-url {origin}\n'
+        )
 
     try:
         asyncio.run(serve(platform, options.port, announce))

@@ -47,7 +47,7 @@ async def walk(
         reason = _refusal(following, cursors) or _excess(pages, len(seen), stale, max_pages, max_items)
         if reason:
             items_read = "1 item" if len(seen) == 1 else f"{len(seen)} items"
-            raise PaginationError(f"The list {reason}. What was read so far, {items_read}, is kept.")
+            raise PaginationError(f"Could not read the whole list: it {reason}. Only {items_read} could be read.")
         cursor = str(following)
         cursors.add(cursor)
 

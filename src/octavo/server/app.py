@@ -215,6 +215,7 @@ async def _bytes(request: Request, cap: int) -> bytes:
 def _parsed(body: bytes) -> Json:
     try:
         value = from_json(body, allow_inf_nan=False)
+        json.dumps(value, allow_nan=False)  # 1e999 is JSON, and read as infinity, which no answer can hold
     except ValueError as wrong:
         raise Refused(400, f"The body is not JSON that can be read: {wrong}.") from None
     if not isinstance(value, dict):

@@ -1,0 +1,212 @@
+"""What commands do when their output does not arrive, or their input is not text. Each is a process: its end is the point."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Octavo
+
+KEY = "key-of-nobody-0123456789"
+COMMANDS = (
+    ["--version"],
+    ["--help"],
+    ["api", "--help"],
+    ["operations"],
+    ["operations", "--json"],
+    ["operations", "--openapi"],
+    ["completion", "bash"],
+    ["auth", "status"],
+    ["api", "users.Me"],
+    ["api", "users.Me", "--dry-run"],
+    ["serve"],
+)
+"""One of each command that writes to standard output."""
+
+
+class _Answers(BaseHTTPRequestHandler):
+    """Answers what the path says."""
+
+    def do_GET(self) -> None:
+        pages = {"": ("k1", "p2"), "p2": ("k2", "p3"), "p3": ("k3", "p2")}
+        if self.path.startswith("/v1/user"):
+            body = b'{"id": "mia", "object": "user", "seen": %s}' % self.server.number  # type: ignore[attr-defined]  # of the fixture
+        elif "members" in self.path:
+            body = b'{"items": [{"id": "m1"}], "next": {"page": "p2"}}' if "page" not in self.path else b"{}"
+        elif "teams" in self.path:
+            threading.Event().wait(20)
+            return
+        else:
+            item, following = pages[self.path.rpartition("page=")[2] if "page=" in self.path else ""]
+            body = json.dumps({"items": [{"id": item}], "next": {"page": following}}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def answering() -> Iterator[ThreadingHTTPServer]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Answers)
+    server.daemon_threads = True
+    server.number = b"1"  # type: ignore[attr-defined]  # what a user has as a number
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def surroundings(tmp_path: Path, answering: ThreadingHTTPServer) -> dict[str, str]:
+    folders = {f"OCTAVO_{name}_DIR": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    account = {"OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": f"http://127.0.0.1:{answering.server_port}"}
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return {**inherited, **folders, **account, "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
+
+
+@pytest.fixture
+def signed_in(octavo: Octavo, answering: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -> Octavo:
+    monkeypatch.setenv("OCTAVO_API_KEY", KEY)
+    monkeypatch.setenv("OCTAVO_BASE_URL", f"http://127.0.0.1:{answering.server_port}")
+    return octavo
+
+
+def _command(arguments: list[str]) -> list[str]:
+    return [sys.executable, "-m", "octavo", *arguments]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this machine")
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_full_disk_is_named_without_a_traceback(arguments: list[str], surroundings: dict[str, str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            _command(arguments), stdout=full, stderr=subprocess.PIPE, text=True, env=surroundings, check=False
+        )
+    assert (ran.returncode, ran.stderr) == (1, "octavo: Could not write the output: no space left on device.\n")
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_reader_that_has_seen_enough_is_no_failure(arguments: list[str], surroundings: dict[str, str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run(
+        _command(arguments), stdout=writing, stderr=subprocess.PIPE, text=True, env=surroundings, check=False
+    )
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_closed_output_is_named_without_a_traceback(arguments: list[str], surroundings: dict[str, str]) -> None:
+    ran = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *_command(arguments)],
+        stderr=subprocess.PIPE, text=True, env=surroundings, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 1  # argparse writes its help to standard error then
+    assert ran.stderr.endswith("octavo: Could not write the output: standard output is closed.\n")
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full", "0<&- 2>&-", ">&- 2>&-"])
+def test_failure_keeps_its_code_when_errors_cannot_be_written(streams: str, surroundings: dict[str, str]) -> None:
+    command = _command(["api", "no.Such"])
+    ran = subprocess.run(["sh", "-c", f'"$@" {streams}', "sh", *command], env=surroundings, check=False)
+    assert ran.returncode == 2
+
+
+@pytest.mark.parametrize("streams", ["<&-", "</dev/zero", "<&- >&-"])
+@pytest.mark.parametrize(
+    "arguments", [["auth", "login"], ["auth", "login", "--with-token"], ["demo"], []], ids=" ".join
+)
+def test_input_that_is_closed_or_not_text_is_named(
+    arguments: list[str], streams: str, surroundings: dict[str, str]
+) -> None:
+    ran = subprocess.run(
+        ["sh", "-c", f'"$@" {streams}', "sh", *_command(arguments)],
+        capture_output=True, text=True, env=surroundings, check=False, start_new_session=True,
+    )  # fmt: skip
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("octavo: ")
+    assert ran.stderr.count("\n") == 1
+
+
+def test_key_that_is_not_text_is_refused_with_a_sentence(surroundings: dict[str, str]) -> None:
+    ran = subprocess.run(
+        _command(["auth", "login", "--with-token"]),
+        input=b"\xff\xfe\x00key", capture_output=True, env={**surroundings, "PYTHONIOENCODING": "utf-8:strict"}, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (1, b"octavo: Could not read the key: standard input is not text.\n")
+
+
+def test_interrupt_in_the_middle_ends_without_a_traceback(surroundings: dict[str, str]) -> None:
+    with subprocess.Popen(
+        _command(["api", "teams.List", "organizationId=acme", "--all"]), env=surroundings,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as running:  # fmt: skip
+        for _ in range(3):  # before it begins, while it is loaded, or while it waits: whenever it comes
+            try:
+                running.wait(1)
+            except subprocess.TimeoutExpired:
+                running.send_signal(signal.SIGINT)
+        out, err = running.communicate()
+    assert (running.returncode, out, err) == (130, b"", b"")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
+def test_answer_with_a_number_that_json_lacks_is_not_printed(
+    number: str, signed_in: Octavo, answering: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "number", number.encode())
+    ran = signed_in("api", "users.Me")
+    assert (ran.code, ran.out) == (1, "")
+    assert "which JSON cannot hold" in ran.err
+
+
+def test_half_a_character_is_printed_as_json_has_it(
+    surroundings: dict[str, str], answering: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "number", '"\\ud83d é"'.encode())
+    for encoding in ("utf-8", "latin-1", "ascii"):
+        ran = subprocess.run(
+            _command(["api", "users.Me"]), capture_output=True, check=False,
+            env={**surroundings, "PYTHONIOENCODING": encoding},
+        )  # fmt: skip
+        assert (ran.returncode, ran.stderr) == (0, b"")
+        assert json.loads(ran.stdout.decode(encoding))["seen"] == "\ufffd é"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["NaN", "-Infinity", "[1, Infinity]", "1e999", '{"markdown": "a", "markdown": "b"}', '{"a": [{"b": 1, "b": 1}]}', "[" * 10_000, "1" * 5_000],
+    ids=lambda value: value[:20],
+)  # fmt: skip
+@pytest.mark.parametrize("dry", [["--dry-run"], []], ids=["dry", "sent"])
+def test_value_that_is_not_json_is_refused(value: str, dry: list[str], signed_in: Octavo) -> None:
+    ran = signed_in("api", "comments.Create", "spaceId=s", f"body:={value}", *dry)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("octavo: body:= ")
+
+
+def test_list_that_starts_over_is_printed_as_far_as_it_was_read(signed_in: Octavo) -> None:
+    ran = signed_in("api", "comments.List", "spaceId=s", "--all")
+    assert (ran.code, json.loads(ran.out)) == (1, {"items": [{"id": "k1"}, {"id": "k2"}, {"id": "k3"}]})
+    assert "starts over instead of ending. Only 3 items could be read." in ran.err
+
+
+def test_list_that_fails_later_is_printed_as_far_as_it_was_read(signed_in: Octavo) -> None:
+    ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "--all")
+    assert (ran.code, json.loads(ran.out)) == (1, {"items": [{"id": "m1"}]})
+    assert "not a list" in ran.err
