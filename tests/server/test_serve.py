@@ -5,13 +5,13 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import httpx
 import pytest
 
 from octavo.server.app import Platform
-from octavo.server.serve import AT_ONCE, serve
+from octavo.server.serve import AT_ONCE, CONNECTIONS, serve
 
 KEY = "Authorization: Bearer key-ada\r\n"
 END = "Connection: close\r\n\r\n"
@@ -143,3 +143,93 @@ async def test_it_ends_when_told_and_can_be_served_again(platform: Platform, num
 async def test_a_port_that_is_taken_is_an_os_error(platform: Platform) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
         await serve(platform, taken.getsockname()[1], lambda origin: None)
+
+
+# Clients that are late
+
+HALF_A_HEAD = "GET /v1/user HTTP/1.1\r\nHost: {here}\r\nX-Late: "
+LATE_BODY = "PATCH /v1/orgs/acme HTTP/1.1\r\nHost: {here}\r\n{key}Content-Length: 100\r\n\r\n{{"
+LATE = {
+    "nothing at all": "",
+    "half a head": HALF_A_HEAD,
+    "half a second head": "GET /v1/nothing HTTP/1.1\r\nHost: {here}\r\n{key}\r\n" + HALF_A_HEAD,
+    "a body": LATE_BODY,
+    "a body that nobody reads": LATE_BODY.replace("{key}", ""),
+    "a body in chunks": LATE_BODY.replace("Content-Length: 100\r\n\r\n{{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{{"),
+    "a second request": "GET /v1/nothing HTTP/1.1\r\nHost: {here}\r\n{key}\r\n",
+}
+
+
+@pytest.fixture
+def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the times that clients have be over soon."""
+    for name, seconds in (("HEAD", 0.2), ("BODY", 0.4), ("ANSWER", 0.2), ("IDLE", 0.3)):
+        monkeypatch.setattr(f"octavo.server.serve.{name}_SECONDS", seconds)
+
+
+def _for(port: int, request: str) -> str:
+    return request.format(here=f"127.0.0.1:{port}", port=port, key=KEY)
+
+
+@pytest.mark.usefixtures("_hurried")
+@pytest.mark.parametrize("late", LATE)
+async def test_client_that_is_late_is_left(late: str, port: int) -> None:
+    answer = await _raw(port, _for(port, LATE[late]))  # which comes to an end though the client closes nothing
+    assert ("408" in answer) == (late in ("half a head", "a body", "a body in chunks"))
+
+
+@pytest.mark.usefixtures("_hurried")
+async def test_client_that_drips_is_left(port: int) -> None:
+    for request in (HALF_A_HEAD, LATE_BODY, LATE_BODY.replace("{key}", "")):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(_for(port, request).encode())
+        reading = asyncio.create_task(reader.read())
+        drops = 0
+        while not reading.done() and drops < 100:
+            await asyncio.sleep(0.05)
+            with suppress(ConnectionError):
+                writer.write(b"x")
+            drops += 1
+        assert drops < 50
+        with suppress(ConnectionError):
+            await reading
+        writer.close()
+
+
+@pytest.mark.usefixtures("_hurried")
+async def test_client_that_reads_nothing_is_left(port: int) -> None:
+    large = _for(port, "GET /v1/openapi.json HTTP/1.1\r\nHost: {here}\r\n")
+    assert _status(await _raw(port, large + END)) == 200
+    before, loop = asyncio.all_tasks(), asyncio.get_running_loop()
+    with ExitStack() as held:
+        for _ in range(AT_ONCE + 1):
+            client = held.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.setblocking(False)
+            await loop.sock_connect(client, ("127.0.0.1", port))
+            await loop.sock_sendall(client, f"{large}\r\n".encode())
+        await asyncio.sleep(0.1)
+        ask = _for(port, f"GET /v1/user HTTP/1.1\r\nHost: {{here}}\r\n{{key}}{END}")
+        assert _status(await _raw(port, ask)) == 200
+        await asyncio.sleep(1)
+        assert asyncio.all_tasks() <= before  # none waits any more for a client to read
+
+
+@pytest.mark.parametrize("late", ["nothing at all", "half a head", "a body that nobody reads", "a second request"])
+async def test_clients_without_a_key_keep_nobody_out(late: str, port: int) -> None:
+    held = []
+    for _ in range(CONNECTIONS + 44):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(_for(port, LATE[late].replace("{key}", "")).encode())
+        held.append(writer)
+    ask = _for(port, f"GET /v1/user HTTP/1.1\r\nHost: {{here}}\r\n{{key}}{END}")
+    answers = [await _raw(port, ask) for _ in range(20)]
+    assert {_status(answer) for answer in answers} == {200}
+    for writer in held:
+        writer.close()
+
+
+@pytest.mark.usefixtures("_hurried")
+async def test_slow_answer_is_not_cut_off(platform: Platform, port: int) -> None:
+    platform.delay = 1.0
+    assert _status(await _raw(port, _for(port, f"GET /v1/user HTTP/1.1\r\nHost: {{here}}\r\n{{key}}{END}"))) == 200

@@ -3,19 +3,26 @@
 Other programs of this machine can reach the port, and so can web pages through a browser. The key keeps the first
 out. Against the second, requests must name this very address as their host (a page may let its own name point
 here) and must not say that a page sent them. There are no CORS headers.
+
+A program without a key cannot keep others out either: each head, body and answer has a time in which it must arrive,
+and a connection that is waited for gives way to a new one when there are too many.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any, Literal
 
+import h11
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from octavo.server.app import Platform, error
 
@@ -23,9 +30,18 @@ LOOPBACK = "127.0.0.1"
 AT_ONCE = 64
 """How many requests may be under way. More are told to come again, with a sentence and before their bodies are read."""
 CONNECTIONS = 4 * AT_ONCE
-"""How many connections may be open. More are refused in a word."""
+"""How many connections may be open. Beyond, those whose client is waited for are closed, the oldest first."""
 HEADER_CAP = 16 << 10
 """The most bytes of a request line with its headers."""
+
+HEAD_SECONDS = 10.0
+"""How long a head may take, from its first byte or from the beginning of the connection."""
+BODY_SECONDS = 30.0
+"""How long a body may take, once it is read."""
+ANSWER_SECONDS = 10.0
+"""How long a client may take none of an answer, or may keep a connection that is being closed."""
+IDLE_SECONDS = 15
+"""How long a connection may wait for another request."""
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -104,18 +120,136 @@ class _Guard:
             sentence = f"This platform answers {AT_ONCE} requests at once, and there are more. Try again in a second."
             refusal = error(503, sentence, {"retry-after": "1"})
         else:
-            self._under_way += 1
-            try:
-                return await self._app(scope, receive, send)
-            finally:
-                self._under_way -= 1
+            return await self._answer(scope, receive, send)
         await refusal(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._under_way += 1
+        counts = True
+
+        async def passed_on(message: Message) -> None:
+            nonlocal counts
+            if counts and message["type"] == "http.response.body" and not message.get("more_body"):
+                # All is answered. How fast the client takes it must not keep others out.
+                counts = False
+                self._under_way -= 1
+            await send(message)
+
+        try:
+            await self._app(scope, receive, passed_on)
+        finally:
+            self._under_way -= counts
+
+
+Phase = Literal["head", "body", "answer", "end", "idle", "handled"]
+
+
+class _Connection(H11Protocol):
+    """A connection whose client has so long for each head and body, and for taking each answer."""
+
+    _phase: Phase = "handled"
+    _since = 0.0
+    """When the phase began, by the clock of the loop."""
+    _limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._watch()
+        if len(self.connections) >= CONNECTIONS:
+            # uvicorn's set holds protocols of this class only: its configuration names no other.
+            others: list[Any] = [each for each in self.connections if each is not self]
+            waited_for = [each for each in others if each.is_waited_for]
+            if waited_for:
+                min(waited_for, key=lambda each: each.since).give_way()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()
+        if self._limit is not None:
+            self._limit.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._watch()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close the connection, also when the client leaves the last answer unread."""
+        self.give_way()
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether nothing happens here until the client does something."""
+        return self._phase in ("head", "answer", "end", "idle") or (
+            self._phase == "body" and self.cycle.response_complete
+        )
+
+    @property
+    def since(self) -> float:
+        """When the client was waited for first, by the clock of the loop."""
+        return self._since
+
+    def give_way(self) -> None:
+        """Close the connection at once."""
+        self.transport.abort()
+
+    def _watch(self) -> None:
+        """Begin to wait if something else is waited for than before."""
+        phase = self._now()
+        if phase == self._phase:
+            return
+        if self._limit is not None:
+            self._limit.cancel()
+        self._phase, self._since = phase, self.loop.time()
+        seconds = {"head": HEAD_SECONDS, "body": BODY_SECONDS, "answer": ANSWER_SECONDS, "end": ANSWER_SECONDS}.get(
+            phase
+        )
+        self._limit = None if seconds is None else self.loop.call_later(seconds, self._overdue, seconds)
+
+    def _now(self) -> Phase:
+        if self.transport.is_closing():
+            return "end"
+        if self.flow.write_paused:
+            return "answer"
+        if self.conn.their_state is h11.SEND_BODY:
+            return "body"
+        if self.cycle is None or self.cycle.response_complete:
+            return "idle" if self.timeout_keep_alive_task is not None else "head"
+        return "handled"
+
+    def _overdue(self, seconds: float) -> None:
+        answered = self._phase in ("answer", "end") or (self.cycle is not None and self.cycle.response_started)
+        if self._phase == "body" and not answered and self.flow.read_paused:
+            # It is not the client who is late: what it sent was not read yet.
+            self._limit = self.loop.call_later(seconds, self._overdue, seconds)
+            return
+        came = self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]
+        if came and (not answered or self._phase == "head"):
+            sentence = f"The {self._phase} of the request did not arrive within {seconds:g} s."
+            content = json.dumps({"error": {"code": 408, "message": sentence}}).encode()
+            head = f"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: {len(content)}"
+            self.transport.write(f"{head}\r\nconnection: close\r\n\r\n".encode() + content)
+            self.transport.close()
+            self._watch()
+        else:
+            self.give_way()
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="h11",
+        http=_Connection,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -125,6 +259,6 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         proxy_headers=False,
         limit_concurrency=CONNECTIONS,
         h11_max_incomplete_event_size=HEADER_CAP,
-        timeout_keep_alive=15,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=5,
     )
