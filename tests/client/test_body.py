@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import tracemalloc
 import zlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Iterable
 from itertools import chain, repeat
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.api import users
+from octavo.api import spaces, users
 from octavo.api.errors import ApiError, BadResponse
+from octavo.api.places import SpaceRef
 from octavo.client import body
-from octavo.client.body import LIST_CAP, MIB
+from octavo.client.body import LIST_CAP, MIB, PAGE_CAP
 from octavo.client.carrier import Answer
 from octavo.client.policy import Truncated
 from tests.client.conftest import Connect, Time
@@ -40,6 +44,10 @@ class Source:
             yield chunk
 
 
+def turn() -> body.LargeTurn:
+    return body.LargeTurn(asyncio.Lock())
+
+
 def pieces(data: bytes, size: int) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
@@ -55,21 +63,21 @@ def bomb(mib: int) -> Iterable[bytes]:
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=5000), st.integers(1, 400))
 async def test_what_was_sent_is_read(content: bytes, size: int) -> None:
-    assert await body.read(Source(pieces(content, size)).answer(), 5000, "x") == content
-    assert await body.read(Source(pieces(gzip.compress(content), size)).answer("gzip"), 6000, "x") == content
+    assert await body.read(Source(pieces(content, size)).answer(), 5000, "x", turn()) == content
+    assert await body.read(Source(pieces(gzip.compress(content), size)).answer("gzip"), 6000, "x", turn()) == content
 
 
 async def test_a_bomb_is_not_unpacked() -> None:
     source = Source(bomb(1024))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(source.answer("gzip"), LIST_CAP, "x")
+        await body.read(source.answer("gzip"), LIST_CAP, "x", turn())
     assert source.taken < 64 * 1024
 
 
 async def test_an_endless_body_is_left() -> None:
     source = Source(repeat(bytes(65536)))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(source.answer(), LIST_CAP, "x")
+        await body.read(source.answer(), LIST_CAP, "x", turn())
     assert source.taken <= LIST_CAP + 65536
 
 
@@ -77,7 +85,7 @@ async def test_what_squeezes_into_nothing_is_counted_raw_as_well() -> None:
     empty_block = b"\x00\x00\x00\xff\xff"
     source = Source(chain([gzip.compress(b"")[:10]], repeat(empty_block * 1000)))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(source.answer("gzip"), LIST_CAP, "x")
+        await body.read(source.answer("gzip"), LIST_CAP, "x", turn())
 
 
 @pytest.mark.parametrize("length", [str(LIST_CAP + 1), "9" * 5000])
@@ -85,28 +93,28 @@ async def test_a_body_that_says_it_is_too_large_is_not_begun(length: str) -> Non
     source = Source([b"x"])
     answer = source.answer(**{"content-length": length})
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(answer, LIST_CAP, "x")
+        await body.read(answer, LIST_CAP, "x", turn())
     assert source.taken == 0
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "deflate", "zstd", "gzip,br", "nonsense"])
 async def test_only_one_encoding_is_read(encoding: str) -> None:
     with pytest.raises(BadResponse, match="nobody asked for"):
-        await body.read(Source([gzip.compress(gzip.compress(b"{}"))]).answer(encoding), LIST_CAP, "x")
+        await body.read(Source([gzip.compress(gzip.compress(b"{}"))]).answer(encoding), LIST_CAP, "x", turn())
 
 
 async def test_damage_is_noticed() -> None:
     good = gzip.compress(b'{"id":"mia"}' * 100)
     for bad in (b"not gzip at all", good[:20] + b"\x00" + good[21:], good + b"more", good + good):
         with pytest.raises(BadResponse):
-            await body.read(Source(pieces(bad, 7)).answer("gzip"), LIST_CAP, "x")
+            await body.read(Source(pieces(bad, 7)).answer("gzip"), LIST_CAP, "x", turn())
 
 
 async def test_a_body_cut_short_is_noticed() -> None:
     good = gzip.compress(bytes(range(256)) * 20)
     for length in range(len(good)):
         with pytest.raises(Truncated):
-            await body.read(Source([good[:length]]).answer("gzip"), LIST_CAP, "x")
+            await body.read(Source([good[:length]]).answer("gzip"), LIST_CAP, "x", turn())
 
 
 def cut(how: str) -> bytes:
@@ -151,3 +159,31 @@ async def test_a_list_may_hold_less_than_a_page() -> None:
 
     assert cap(SPECS[spaces.List]) == 8 * MIB
     assert cap(SPECS[content.GetPage]) == 16 * MIB
+
+
+@pytest.mark.parametrize("size", [40 * MIB, PAGE_CAP - 64])
+async def test_several_bombs_take_no_more_memory_than_one(connect: Connect, size: int) -> None:
+    unpacked = b'{"id":"s","title":"' + b"a" * size + b'"}'
+    bytes_of_bomb = reply(200, None, [("content-encoding", "gzip")], body=gzip.compress(unpacked))
+    del unpacked
+    async with Peer(lambda asked: bytes_of_bomb) as peer:
+        client = connect(peer.origin)
+
+        async def peak(numbers: range) -> int:
+            tracemalloc.reset_peak()
+            asked = (client.raw(spaces.Get(at=SpaceRef(space_id=f"s{number}"))) for number in numbers)
+
+            async def sizes(each: Awaitable[Any]) -> int:
+                try:
+                    return len((await each)["title"])
+                except BadResponse:  # it is too large
+                    return 0
+
+            assert set(await asyncio.gather(*map(sizes, asked))) == {size if size < PAGE_CAP else 0}
+            return tracemalloc.get_traced_memory()[1]
+
+        tracemalloc.start()
+        try:
+            assert await peak(range(1, 9)) < 2 * await peak(range(1))
+        finally:
+            tracemalloc.stop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import tracemalloc
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
@@ -268,3 +270,19 @@ def test_a_document_that_unpacks_too_large_is_not_read() -> None:
 def test_html_that_is_too_long_is_not_read() -> None:
     with pytest.raises(Unconverted, match="longer than"):
         html("x" * 5_000_001)
+
+
+async def test_several_archives_take_no_more_memory_than_one(near: Ask, web: Web) -> None:
+    space = await space_with(near, one="x")
+    url = web.put("/large.zip", archive({"a.md": "# A\n", "a.bin": bytes(40 << 20)}), "application/zip")
+
+    async def peak(times: int) -> int:
+        tracemalloc.reset_peak()
+        await asyncio.gather(*(near(imports.Create(at=space.ref, url=url, source="zip")) for _ in range(times)))
+        return tracemalloc.get_traced_memory()[1]
+
+    tracemalloc.start()
+    try:
+        assert await peak(6) < 2 * await peak(1)
+    finally:
+        tracemalloc.stop()

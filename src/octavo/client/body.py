@@ -18,14 +18,39 @@ MIB = 1024 * 1024
 LIST_CAP = 8 * MIB
 PAGE_CAP = 16 * MIB
 ERROR_CAP = 64 * 1024
+LARGE = 2 * MIB
+"""Larger bodies of a client are read one after the other: until each is understood, many times its size may be in memory."""
 _STEP = MIB
 """Decompressed at a time, so that the event loop is not held up."""
 _GZIP = 31
 """zlib's name for a window of the largest size with a gzip header."""
 
 
-async def read(answer: Answer, cap: int, host: str) -> bytes:
-    """The decompressed body. Raises BadResponse when it is larger than `cap` bytes, or damaged."""
+class LargeTurn:
+    """The turn of one exchange to hold a large body, of all that share a lock."""
+
+    def __init__(self, lock: asyncio.Lock) -> None:
+        self._lock = lock
+        self._has = False
+
+    async def take(self) -> None:
+        """Wait until no other holds a large body."""
+        if not self._has:
+            await self._lock.acquire()
+            self._has = True
+
+    def give_back(self) -> None:
+        """Let another hold a large body."""
+        if self._has:
+            self._has = False
+            self._lock.release()
+
+
+async def read(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
+    """The decompressed body. Raises BadResponse when it is larger than `cap` bytes, or damaged.
+
+    Of a large body `turn` is kept.
+    """
     chunks = bounded(answer, cap, _too_large(host, cap))
     encoding = answer.headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
@@ -39,7 +64,10 @@ async def read(answer: Answer, cap: int, host: str) -> bytes:
     async for part in decoded:
         size += len(part)
         if size > cap:
+            parts.clear()  # the error may be kept for long, and this frame with it
             raise _too_large(host, cap)
+        if size > LARGE:
+            await turn.take()
         parts.append(part)
     return b"".join(parts)
 
@@ -72,7 +100,7 @@ async def discard(answer: Answer) -> None:
 async def error_message(answer: Answer, host: str) -> str:
     """What the server says went wrong, safe to show; nothing when it says nothing we can read."""
     try:
-        return message_in(await read(answer, ERROR_CAP, host), answer.headers)
+        return message_in(await read(answer, ERROR_CAP, host, LargeTurn(asyncio.Lock())), answer.headers)
     except ApiError:
         return ""
 

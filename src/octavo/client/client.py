@@ -32,7 +32,7 @@ from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.urgency import IsWaitedFor, urgency
 from octavo.api.wire import NothingChanged, Request, encode, route_of
 from octavo.client import answers
-from octavo.client.body import PAGE_CAP
+from octavo.client.body import PAGE_CAP, LargeTurn
 from octavo.client.carrier import Carrier, Outgoing, Transport
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.in_flight import RequestsInFlight
@@ -96,6 +96,7 @@ class Client:
         self._carrier: Carrier | None = None
         self._closed = False
         self._building = asyncio.Lock()
+        self._large = asyncio.Lock()
         self._turns = Turns(AT_ONCE, BEHIND)
         self._flights = RequestsInFlight(self._turns.look)
         self._last = answers.LastRead()
@@ -196,7 +197,8 @@ class Client:
             raise ReadOnly(self._read_only)
         sent = outgoing(op, self._agent)
         async with self._turns.turn(is_waited_for):
-            exchange = Exchange(sent, route_of(op), self._deadline, self._around, cap=cap)
+            turn = LargeTurn(self._large)
+            exchange = Exchange(sent, route_of(op), self._deadline, self._around, cap=cap, turn=turn)
             self._under_way.add(exchange)
             try:
                 return await read(await exchange.run(await self._ready()))
@@ -206,6 +208,7 @@ class Client:
                 exchange.given_up()
                 raise
             finally:
+                turn.give_back()
                 self._under_way.discard(exchange)
                 self._note(exchange)
 

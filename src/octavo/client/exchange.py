@@ -48,13 +48,24 @@ class _Again(Exception):
 class Exchange:
     """Sends until there is an answer to return or a reason to stop."""
 
-    def __init__(self, outgoing: Outgoing, route: str, deadline: float, around: ExchangeContext, *, cap: int) -> None:
-        """`cap` is the most bytes a body may have; with 0 nobody needs the body of a success."""
+    def __init__(
+        self,
+        outgoing: Outgoing,
+        route: str,
+        deadline: float,
+        around: ExchangeContext,
+        *,
+        cap: int,
+        turn: body.LargeTurn,
+    ) -> None:
+        """`cap` is the most bytes a body may have; with 0 nobody needs the body of a success. `turn` is to be given back
+        when its body is not needed any more."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Of the last answer."""
         self._route = route
         self._cap = cap
+        self._turn = turn
         self._deadline = deadline
         self._around = around
         self._began = around.clock()
@@ -116,6 +127,7 @@ class Exchange:
 
     async def _once(self, carrier: Carrier) -> bytes | None:
         self._attempt += 1
+        self._turn.give_back()
         self._status, self.headers = None, {}
         try:
             return await self._attempted(carrier)
@@ -142,7 +154,7 @@ class Exchange:
                     await body.discard(answer)
                     return None
                 if 200 <= answer.status < 300:
-                    content = await body.read(answer, self._cap, self._around.host)
+                    content = await body.read(answer, self._cap, self._around.host, self._turn)
                     self._size = len(content)
                     return content
                 if answer.status >= 400:

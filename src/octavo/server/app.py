@@ -9,6 +9,7 @@ import secrets
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, nullcontext
 from functools import cache
 from random import Random
 from typing import Any, TypeVar
@@ -39,6 +40,8 @@ from octavo.server.world import Refused, World
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
 """The most bytes of a body: of an edit of content, which may bring files, and of everything else."""
+LARGE = 2 << 20
+"""Bodies of more bytes are taken one after the other: until each is handled, many times its size may be in memory."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")
@@ -61,6 +64,8 @@ class Platform:
         """Why nothing but reads is answered, in a sentence. Empty: everything is."""
         self._refusals: defaultdict[type[Operation[Any]], deque[Refused]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
+        self._large = asyncio.Lock()
+        """Held by the one large body, or the one large errand, that is in memory."""
         self._app = Starlette(
             routes=[
                 Route("/v1/openapi.json", self._description, methods=["GET"]),
@@ -95,10 +100,14 @@ class Platform:
         self._thread.shutdown()
 
     async def _operation(self, request: Request) -> Response:
+        async with AsyncExitStack() as held:
+            return await self._answer(request, held)
+
+    async def _answer(self, request: Request, held: AsyncExitStack) -> Response:
         world = await self._asked_by(request)
         if request.method == "OPTIONS":
             return Response(status_code=204, headers={"allow": ", ".join(_allowed(request))})
-        body = await _body(request)
+        body = await self._body(request, held)
         await self._trouble()
         op = _decoded(request, body)
         if self.read_only and SPECS[type(op)].method != "GET":
@@ -119,13 +128,14 @@ class Platform:
 
     async def _run(self, errand: Errand[Any]) -> Any:
         """Do what must not hold others up, then finish it in their midst."""
-        found = await asyncio.to_thread(errand.work)
+        async with self._large if errand.is_large else nullcontext():
+            found = await asyncio.to_thread(errand.work)
 
-        def finish() -> Any:
-            with self.world.store.transaction():
-                return errand.then(found)
+            def finish() -> Any:
+                with self.world.store.transaction():
+                    return errand.then(found)
 
-        return await self._in_thread(finish)
+            return await self._in_thread(finish)
 
     async def _description(self, request: Request) -> Response:
         # Without a key: it holds nothing but what is published, and programs read it before they have one.
@@ -151,9 +161,38 @@ class Platform:
         # Without a key: the address itself says that the file may be sent.
         address = request.path_params
         awaited = await self._in_thread(lambda: storage.awaited(self.world, **address))
-        data = await _bytes(request, awaited["size"])
-        await self._in_thread(lambda: storage.receive(self.world, **address, data=data))
+        async with AsyncExitStack() as held:
+            data = await self._bytes(request, awaited["size"], held)
+            await self._in_thread(lambda: storage.receive(self.world, **address, data=data))
         return Response(headers=_request_id())
+
+    async def _body(self, request: Request, held: AsyncExitStack) -> Json | None:
+        """The JSON object that came along, or None. Raises Refused."""
+        path = request.scope["path"]
+        cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
+        body = await self._bytes(request, cap, held)
+        return _parsed(body) if body else None
+
+    async def _bytes(self, request: Request, cap: int, held: AsyncExitStack) -> bytes:
+        """The bytes that came along, of which at most `cap` are accepted. `held` is to be closed when a large body is
+        not needed any more. Raises Refused."""
+        most = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
+        too_large = Refused(413, f"The body is larger than {most}, which is the most that is accepted.")
+        length = request.headers.get("content-length", "0")
+        if len(length) > 15 or (length.isdecimal() and int(length) > cap):
+            raise too_large
+        parts, size = [], 0
+        async for part in request.stream():
+            if size <= LARGE < size + len(part) <= cap:
+                await held.enter_async_context(self._large)
+            size += len(part)
+            if size <= cap:
+                parts.append(part)
+            elif size > 4 * cap:
+                raise too_large
+        if size > cap:
+            raise too_large
+        return b"".join(parts)
 
     async def _asked_by(self, request: Request) -> World:
         """The world as the owner of the key sees it. Raises Refused."""
@@ -183,33 +222,6 @@ def description() -> bytes:
     from octavo.api.openapi_document import document
 
     return _json(document())
-
-
-async def _body(request: Request) -> Json | None:
-    """The JSON object that came along, or None. Raises Refused."""
-    path = request.scope["path"]
-    cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
-    body = await _bytes(request, cap)
-    return _parsed(body) if body else None
-
-
-async def _bytes(request: Request, cap: int) -> bytes:
-    """The bytes that came along, of which at most `cap` are accepted. Raises Refused."""
-    most = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
-    too_large = Refused(413, f"The body is larger than {most}, which is the most that is accepted.")
-    length = request.headers.get("content-length", "0")
-    if len(length) > 15 or (length.isdecimal() and int(length) > cap):
-        raise too_large
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size <= cap:
-            parts.append(part)
-        elif size > 4 * cap:
-            raise too_large
-    if size > cap:
-        raise too_large
-    return b"".join(parts)
 
 
 def _parsed(body: bytes) -> Json:

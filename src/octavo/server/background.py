@@ -21,3 +21,5 @@ class Errand(Generic[T]):
     work: Callable[[], T]
     then: Callable[[T], Any]
     answered: Any = None
+    is_large: bool = False
+    """Whether `work` may unpack much: such errands are run one after the other."""

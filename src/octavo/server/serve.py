@@ -224,12 +224,15 @@ class _Connection(H11Protocol):
             return "answer"
         if self.conn.their_state is h11.SEND_BODY:
             return "body"
-        if self.cycle is None or self.cycle.response_complete:
+        if self.cycle is None or self.cycle.response_complete:  # type: ignore[redundant-expr]  # None before the first
             return "idle" if self.timeout_keep_alive_task is not None else "head"
         return "handled"
 
     def _overdue(self, seconds: float) -> None:
-        answered = self._phase in ("answer", "end") or (self.cycle is not None and self.cycle.response_started)
+        answered = self._phase in ("answer", "end") or (
+            self.cycle is not None  # type: ignore[redundant-expr]  # None before the first request
+            and self.cycle.response_started
+        )
         if self._phase == "body" and not answered and self.flow.read_paused:
             # It is not the client who is late: what it sent was not read yet.
             self._limit = self.loop.call_later(seconds, self._overdue, seconds)

@@ -33,7 +33,8 @@ def _create(op: imports.Create, world: World) -> Errand[Gathered | NotGathered]:
     if op.source not in _READ:
         sentence = f"source {op.source} is not imported by this platform. Export it as markdown, html, docx or zip"
         raise Refused(400, f"{sentence}, and import that.")
-    return Errand(partial(_gather, op, _fetcher(op, world)), partial(_bring_in, op, world))
+    is_large = op.source in ("zip", "docx")
+    return Errand(partial(_gather, op, _fetcher(op, world)), partial(_bring_in, op, world), is_large=is_large)
 
 
 def _fetcher(op: imports.Create, world: World) -> Fetcher:
