@@ -25,6 +25,7 @@ from typing import Literal, get_args
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, CreateReply, Message, Update
+from octavo.api.folding import fold
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
@@ -286,10 +287,10 @@ def matches(row: Row, by: InboxFilter, space: str) -> bool:
     """Whether a row is among those of a saved filter. `space` is the title of the row's space."""
     if by.reasons and not {row.reason, *row.also}.intersection(by.reasons):
         return False
-    if by.space and by.space != row.space_id and by.space.casefold() != space.casefold():
+    if by.space and by.space != row.space_id and fold(by.space) != fold(space):
         return False
-    said = f"{row.title} {row.context} {row.words}".casefold()
-    return all(word in said for word in by.words.casefold().split())
+    said = fold(f"{row.title} {row.context} {row.words}")
+    return all(word in said for word in fold(by.words).split())
 
 
 def said(message: Message) -> Said:

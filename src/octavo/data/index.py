@@ -42,13 +42,13 @@ from octavo.data.database import (
 )
 
 if TYPE_CHECKING:
+    from octavo.api.folding import Range
     from octavo.data.index_documents import Document, Learned, Scope
-    from octavo.data.index_words import Range
     from octavo.data.response_cache import KeptAnswer
 
 R = TypeVar("R")
 
-VERSION = 2
+VERSION = 3
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, space TEXT NOT NULL,
@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS passages (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS of_document ON passages (document);
 CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5 (
-    around, title, words, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+    around, title, words, shown UNINDEXED, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
 );
 CREATE TABLE IF NOT EXISTS filling (done INTEGER NOT NULL, after INTEGER NOT NULL) STRICT;
 INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
@@ -552,7 +552,7 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
 
 def _insert_passages(db: sqlite3.Connection, number: int, document: Document) -> int:
     """Make the words of a document findable. Returns how many letters they have."""
-    from octavo.data.index_words import apart
+    from octavo.api.folding import apart, fold, indexed
 
     letters = 0
     for each in document.pieces():
@@ -560,8 +560,12 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: Document) ->
             "INSERT INTO passages VALUES (NULL, ?, ?, ?, ?, ?)",
             (number, each.part, _BETWEEN.join(each.path), each.anchor, each.nth),
         ).lastrowid
-        said = [apart(_scalars(text)) for text in (each.around, each.title, each.words)]
-        db.execute("INSERT INTO texts (rowid, around, title, words) VALUES (?, ?, ?, ?)", (passage, *said))
+        shown = _scalars(each.words)
+        said = [indexed(_scalars(text)) for text in (each.around, each.title)]
+        # Nearly all words are found as they are: SQLite folds simple cases and accents by itself.
+        is_simple = fold(shown) == shown.lower()
+        said += [apart(shown), ""] if is_simple else [indexed(shown), shown]
+        db.execute("INSERT INTO texts (rowid, around, title, words, shown) VALUES (?, ?, ?, ?, ?)", (passage, *said))
         letters += sum(map(len, said))
     return letters
 
@@ -647,9 +651,9 @@ def _search(
 
 
 def _words_of(db: sqlite3.Connection, passage: int) -> str:
-    from octavo.data.index_words import together
+    from octavo.api.folding import together
 
-    row = db.execute("SELECT words FROM texts WHERE rowid = ?", (passage,)).fetchone()
+    row = db.execute("SELECT iif(shown = '', words, shown) FROM texts WHERE rowid = ?", (passage,)).fetchone()
     return together(row[0]) if row is not None else ""
 
 
@@ -682,10 +686,10 @@ def _extent(spaces: Collection[str] | None, db: sqlite3.Connection) -> Extent:
 
 
 def _replies(db: sqlite3.Connection) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
-    from octavo.data.index_words import together
+    from octavo.api.folding import together
 
     rows = db.execute(
-        "SELECT space, change_request, thread, words FROM documents JOIN passages ON passages.document = documents.id"
+        "SELECT space, change_request, thread, iif(shown = '', words, shown) FROM documents JOIN passages ON passages.document = documents.id"
         " JOIN texts ON texts.rowid = passages.id WHERE kind = 'reply' ORDER BY documents.at, documents.id"
     )
     found: dict[tuple[Discussion, str], tuple[str, ...]] = {}

@@ -11,6 +11,7 @@ from html import unescape
 from typing import NamedTuple
 
 from octavo.api import safety
+from octavo.api.folding import FoldedText, Range, apart, fold
 
 LONGEST_QUERY, MOST_TERMS = 512, 24
 PIECE = 4000
@@ -22,26 +23,7 @@ _BEFORE = 32
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = re.compile(f"([{_CJK}])")
-_JOINT = "\u200b"
-"""Put around characters of scripts without spaces, so that each is a word; no text that is safe to show has it."""
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
-
-
-def apart(text: str) -> str:
-    """`text` as SQLite's `unicode61` is given it: characters of scripts without spaces are words of their own."""
-    return text if text.isascii() else _UNSPACED.sub(rf"{_JOINT}\1{_JOINT}", text)
-
-
-def together(text: str) -> str:
-    """What `apart` made of a text, as it was."""
-    return text.replace(_JOINT, "")
-
-
-class Range(NamedTuple):
-    """From where to where in a text, in characters."""
-
-    start: int
-    end: int
 
 
 class Passage(NamedTuple):
@@ -63,7 +45,7 @@ class Sought:
     """
 
     def __init__(self, typed: str) -> None:
-        words = safety.text(typed[:LONGEST_QUERY]).split()
+        words = fold(safety.text(typed[:LONGEST_QUERY])).split()
         words = [word for word in words if any(map(str.isalnum, word))][:MOST_TERMS]
         self.terms = tuple(
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
@@ -86,14 +68,12 @@ class Sought:
         """Where the words stand in `text`, in order and apart from each other."""
         if not self.terms:
             return ()
-        folded, places = _folded(text)
+        folded = FoldedText(text)
+        bare, places = _bare(folded.text)
         found = sorted(
-            (
-                places[match.start()],
-                max(places[match.end() - 1] + 1, places[match.end()] if match.end() < len(places) else len(text)),
-            )
+            folded.within(places[match.start()], places[match.end() - 1] + 1)
             for pattern in self._patterns
-            for match in pattern.finditer(folded)
+            for match in pattern.finditer(bare)
         )
         ranges: list[Range] = []
         for start, end in found:
@@ -112,7 +92,7 @@ class Sought:
             return text, ranges
         first = 0
         if ranges:
-            said = [_folded(text[each.start : each.end])[0] for each in ranges]
+            said = [_bare(fold(text[each.start : each.end]))[0] for each in ranges]
             best = 0
             for place, each in enumerate(ranges):
                 inside = {
@@ -137,7 +117,7 @@ class Sought:
     def _patterns(self) -> list[re.Pattern[str]]:
         patterns = []
         for word, may_go_on in self.terms:
-            tokens = _TOKEN.findall(_folded(word)[0])
+            tokens = _TOKEN.findall(_bare(word)[0])
             if tokens:
                 begins = "" if _UNSPACED.match(tokens[0]) else rf"(?<![^\W_{_CJK}])"
                 ends = "" if may_go_on else rf"(?![^\W_{_CJK}])"
@@ -152,18 +132,18 @@ def _phrase(word: str, may_go_on: bool) -> str:
 
 @cache
 def _letter(letter: str) -> str:
-    """A letter as `unicode61` compares it: small, without its marks."""
-    parts = unicodedata.normalize("NFD", letter.lower())
-    return "".join(part for part in parts if not unicodedata.combining(part))
+    """A letter as `unicode61` compares it: without the marks of Latin, Greek and Cyrillic letters."""
+    parts = "".join(part for part in unicodedata.normalize("NFD", letter) if not "\u0300" <= part <= "\u036f")
+    return unicodedata.normalize("NFC", parts) or letter
 
 
-def _folded(text: str) -> tuple[str, Sequence[int]]:
-    """`text` without case and accents, and where each of its characters stood."""
-    if text.isascii():
-        return text.lower(), range(len(text))
+def _bare(folded: str) -> tuple[str, Sequence[int]]:
+    """Folded text without accents, and where each of its characters stood."""
+    if folded.isascii():
+        return folded, range(len(folded))
     letters: list[str] = []
     places: list[int] = []
-    for place, letter in enumerate(text):
+    for place, letter in enumerate(folded):
         for part in _letter(letter):
             letters.append(part)
             places.append(place)
@@ -219,8 +199,8 @@ def sections(markdown: str, title: str) -> Iterator[Passage]:
             length = 0
             path = [each for each in path if each[0] < level] + [(level, words[: safety.LINE_LIMIT])]
             own = _OWN_ANCHOR.search(line)
-            anchor, nth = own[1] if own else "", said[words.casefold()]
-            said[words.casefold()] += 1
+            anchor, nth = own[1] if own else "", said[fold(words)]
+            said[fold(words)] += 1
     yield from close()
 
 

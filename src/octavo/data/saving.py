@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from octavo.api.folding import fold
+
 T = TypeVar("T")
 
 NAME_BYTES = 120
@@ -134,12 +136,12 @@ def _free(steps: tuple[str, ...], taken: dict[tuple[str, ...], int]) -> tuple[st
     each name how often it was wanted."""
     *folder, name = steps
     stem, dot, ending = name.partition(".")
-    wanted = tuple(step.casefold() for step in steps)
+    wanted = tuple(fold(step) for step in steps)
     key, number = wanted, taken.get(wanted, 0)
     while key in taken:
         number += 1
         steps = (*folder, f"{stem}-{number}{dot}{ending}")
-        key = tuple(step.casefold() for step in steps)
+        key = tuple(fold(step) for step in steps)
     taken[wanted] = number or 1
     taken[key] = 1
     return steps

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from octavo.api.folding import fold
 from octavo.documents.blocks import Block, kinds_with
 from octavo.documents.nodes import Node
 from octavo.documents.sequences import stretches
@@ -67,7 +68,7 @@ def similarity(old: Node, new: Node) -> float:
         return 0.0
     found = text_similarity(ours, theirs)
     if kind == "heading" and found < ALIKE:  # such as Api and API
-        found = max(found, text_similarity(ours.casefold(), theirs.casefold(), at_least=0.8))
+        found = max(found, text_similarity(fold(ours), fold(theirs), at_least=0.8))
     if old.children and new.children:
         before, after = ({child.number for child in node.children} for node in (old, new))
         if shared := len(before & after):

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from octavo.api.folding import fold
+
 _DROPPED = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;&=+#@$%^~|\\…]+")
 _JOINED = re.compile(r"[^\w.]+")
 _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
@@ -57,4 +59,4 @@ def match(wanted: str, anchors: Iterable[str]) -> str | None:
 
 
 def _loose(anchor: str) -> str:
-    return _LOOSE.sub("", anchor.lower().removeprefix("id-"))
+    return _LOOSE.sub("", fold(anchor).removeprefix("id-"))

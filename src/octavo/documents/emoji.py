@@ -14,6 +14,7 @@ from unicodedata import category, east_asian_width
 from unicodedata import name as unicode_name
 from zlib import compress, decompress
 
+from octavo.api.folding import fold
 from octavo.api.safety import line
 from octavo.documents.cooperative import breathe
 
@@ -110,7 +111,7 @@ def found(words: str, most: int = MOST_FOUND) -> list[Named]:
     """The emoji one may mean with a few letters of a name, or with the emoji itself: each once, those called so first, then
     those whose names begin so, those with a word that begins so, and the rest. Takes 100 ms the first time: not for the
     loop."""
-    words = words.strip().strip(":").lower()
+    words = fold(words.strip().strip(":"))
     if (known := _known_signs().get(_plain(words))) is not None:
         return [known]
     wanted = "_".join(words.replace("-", "_").split())

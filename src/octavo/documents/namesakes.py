@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from octavo.api.content import Page
+from octavo.api.folding import fold
 from octavo.documents import trees
 from octavo.documents.trees import Json, Pages
 
@@ -48,7 +49,7 @@ def _wanted(page: Json) -> str:
 
 
 def _are_namesakes(one: Json, other: Json) -> bool:
-    return _wanted(one) == _wanted(other) or one["title"].strip().casefold() == other["title"].strip().casefold()
+    return _wanted(one) == _wanted(other) or fold(one["title"]).strip() == fold(other["title"]).strip()
 
 
 def _nodes(pages: Iterable[Page] | Pages) -> Pages:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
+from octavo.api.folding import fold
 from octavo.documents.alignment import Pair, align, text_similarity
 from octavo.documents.blocks import Block, Column, Run, words
 from octavo.documents.nodes import Node
@@ -231,7 +232,7 @@ def _tab_titles(node: Node) -> Iterator[str]:
 
 
 def _name(title: str) -> str:
-    return " ".join(_WORD.findall(title.casefold()))
+    return " ".join(_WORD.findall(fold(title)))
 
 
 def _leaf(block: Block) -> Node:

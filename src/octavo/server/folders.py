@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from octavo.api.folding import fold
 from octavo.documents import front_matter
 from octavo.server.folder import Entry, Folder, shown, walk
 
@@ -82,7 +83,7 @@ def _summary(folder: Folder, named: str | None) -> Path | None:
             return path
         folder.report(named, "is named as the table of contents and is not there, so the folders are shown.")
         return None
-    names = (each for each in os.listdir(folder.root) if each.lower() == "summary.md")
+    names = (each for each in os.listdir(folder.root) if fold(each) == "summary.md")
     return next((Path(name) for name in sorted(names) if folder.holds(Path(name))), None)
 
 
@@ -121,7 +122,7 @@ def _below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
         if each.is_dir(follow_symlinks=False):
             if entry := _section(folder, name):
                 entries.append(entry)
-        elif _is_page(name) and (each.name.lower() != "summary.md" or path.parts):
+        elif _is_page(name) and (fold(each.name) != "summary.md" or path.parts):
             entries.append(Entry("document", path=name))
     return entries
 
@@ -175,7 +176,7 @@ def _index(folder: Folder, path: Path) -> Path | None:
     except OSError:
         return None
     pages = [path / name for name in names if _is_page(Path(name)) and folder.holds(path / name)]
-    found = (page for stem in _INDEXES for page in pages if page.stem.lower() == stem)
+    found = (page for stem in _INDEXES for page in pages if fold(page.stem) == stem)
     return next((page for page in found if page != folder.first), None)
 
 
@@ -218,5 +219,5 @@ def named(stem: str) -> str:
 
 def _natural(name: str) -> tuple[list[tuple[int, int, str]], str]:
     """Orders names as people do: `page 9` before `page 10`."""
-    parts = _DIGITS.split(name.casefold())
+    parts = _DIGITS.split(fold(name))
     return [(0, int(part), "") if number % 2 else (1, 0, part) for number, part in enumerate(parts)], name

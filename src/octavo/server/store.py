@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import unicodedata
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -23,9 +24,11 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
 
+from octavo.api.folding import indexed
+
 Json = dict[str, Any]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA = """
 CREATE TABLE documents (
     position INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, body TEXT NOT NULL
@@ -49,6 +52,9 @@ BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json
 
 _OF_THE_MACHINE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 """What SQLite fails with through no fault of what it was told."""
+
+_WORDS = f"folded by Unicode {unicodedata.unidata_version}"
+"""How words are kept to be found. SQLite forgets words only if it is told them exactly as it was before."""
 
 Section = tuple[str, str, str]
 """The anchor, title and body of a part of a page."""
@@ -118,6 +124,15 @@ class Store:
         if self._version() > SCHEMA_VERSION:
             raise Unusable(errno.EINVAL, "it was written by a newer Octavo; update Octavo, or choose another place")
         self._db.execute(BY_STATUS)
+        self._db.create_function("indexed", 1, indexed, deterministic=True)
+        if self.setting("words") != _WORDS:
+            with self.transaction():
+                self._db.execute("INSERT INTO words (words) VALUES ('delete-all')")
+                self._db.execute(
+                    "INSERT INTO words (rowid, title, body) SELECT id, indexed(title), indexed(body) FROM sections"
+                )
+                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                self.set("words", _WORDS)
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
@@ -281,14 +296,16 @@ class Store:
         for anchor, title, body in sections:
             row = (space, page, anchor, _scalars(title), _scalars(body))
             self._db.execute("INSERT INTO sections (space, page, anchor, title, body) VALUES (?, ?, ?, ?, ?)", row)
-            self._db.execute("INSERT INTO words (rowid, title, body) VALUES (last_insert_rowid(), ?, ?)", row[3:])
+            self._db.execute(
+                "INSERT INTO words (rowid, title, body) VALUES (last_insert_rowid(), indexed(?), indexed(?))", row[3:]
+            )
 
     def unindex(self, space: str, page: str | None = None) -> None:
         """Make a page of a space, or all its pages, impossible to find."""
         which, values = ("space = ? AND page = ?", [space, page]) if page else ("space = ?", [space])
         self._db.execute(
             "INSERT INTO words (words, rowid, title, body)"
-            f" SELECT 'delete', id, title, body FROM sections WHERE {which}",
+            f" SELECT 'delete', id, indexed(title), indexed(body) FROM sections WHERE {which}",
             values,
         )
         self._db.execute(f"DELETE FROM sections WHERE {which}", values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from octavo.api import invites
+from octavo.api.folding import fold
 from octavo.server.behaviour.members import need_to_manage
 from octavo.server.behaviour.permissions import RANKS, allows, need, organization_role, role, sees
 from octavo.server.behaviour.users import by_address
@@ -21,16 +22,16 @@ def _invite(op: invites.Invite, world: World) -> Json:
     need_to_manage(world, organization)
     settings = world.store.get(f"/orgs/{organization}")
     usual = op.role if "role" in op.model_fields_set else settings.get("defaultRole")
-    domains = {domain.casefold() for domain in settings.get("emailDomains", ())}
+    domains = {fold(domain) for domain in settings.get("emailDomains", ())}
     people = by_address(world)
     users: dict[str, None] = {}
     failed, invited = [], 0
     for each in op.emails:
         email, given = (each.email, each.role) if isinstance(each, invites.Invitation) else (each, usual)
-        if op.sso and email.casefold().rpartition("@")[2] not in domains:
+        if op.sso and fold(email).rpartition("@")[2] not in domains:
             failed.append(email)
             continue
-        address = email.casefold()
+        address = fold(email)
         user = people[address] = people.get(address) or _new_user(world, email)
         users[user] = None
         invited += _join(world, f"/orgs/{organization}/members/{user}", given, sso=bool(op.sso))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from octavo.api import organizations
+from octavo.api.folding import fold
 from octavo.server.behaviour.permissions import need_in_organization, refuse_guests, role
 from octavo.server.behaviour.users import present_user
 from octavo.server.rest import given, handle, page, path_of
@@ -68,8 +69,8 @@ def _wanted(op: organizations.ListMembers, member: Json, world: World) -> bool:
         return False
     if not op.search:
         return True
-    person, words = present_user(world, member["id"]), op.search.casefold()
-    return any(words in (person.get(field) or "").casefold() for field in ("displayName", "email"))
+    person, words = present_user(world, member["id"]), fold(op.search)
+    return any(words in fold(person.get(field) or "") for field in ("displayName", "email"))
 
 
 @handle.register

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from octavo.api import organizations
+from octavo.api.folding import fold
 from octavo.server.behaviour.merge_rules import refuse_malformed
 from octavo.server.behaviour.permissions import membership, need_in_organization, organization_permissions
 from octavo.server.rest import given, handle, page, path_of, shows, without
@@ -68,8 +69,8 @@ def _refuse_taken(world: World, organization: Json, hostname: str) -> None:
 
 @handle.register
 def _list_by_email_domain(op: organizations.ListByEmailDomain, world: World) -> Json:
-    domain = op.email_domain.casefold()
-    mine = world.store.get(f"/users/{world.caller}").get("email", "").casefold().endswith(f"@{domain}")
-    found = (each for each in world.store.all("/orgs") if domain in map(str.casefold, each.get("emailDomains", ())))
+    domain = fold(op.email_domain)
+    mine = fold(world.store.get(f"/users/{world.caller}").get("email", "")).endswith(f"@{domain}")
+    found = (each for each in world.store.all("/orgs") if domain in map(fold, each.get("emailDomains", ())))
     shown = [present_organization(world, each) for each in found if mine or membership(world, each["id"])]
     return {"organizations": shown}

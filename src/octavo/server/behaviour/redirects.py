@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
 from octavo.api import redirects
+from octavo.api.folding import fold
 from octavo.documents import trees
 from octavo.server.behaviour import published_sites, revisions, site_tree
 from octavo.server.behaviour.permissions import in_organization
@@ -40,9 +41,9 @@ def _complete(op: redirects.Create | redirects.Update, world: World, document: J
 
 @handle.register
 def _list(op: redirects.List, world: World) -> Json:
-    words = (op.search or "").casefold()
+    words = fold(op.search or "")
     found = world.store.positioned(path_of(op))
-    wanted = ((place, each) for place, each in found if words in each["source"].casefold())
+    wanted = ((place, each) for place, each in found if words in fold(each["source"]))
     return page(op, wanted, lambda each: present_redirect(world, each))
 
 

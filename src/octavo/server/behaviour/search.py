@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from octavo.api import search
+from octavo.api.folding import apart, fold, together
 from octavo.documents import trees
 from octavo.server.behaviour.arranging import visible_spaces
 from octavo.server.including import dereferenced
@@ -27,9 +28,6 @@ PAGES_OF_SPACE = 20
 """At most this many are shown of each."""
 
 _WORD = re.compile(r"\w+")
-_UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
-_JOINT = "\u200b"
-"""Put around characters of scripts without spaces, so that each can be found; unseen, and taken out again."""
 
 
 def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
@@ -48,7 +46,7 @@ def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
                 continue
             whole = dereferenced(world.store, text, pages[page_id], new)
             found = sections(whole, title, description)
-            world.store.index(space_id, page_id, [(anchor, _apart(head), _apart(body)) for anchor, head, body in found])
+            world.store.index(space_id, page_id, [(anchor, apart(head), apart(body)) for anchor, head, body in found])
 
 
 @handle.register
@@ -72,7 +70,7 @@ def across(op: search.InOrganization | search.InSite, world: World, spaces: dict
 
 
 def _found(world: World, spaces: list[str], typed: str) -> list[Found]:
-    words = [_apart(word).replace(_JOINT, " ").strip() for word in _WORD.findall(typed)]
+    words = [apart(word) for word in _WORD.findall(fold(typed))]
     if not words or not spaces:
         return []
     query = " AND ".join(f'"{word}"' for word in words) + "*"
@@ -98,7 +96,7 @@ def _pages(world: World, space: Json, found: Iterable[Found]) -> list[Json]:
         shown = {each["id"] for each in hit["sections"]}
         if len(shown) < SECTIONS_OF_PAGE and section.anchor not in shown:
             at = f"#{section.anchor}" if section.anchor else ""
-            words = {"title": _together(section.title), "body": _together(section.snippet)}
+            words = {"title": together(section.title), "body": together(section.snippet)}
             path = document["path"] + at
             hit["sections"].append(
                 {"id": section.anchor, "path": path, **words, "urls": {"app": url + quote(at, safe="#")}}
@@ -114,11 +112,3 @@ def _indexed(revision: Json | None) -> dict[str, tuple[str, str, str]]:
         for each in pages
         if each["type"] == "document"
     }
-
-
-def _apart(text: str) -> str:
-    return text if text.isascii() else _UNSPACED.sub(rf"{_JOINT}\1{_JOINT}", text)
-
-
-def _together(text: str) -> str:
-    return text.replace(_JOINT, "")

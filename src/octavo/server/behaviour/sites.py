@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from octavo.api import sites
+from octavo.api.folding import fold
 from octavo.server.behaviour import published_sites, revisions, site_parts, site_tree, spaces
 from octavo.server.behaviour.permissions import in_organization
 from octavo.server.behaviour.site_permissions import site_permissions
@@ -48,7 +49,7 @@ def _is_wanted(op: sites.List, world: World, site: Json) -> bool:
     return (
         op.published in (None, site["published"])
         and (not op.type or site["type"] in op.type)
-        and (op.title or "").casefold() in site["title"].casefold()
+        and fold(op.title or "") in fold(site["title"])
         and (op.space is None or any(part.document["space"] == op.space for part in tree.all_live()))
         and published_sites.sees_site(world, tree)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from octavo.api import teams
+from octavo.api.folding import fold
 from octavo.server.behaviour.members import need_to_manage, present_member, shared_places, team_path, teams_of
 from octavo.server.behaviour.permissions import around, organization_role, refuse_guests
 from octavo.server.behaviour.users import by_address
@@ -103,7 +104,7 @@ def _list(op: teams.List, world: World) -> Json:
 
 
 def _titled(team: Json, words: str | None) -> bool:
-    return (words or "").casefold() in team["title"].casefold()
+    return fold(words or "") in fold(team["title"])
 
 
 @handle.register
@@ -126,9 +127,9 @@ def _update_members(op: teams.UpdateMembers, world: World) -> None:
     team = world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
     people = by_address(world)
     for named in op.remove or ():
-        world.store.delete(f"{team_path(team)}/members/{people.get(named.casefold(), named)}")
+        world.store.delete(f"{team_path(team)}/members/{people.get(fold(named), named)}")
     for named in dict.fromkeys(op.add or ()):
-        _put_in(world, team, people.get(named.casefold(), named))
+        _put_in(world, team, people.get(fold(named), named))
     for user, membership in (op.memberships or {}).items():
         _put_in(world, team, user, membership.role)
 

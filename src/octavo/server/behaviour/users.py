@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from octavo.api import users
+from octavo.api.folding import fold
 from octavo.server.behaviour.permissions import membership
 from octavo.server.rest import handle
 from octavo.server.store import Json, Missing
@@ -17,7 +18,7 @@ def present_user(world: World, user_id: str) -> Json:
 
 def by_address(world: World) -> dict[str, str]:
     """The ids of people by their e-mail addresses, in lower case."""
-    return {user["email"].casefold(): user["id"] for user in world.store.all("/users") if user.get("email")}
+    return {fold(user["email"]): user["id"] for user in world.store.all("/users") if user.get("email")}
 
 
 @handle.register

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from octavo.api.comments import Comment
+from octavo.api.folding import fold
 from octavo.api.places import Discussion
 from octavo.data.comment_words import names
 from octavo.tui.widgets.wording import short_age
@@ -128,7 +129,7 @@ ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
     "newest": ("newest first", lambda each: (_NEVER - each.posted_at,)),
     "oldest": ("oldest first", lambda each: (each.posted_at,)),
     "answers": ("most answers first", lambda each: (-each.comment.replies,)),
-    "author": ("by author", lambda each: (each.comment.posted_by.name.casefold(),)),
+    "author": ("by author", lambda each: (fold(each.comment.posted_by.name),)),
 }
 """The ways to order the list: what each is called, and what threads are compared by."""
 

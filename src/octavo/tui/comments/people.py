@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api import comments
 from octavo.api.errors import ApiError
+from octavo.api.folding import fold
 from octavo.api.organizations import ListMembers
 from octavo.api.places import Discussion, OrganizationRef
 from octavo.api.users import User
@@ -36,7 +37,7 @@ class People:
         found = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}
         commenters = live.peek(self._commenters).value
         members = live.peek(op).value if (op := self._members()) is not None else None
-        others = sorted(members.items if members else (), key=lambda member: member.user.name.casefold())
+        others = sorted(members.items if members else (), key=lambda member: fold(member.user.name))
         for each in (*(commenters.items if commenters else ()), *others):
             if not each.disabled:
                 found.setdefault(each.user.id, each.user)

@@ -4,8 +4,10 @@ were read here."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from octavo.api.folding import FoldedText, fold
 from octavo.api.places import Discussion
 from octavo.data.comment_words import words_of
 from octavo.tui.comments.filters import Thread
@@ -33,15 +35,15 @@ class ThreadWords:
         return " ".join((_own(thread), _quoted(thread), *self._replies_to(thread)))
 
     def found_in(self, thread: Thread, words: Sequence[str]) -> str:
-        """Where words that a filter looks for (in lower case) stand that are not in what is shown of a thread anyhow:
+        """Where words that a filter looks for (folded) stand that are not in what is shown of a thread anyhow:
         `in a reply: …`. Empty where all are."""
-        own = _own(thread).lower()
+        own = fold(_own(thread))
         missing = [word for word in words if word not in own]
         said = [("in a reply", each) for each in self._replies_to(thread)] + [("in the quoted words", _quoted(thread))]
         for where, text in said:
             shown = words_of(text)
-            lower = shown.lower()
-            found = [place for word in missing if (place := lower.find(word)) >= 0]
+            folded = FoldedText(shown)
+            found = [place.start for word in missing for place in islice(folded.find(word), 1)]
             if found:
                 start = max(0, min(found) - _BEFORE)
                 start = shown.find(" ", start, min(found)) + 1 if start else 0

@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from octavo.api import content, links
 from octavo.api.content import File, PageTree
+from octavo.api.folding import fold
 from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
@@ -145,10 +146,10 @@ class FilesScreen(ListView[File]):
         snapshot, used = self._files, self._used or Counter()
         if snapshot.value is not None:
             orders = {
-                "name": lambda file: (file.name.lower(),),
-                "size": lambda file: (-file.size, file.name.lower()),
-                "kind": lambda file: (kind_of(file).lower(), file.name.lower()),
-                "used": lambda file: (used[file.id], file.name.lower()),
+                "name": lambda file: (fold(file.name),),
+                "size": lambda file: (-file.size, fold(file.name)),
+                "kind": lambda file: (kind_of(file).lower(), fold(file.name)),
+                "used": lambda file: (used[file.id], fold(file.name)),
             }
             self.rows.show_page(snapshot.value, sorted(snapshot.value.items, key=orders[self.order]))
         self.says(snapshot, "Files", f"the files of {self.space.title}")

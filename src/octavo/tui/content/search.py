@@ -20,12 +20,13 @@ from textual.widgets import Input, Static
 from octavo.api import search, urls
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.errors import ApiError, Unreachable
+from octavo.api.folding import Range, fold
 from octavo.api.operation import ListPage
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.index import Extent
-from octavo.data.index_words import Range, Sought
+from octavo.data.index_words import Sought
 from octavo.data.live import Snapshot
 from octavo.data.organization_lists import UNDECIDED, change_requests_of
 from octavo.documents import anchors
@@ -431,7 +432,7 @@ class SearchScreen(Dialog[None]):
 
     def _change_hits(self) -> list[Hit]:
         """Those that are known by what they are called, and then those whose description holds the words."""
-        words = self.words.lower().split()
+        words = fold(self.words).split()
         found = [each for known in self._changes.values() if known.value for each in known.value.items]
         hits = [
             Hit(
@@ -444,7 +445,7 @@ class SearchScreen(Dialog[None]):
                 address=each.urls.app or "",
             )
             for each in found
-            if each.space and all(word in f"#{each.number} {each.title}".lower() for word in words)
+            if each.space and all(word in fold(f"#{each.number} {each.title}") for word in words)
         ]
         named = {hit.id for hit in hits}
         return hits + [
@@ -455,12 +456,12 @@ class SearchScreen(Dialog[None]):
         ]  # fmt: skip
 
     def _space_hits(self) -> list[Hit]:
-        words = self.words.lower().split()
+        words = fold(self.words).split()
         spaces = self.shell.workspace.spaces.value.items if self.shell.workspace.spaces.value else ()
         return [
             Hit("space", each.id, each.id, each.title, "space", address=each.urls.app or "")
             for each in spaces
-            if all(word in each.title.lower() for word in words)
+            if all(word in fold(each.title) for word in words)
         ]
 
     def _draw(self, hit: Hit) -> Row:

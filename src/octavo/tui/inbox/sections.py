@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Literal
 
+from octavo.api.folding import fold
 from octavo.data.inbox import HEADINGS, REASONS, Reason, Row, ThreadRef, WriteRef
 from octavo.data.inbox_marks import MarkedRows
 from octavo.tui.widgets.row_list import Heading
@@ -80,7 +81,7 @@ def ordered(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> lis
     """Rows, which come the most urgent first, in one of `ORDERS`. `space` says what a space is called."""
     if order == "space":
         titles = {each: space(each) for each in {row.space_id for row in rows}}
-        return sorted(rows, key=lambda row: (not row.space_id, titles[row.space_id].casefold(), row.space_id))
+        return sorted(rows, key=lambda row: (not row.space_id, fold(titles[row.space_id]), row.space_id))
     if order == "newest":
         return sorted(rows, key=lambda row: row.moment or _LONG_AGO, reverse=True)
     return list(rows)
@@ -141,5 +142,5 @@ def _known(rows: Sequence[Row], unread: frozenset[str], space: Callable[[str], s
         RowFilter("Read", "unread", "unread", lambda row: row.key in unread),
     ]
     spaces = {row.space_id: space(row.space_id) for row in rows if row.space_id}
-    found += [by_space(each, title) for each, title in sorted(spaces.items(), key=lambda pair: pair[1].casefold())]
+    found += [by_space(each, title) for each, title in sorted(spaces.items(), key=lambda pair: fold(pair[1]))]
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from octavo.api.folding import fold
 from octavo.documents.blocks import Block
 from octavo.tui.reader.hot_spots import HotSpots
 from octavo.tui.reader.page_contents import PageContents
@@ -71,7 +72,7 @@ class PageLinks:
 
     def _select(self, name: str) -> None:
         """Show the tabs called `name` all over the page."""
-        wanted = name.strip().casefold()
+        wanted = fold(name).strip()
         tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
         found = next((tab for tab in tabs if wanted in (tab_slug(tab), _title(tab))), None)
         if found is None:
@@ -105,7 +106,7 @@ class PageLinks:
 
 
 def _title(tab: Block) -> str:
-    return str(tab.attrs.get("title") or "").strip().casefold()
+    return fold(str(tab.attrs.get("title") or "")).strip()
 
 
 LINK_ADDRESSES: Commands[PageLinks] = Commands(

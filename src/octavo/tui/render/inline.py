@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
+from octavo.api.folding import fold
 from octavo.documents.blocks import Run
 from octavo.tui.render.icons import icon, in_words
 from octavo.tui.render.link_addresses import LinkDestination, leads
@@ -35,7 +36,7 @@ def icon_beside(name: str, said: str, look: Styles) -> str:
     words = in_words(name)
     if words is None:
         return look.glyphs.diamond
-    return "" if words.replace(" ", "") in _SPACE.sub("", said.lower()) else unbroken(f"[{words}]", look)
+    return "" if words.replace(" ", "") in _SPACE.sub("", fold(said)) else unbroken(f"[{words}]", look)
 
 
 def labelled(name: object, label: str, look: Styles) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.style import Style
 
+from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run
 from octavo.tui.render.block_slices import cut_of
 from octavo.tui.render.inline import inline
@@ -123,7 +124,7 @@ def trail(block: Block, key: str) -> list[Block]:
 
 def tab_slug(tab: Block) -> str:
     """What tabs of one name have in common."""
-    return str(tab.attrs.get("slug") or tab.attrs.get("title") or "").strip().casefold()
+    return fold(str(tab.attrs.get("slug") or tab.attrs.get("title") or "")).strip()
 
 
 @dataclass

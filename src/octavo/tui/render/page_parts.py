@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from textual.message import Message
 
+from octavo.api.folding import fold
 from octavo.documents.blocks import NOTHING, Block, Document, Run
 
 _PIECE, _LONGEST = 2_000, 8_000
@@ -119,7 +120,7 @@ def too_big(block: Block) -> list[Block] | None:
 
 def same_title(heading: str, title: str) -> bool:
     """Whether a heading says no more than the title above it, which may begin with an emoji."""
-    heading, title = " ".join(heading.split()).casefold(), " ".join(title.split()).casefold()
+    heading, title = " ".join(fold(heading).split()), " ".join(fold(title).split())
     return heading == title or title.endswith(f" {heading}")
 
 

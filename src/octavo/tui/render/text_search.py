@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from octavo.api.folding import FoldedText, fold
 from octavo.documents.blocks import Block, Run, words
 from octavo.tui.render.block_slices import begins
 from octavo.tui.render.styled_lines import Line, cells
@@ -37,9 +38,9 @@ class Mark(NamedTuple):
 
 
 def pattern(needle: str) -> re.Pattern[str]:
-    """Finds `needle` literally, in either case, over line ends too."""
-    parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(needle.split()))
-    return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"), re.IGNORECASE)
+    """Finds `needle` literally in folded text, over line ends too."""
+    parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
+    return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
 
 
 class _Entry(NamedTuple):
@@ -49,7 +50,7 @@ class _Entry(NamedTuple):
 
 
 class _Stretch(NamedTuple):
-    """The words of some blocks as one text, and where those of each begin."""
+    """The words of some blocks as one folded text, and where those of each begin."""
 
     text: str
     starts: list[int]
@@ -74,7 +75,7 @@ class Finder:
         """Where `needle` is, in reading order; None wherever one may stop for a while."""
         counts: dict[int, int] = {}
         found = 0
-        for stretch in self._stretches() if needle.strip() else ():
+        for stretch in self._stretches() if fold(needle).strip() else ():
             for match in pattern(needle).finditer(stretch.text):
                 entry = stretch.entries[bisect_right(stretch.starts, match.start()) - 1]
                 nth = counts.get(entry.unit, 0)
@@ -106,6 +107,7 @@ class Finder:
                 break
             read += 1  # to see that one has no words may take as long
             for entry, text in self._words(unit, block, ()):
+                text = fold(text)
                 entries.append(entry)
                 starts.append(length)
                 texts.append(text)
@@ -133,7 +135,7 @@ class Finder:
 
 def marks(lines: Sequence[Line], needle: str) -> list[Mark]:
     """Where `needle` stands in `lines` as they are set."""
-    if not needle.strip():
+    if not fold(needle).strip():
         return []
     parts: list[str] = []
     places: list[tuple[int, int, int, str]] = []
@@ -150,11 +152,13 @@ def marks(lines: Sequence[Line], needle: str) -> list[Mark]:
         length += 1
     starts = [place[0] for place in places]
     out: list[Mark] = []
-    for nth, match in enumerate(pattern(needle).finditer("".join(parts))):
-        index = max(0, bisect_right(starts, match.start()) - 1)
-        while index < len(places) and places[index][0] < match.end():
+    folded = FoldedText("".join(parts))
+    for nth, match in enumerate(pattern(needle).finditer(folded.text)):
+        first, last = folded.within(match.start(), match.end())
+        index = max(0, bisect_right(starts, first) - 1)
+        while index < len(places) and places[index][0] < last:
             start, number, at, text = places[index]
-            low, high = max(0, match.start() - start), min(len(text), match.end() - start)
+            low, high = max(0, first - start), min(len(text), last - start)
             if high > low:
                 out.append(Mark(number, at + cells(text[:low]), at + cells(text[:high]), nth))
             index += 1

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from textual.content import Content
 
+from octavo.api.folding import fold
 from octavo.api.operation import SPECS, Listing, Model, Operation
 from octavo.api.text import Id
 from octavo.tui.widgets.safe_text import Words
@@ -115,7 +116,7 @@ class Column(Generic[M]):
         if isinstance(value, int | float):
             return value
         words = self._written(value, names)
-        return (words if isinstance(words, str) else words.plain).casefold()
+        return fold(words if isinstance(words, str) else words.plain)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
+from octavo.api.folding import fold
 from octavo.tui.review.status_summary import Fact, RequestStatus
 
 Stands: TypeAlias = Callable[[ChangeRequest], RequestStatus]
@@ -63,9 +64,9 @@ def offered(
     approvers = Counter(name for item in items for name in (*of(item).approved, *of(item).stale))
     for name, _ in approvers.most_common():
         known.append(RequestFilter("Approved by", name, _approved_by(name), "reviews"))
-    for title in sorted({space_title(each) for each in items}, key=str.casefold):
+    for title in sorted({space_title(each) for each in items}, key=fold):
         known.append(RequestFilter("Space", title, _says(space_title, title)))
-    for name in sorted({author_of(each) for each in items} - {""}, key=str.casefold):
+    for name in sorted({author_of(each) for each in items} - {""}, key=fold):
         known.append(RequestFilter("Author", name, _says(author_of, name)))
     found = []
     for each in known:
@@ -119,6 +120,6 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
     "newest": ("changed last first", lambda each, _: (_NEVER - _changed(each),)),
     "oldest": ("changed first first", lambda each, _: (_changed(each),)),
     "threads": ("most open threads first", lambda _, stands: (-stands.threads,)),
-    "author": ("by author", lambda each, _: (author_of(each).casefold(),)),
+    "author": ("by author", lambda each, _: (fold(author_of(each)),)),
 }
 """The ways to order the list: what each is called, and what is compared. By space they stand under its title."""

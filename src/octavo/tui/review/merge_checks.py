@@ -11,6 +11,7 @@ from octavo.api import change_requests, content, organizations, spaces, users
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.folding import fold
 from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef
@@ -388,7 +389,7 @@ def names_fact(change_request: ChangeRequest, found: tuple[Namesake, ...]) -> tu
         here = f"that of #{change_request.number}"
         other = "that in main" if each.is_other_in_main else "another of it"
         called = f"two pages “{each.titles[0]}”"
-        if each.titles[0].casefold() != each.titles[1].casefold():
+        if fold(each.titles[0]) != fold(each.titles[1]):
             called = f"“{each.titles[0]}” and “{each.titles[1]}” have one address"
         said.append(f"{called}: {other} at {each.paths[0]}, {here} at {each.paths[1]}")
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""

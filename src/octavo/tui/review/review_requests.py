@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from octavo.api import organizations, permissions, reviews
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef, OrganizationRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.spaces import Space
@@ -136,4 +137,4 @@ def choices_of(
             detail = f"{detail} · a new request makes the review outdated".removeprefix(" · ")
         found.append(Choice(user.id, user.name, detail, right, off=off))
     order = {each: place for place, each in enumerate([*asked, *said, *recent])}
-    return sorted(found, key=lambda each: (bool(each.off), order.get(each.value, len(order)), each.title.casefold()))
+    return sorted(found, key=lambda each: (bool(each.off), order.get(each.value, len(order)), fold(each.title)))

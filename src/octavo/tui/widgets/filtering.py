@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 
 from textual.widget import Widget
 
+from octavo.api.folding import fold
+
 T = TypeVar("T")
 
 _AT_A_TIME = 200
@@ -22,7 +24,7 @@ def narrows(words: Sequence[str], before: Sequence[str]) -> bool:
 
 
 class FilterWords(Generic[T]):
-    """The words of so many values, in lower case. Each is asked for them once, for as long as it is among the values."""
+    """The folded words of so many values. Each is asked for them once, for as long as it is among the values."""
 
     def __init__(self, words_of: Callable[[T], str]) -> None:
         self._words_of = words_of
@@ -75,5 +77,5 @@ class FilterWords(Generic[T]):
         made += [None] * (len(self._values) - len(made))
         missing = [place for place in places if made[place] is None]
         for place in missing:
-            made[place] = self._words_of(self._values[place]).lower()
+            made[place] = fold(self._words_of(self._values[place]))
         return bool(missing)

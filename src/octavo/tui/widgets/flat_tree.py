@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
+from octavo.api.folding import fold
 from octavo.tui.widgets.safe_text import Words
 
 
@@ -141,14 +142,14 @@ class Outline:
 
 
 def holds(node: Node, words: Sequence[str]) -> bool:
-    """Whether the label of a node, or its path, holds every word. Words are in lower case."""
+    """Whether the label of a node, or its path, holds every word. Words are folded."""
     label = _label(node)
-    return all(word in label or ("/" in word and word in f"/{node.path}".lower()) for word in words)
+    return all(word in label or ("/" in word and word in fold(f"/{node.path}")) for word in words)
 
 
 def _label(node: Node) -> str:
-    """The label and the last part of the path in lower case; a section, which nobody looks for, has none."""
+    """The label and the last part of the path, folded; a section, which nobody looks for, has none."""
     if node.kind == "section":
         return ""
-    label = (node.label if isinstance(node.label, str) else node.label.plain).lower()
-    return f"{label}\n{node.path.rpartition('/')[2].lower()}" if node.path else label
+    label = fold(node.label if isinstance(node.label, str) else node.label.plain)
+    return f"{label}\n{fold(node.path.rpartition('/')[2])}" if node.path else label

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from textual.content import Content
 from textual.style import Style
 
+from octavo.api.folding import FoldedText, fold
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -29,17 +31,15 @@ class Match:
 
 def match(query: str, text: str) -> Match | None:
     """How `text` answers `query`: every word of it must stand in it, or its letters in that order. None: not at all."""
-    letters = [character.lower()[:1] for character in text]
-    lowered = "".join(letters)
-    if len(lowered) != len(text):
-        return None
+    folded = FoldedText(text)
     score, places = 0.0, set[int]()
-    for word in query.lower().split():
-        found = _substring(word, lowered) or _in_order(word, lowered)
+    for word in fold(query).split():
+        found = _substring(word, folded.text) or _in_order(word, folded.text)
         if found is None:
             return None
         score += found.score
-        places.update(found.places)
+        for place in found.places:
+            places.update(range(*folded.within(place, place + 1)))
     return Match(score - len(text) / 1000, tuple(sorted(places)))
 
 

@@ -18,6 +18,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
+from octavo.api.folding import fold
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.empty_states import (
     Waiting,
@@ -209,8 +210,8 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of the filter, in lower case."""
-        return tuple(self.query_text.lower().split())
+        """The words of the filter, folded."""
+        return tuple(fold(self.query_text).split())
 
     def go_to(self, key: Hashable | None) -> bool:
         """Put the cursor on the item called `key`. False when it is not there."""

@@ -9,6 +9,7 @@ from itertools import islice
 from textual.events import Key
 from textual.suggester import Suggester
 
+from octavo.api.folding import fold
 from octavo.tui.terminal.textual_internals import is_gone_on_with
 from octavo.tui.widgets.text_inputs import LineInput
 
@@ -48,9 +49,13 @@ def completed(written: str) -> str | None:
     folder, _, begun = written.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}/")) as found:
-            named = [each for each in islice(found, MOST) if each.name.startswith(begun) and each.name.isprintable()]
+            named = [
+                each
+                for each in islice(found, MOST)
+                if fold(each.name).startswith(fold(begun)) and each.name.isprintable()
+            ]
             shown = [each for each in named if begun or not each.name.startswith(".")]
-            first = min(shown, key=lambda each: each.name.casefold(), default=None)
+            first = min(shown, key=lambda each: fold(each.name), default=None)
             whole = f"{folder}/{first.name}{'/' if first.is_dir() else ''}" if first is not None else written
             return None if whole == written else whole
     except (OSError, ValueError):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from textual.content import Content
 from textual.style import Style
 
+from octavo.api.folding import FoldedText
 from octavo.api.safety import text as safe_text
 
 Words = str | Content
@@ -52,15 +53,11 @@ def spread(left: Content, right: Content, width: int) -> Content:
 
 
 def marked(content: Content, words: Iterable[str], style: str | Style) -> Content:
-    """`content` with every place one of `words` (in lower case) stands in it in `style`."""
-    plain = content.plain.lower()
-    if len(plain) != len(content.plain):
-        return content
+    """`content` with every place one of `words` (folded) stands in it in `style`."""
+    folded = FoldedText(content.plain)
     for word in words:
-        start = plain.find(word) if word else -1
-        while start >= 0:
-            content = content.stylize(style, start, start + len(word))
-            start = plain.find(word, start + len(word))
+        for start, end in folded.find(word) if word else ():
+            content = content.stylize(style, start, end)
     return content
 
 

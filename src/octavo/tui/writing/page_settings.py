@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from octavo.api.content import Page, PageTree, UpdatePage
+from octavo.api.folding import fold
 from octavo.documents.emoji import emoji
 
 Values = dict[str, str]
@@ -64,7 +65,7 @@ def wrong(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, st
     if slug and "slug" not in found:
         if not _SLUG.fullmatch(slug):
             found["slug"] = "It is one step of an address: letters, digits and hyphens, such as first-steps."
-        elif twin := next((each for each in _beside(tree, page) if (each.slug or "").lower() == slug.lower()), None):
+        elif twin := next((each for each in _beside(tree, page) if fold(each.slug or "") == fold(slug)), None):
             found["slug"] = f"{twin.title or 'Untitled'}, which stands beside it, has this slug already."
     if icon and "icon" not in found:
         if not _ICON.fullmatch(icon):
