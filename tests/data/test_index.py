@@ -20,10 +20,12 @@ from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
 from octavo.api.content import Page, PageTree
 from octavo.api.operation import SPECS, ListPage, Next, read
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.safety import text as safe_text
 from octavo.api.users import User
 from octavo.data.index import TIDY_EVERY, Hit, Index
 from octavo.data.index_words import Range, Sought, sections
 from octavo.data.response_cache import ResponseCache
+from tests.api.test_folding import ALIKE
 from tests.server.asking import Clock
 
 HERE = SpaceRef(space_id="docs")
@@ -514,3 +516,16 @@ def test_this_sqlite_has_what_it_takes() -> None:
     db.execute("CREATE VIRTUAL TABLE t USING fts5 (a, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3')")
     assert db.execute("SELECT value FROM json_each('[\"docs\"]')").fetchall() == [("docs",)]
     db.close()
+
+
+@pytest.mark.parametrize("stored", [0, 1])
+@pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
+async def test_words_are_found_by_what_they_look_like(index: Index, pair: tuple[str, str], stored: int) -> None:
+    there, typed = pair[stored], pair[1 - stored]
+    read_page(index, f"Before {there} after.")
+    read_threads(index, comment("k1", f"İß {there}"))
+    hits = await found(index, typed)
+    assert {hit.kind for hit in hits} == {"page", "thread"}
+    for hit in hits:
+        assert " ".join(safe_text(there).split()) in hit.snippet  # as it was written
+        assert set("".join(said(hit))) >= set("".join(safe_text(there).split())) - set("-‐‑'’“”\"")

@@ -8,6 +8,7 @@ from dataclasses import astuple
 import pytest
 
 from octavo.documents import anchors
+from octavo.documents.anchors import match
 from octavo.documents.links import (
     Blocked,
     Broken,
@@ -26,6 +27,7 @@ from octavo.documents.links import (
     outside,
     resolve,
 )
+from tests.api.test_folding import ALIKE
 
 PLACES = Places(
     pages={"": "home", "guides": "g", "guides/setup": "s", "guides/setup/more": "m", "api/v1.2": "v"},
@@ -205,3 +207,27 @@ def test_a_browser_opens_pages_of_the_platform_too(href: str) -> None:
 @pytest.mark.parametrize("href", ["", "page.md", "javascript:alert(1)", "https://", "https://a@b/c"])
 def test_a_browser_opens_only_what_names_a_host(href: str) -> None:
     assert not isinstance(outside(href), ToUrl)
+
+
+@pytest.mark.parametrize("href", ["größe.md", "gro\u0308ße.md", "GRÖSSE", "gr%C3%B6sse.md", "/Größe", "ｇröße.md"])
+def test_page_is_found_by_what_its_path_looks_like(href: str) -> None:
+    places = Places(pages={"größe": "p1", "Gröse": "p2"}, files={"écran.png": "f1"})
+    assert resolve(href, "", places) == ToPage("p1")
+    assert resolve("grose.md", "", places) == Broken("grose.md", "There is no page at grose.md.")
+    assert resolve(".gitbook/assets/E\u0301CRAN.png", "", places) == ToFile("f1", "E\u0301CRAN.png")
+
+
+def test_page_at_that_very_path_goes_first() -> None:
+    places = Places(pages={"Setup": "upper", "setup": "lower"})
+    assert [resolve(href, "", places) for href in ("setup", "Setup", "SETUP")] == [
+        ToPage("lower"),
+        ToPage("upper"),
+        ToPage("upper"),
+    ]
+
+
+@pytest.mark.parametrize("stored", [0, 1])
+@pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
+def test_anchor_is_found_by_what_it_looks_like(pair: tuple[str, str], stored: int) -> None:
+    there, wanted = ("-".join(each.split()) for each in (pair[stored], pair[1 - stored]))
+    assert match(wanted, ["first", there]) == there

@@ -6,6 +6,8 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
+from urllib.parse import quote
 
 import pytest
 
@@ -438,3 +440,32 @@ async def test_real_spaces_are_loaded_and_every_page_read(ask: Ask, world: World
             assert read.document["nodes"]
     assert load(world, CORPUS / name).revision_id == loaded.revision_id
     assert (await ask(change_requests.Create(at=SpaceRef(space_id=loaded.space_id)))).revision == loaded.revision_id
+
+
+@pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
+def test_names_lead_to_files_that_are_called_so_by_eye(world: World, tmp_path: Path, on_disk: str) -> None:
+    written = "NFD" if on_disk == "NFC" else "NFC"
+    root = tmp_path / "docs"
+    for path, words in {
+        "SUMMARY.md": f"* [One](übung/straße.md)\n* [Two]({quote(normalize(written, 'Größe'))}.md)\n* [Three](Ｇｕｉｄｅ)\n",
+        "ÜBUNG/STRASSE.md": "# One\n\n[two](../größe.md) ![](../.gitbook/assets/écran.png)\n",
+        "größe.md": '# Two\n\n{% include ".gitbook/includes/nötig.md" %}\n',
+        "guide.md": "# Three\n",
+        ".gitbook/includes/nötig.md": "Needed.\n",
+        ".gitbook/assets/écran.png": "png",
+    }.items():
+        place = root / normalize(on_disk, path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(normalize(written, words))
+    loaded = load(world, root)
+    assert outline(pages_of(world, loaded)) == ["One", "Two", "Three"]
+    assert not loaded.problems
+    assert "/pages/" in text(world, loaded, "One") or "größe" in normalize("NFC", text(world, loaded, "One"))
+
+
+def test_file_that_is_called_exactly_so_goes_before_one_that_looks_the_same(world: World, tmp_path: Path) -> None:
+    for name in ("Setup.md", "setup.md", "SETUP.md"):
+        (tmp_path / name).write_text(f"# {name}\n")
+    (tmp_path / "SUMMARY.md").write_text("* [a](setup.md)\n* [b](SETUP.md)\n* [c](Setup.md)\n")
+    loaded = load(world, tmp_path)
+    assert outline(pages_of(world, loaded)) == ["setup.md", "SETUP.md", "Setup.md"]

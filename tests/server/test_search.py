@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from octavo.api import search, spaces
+from octavo.api.safety import text as safe_text
 from octavo.api.search import PageHit
 from octavo.api.spaces import Space
 from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions
 from octavo.server.sections import sections
-from octavo.server.store import Json
+from octavo.server.store import Json, Store
 from octavo.server.world import World
+from tests.api.test_folding import ALIKE
 from tests.server.asking import ACME, Ask, refused, space_with, stand
 from tests.server.test_references import share
 
@@ -223,3 +229,32 @@ async def test_pages_are_found_by_what_they_include_as_it_is_now(ask: Ask, world
     share(world.asked_by("ada"), space.id)
     assert await _titles(ask, space, "squid") == []
     assert await _titles(ask, space, "nothing") == ["Two"]
+
+
+@pytest.mark.parametrize("stored", [0, 1])
+@pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
+async def test_words_are_found_however_they_are_written(ask: Ask, pair: tuple[str, str], stored: int) -> None:
+    there, typed = pair[stored], pair[1 - stored]
+    space = await space_with(ask, one=f"# One\n\nBefore {there} after.", two="# Two\n\nNothing.")
+    assert await _titles(ask, space, typed) == ["One"]
+    (hit,) = await _find(ask, space, typed)
+    (section,) = hit.sections
+    assert safe_text(there).split()[0] in section.body  # as it was written
+
+
+async def test_library_of_an_older_octavo_is_found_in_and_forgotten_from(tmp_path: Path) -> None:
+    store = Store(tmp_path / "library.db")
+    store.index("s", "p", [("", "Straße", "Maße und die ΣΟΦΟΣ")])
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "library.db")) as old, old:  # as it was before words were folded
+        old.execute("INSERT INTO words (words) VALUES ('delete-all')")
+        old.execute("INSERT INTO words (rowid, title, body) SELECT id, title, body FROM sections")
+        old.execute("DELETE FROM settings WHERE name = 'words'")
+        old.execute("PRAGMA user_version = 1")
+    store = Store(tmp_path / "library.db")
+    assert [found.title for found in store.search(["s"], '"strasse" AND "σοφοσ"', 9)] == ["Straße"]
+    store.unindex("s", "p")
+    assert store.search(["s"], '"strasse"', 9) == []
+    with closing(sqlite3.connect(tmp_path / "library.db")) as new:
+        new.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+    store.close()

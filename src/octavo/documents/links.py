@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
+from octavo.api.folding import fold
 from octavo.api.safety import address
 
 SCHEMES = frozenset({"http", "https", "mailto"})
@@ -48,6 +49,22 @@ class Places:
     space: str | None = None
     origins: Collection[str] = ()
     """Where the platform's own application is, besides `APP_HOSTS`: `https://docs.example`."""
+    _folded: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
+    """Ids by folded path, or folded name, once one was not found as it is written."""
+
+    def page(self, path: str) -> str | None:
+        """Return the id of the page at `path`: at that very one, or else at one that looks the same."""
+        return self.pages.get(path) or self._alike("pages", self.pages, path)
+
+    def file(self, name: str) -> str | None:
+        """Return the id of the file with a name, path or id: that very one, or else one that looks the same."""
+        files = self.files or _EMPTY
+        return files.get(name) or self._alike("files", files, name)
+
+    def _alike(self, kind: str, known: Mapping[str, str], name: str) -> str | None:
+        if kind not in self._folded:
+            self._folded[kind] = {fold(each): known[each] for each in reversed(list(known))}
+        return self._folded[kind].get(fold(name)) if name else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +300,7 @@ def _from_root(href: str, path: str, anchor: str | None, places: Places) -> Targ
         page = _page(rest, places)
         return ToPage(page, anchor) if page else Broken(href, "The page is gone.")
     if sort == "files" and rest:
-        file = rest if places.files is None else places.files.get(rest)
+        file = rest if places.files is None else places.file(rest)
         return ToFile(file, rest) if file else Broken(href, "The file is gone.")
     page = _page(path, places)
     if page:
@@ -340,14 +357,14 @@ def _page(path: str, places: Places) -> str | None:
     """The id of the page at a path, or called by its id."""
     path = path.strip("/")
     path = _README.sub("", path.removesuffix(".md"))
-    return places.pages.get(path) or (path if path in places.page_ids else None)
+    return places.page(path) or (path if path in places.page_ids else None)
 
 
 def _file(href: str, path: str, lies: str, places: Places) -> Target | None:
     name = posixpath.basename(path)
     if places.files is None:
         return ToFile("", name, lies) if _ASSETS in path and name else None
-    file = places.files.get(lies) or places.files.get(path) or (places.files.get(name) if name else None)
+    file = places.file(lies) or places.file(path) or (places.file(name) if name else None)
     if file:
         return ToFile(file, name)
     return Broken(href, f"There is no file {name} in this space.") if _ASSETS in path else None

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
+from octavo.api.folding import fold
+
 ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 """What an address begins with that leads to no file."""
 LARGEST = 5_000_000
@@ -48,6 +50,8 @@ class Folder:
     problems: list[Problem] = field(default_factory=list)
     first: Path | None = None
     """The first page, where the folders give the tree: it stands before everything else."""
+    _names: dict[Path, dict[str, str]] = field(default_factory=dict)
+    """The names in each folder that was looked in, by themselves and, where no other is called so, folded."""
 
     def report(self, path: Path | str, message: str) -> None:
         """Note what could not be loaded as it is."""
@@ -104,7 +108,24 @@ class Folder:
         base = Path() if name.startswith("/") else start.parent
         path = Path(os.path.normpath(base / name.lstrip("/")))
         outside = os.path.relpath(self.root / path, self.top).split(os.sep)[0] == os.pardir
-        return None if outside or "\0" in name else path
+        return None if outside or "\0" in name else self.as_called(path)
+
+    def as_called(self, path: Path) -> Path:
+        """Return `path` as its files are called: addresses may encode accents in another way, or differ in case."""
+        found = Path()
+        for step in path.parts:
+            names = self._named(found) if step != os.pardir else {}
+            found /= names.get(step) or names.get(fold(step)) or step
+        return found
+
+    def _named(self, folder: Path) -> dict[str, str]:
+        if folder not in self._names:
+            try:
+                names = sorted(os.listdir(self.root / folder))
+            except (OSError, ValueError):
+                names = []
+            self._names[folder] = {fold(name): name for name in reversed(names)} | {name: name for name in names}
+        return self._names[folder]
 
 
 def walk(entries: list[Entry]) -> Iterator[Entry]:

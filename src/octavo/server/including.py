@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote
 
+from octavo.api.folding import fold
 from octavo.documents import trees
 from octavo.documents.tags import TagScanner
 from octavo.server.folders import relinked
@@ -104,5 +105,7 @@ def reusable(revision: Json, says: str, folder: str = "") -> Json | None:
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(says))).lstrip("/")
     by_file = (each for each in items if (each.get("git") or {}).get("path") == path)
-    by_name = (each for each in items if each["id"] in (says, stem) or trees.slug_of(each["title"]) == stem)
-    return next(by_file, None) or next(by_name, None)
+    by_id = (each for each in items if each["id"] in (says, stem))
+    alike = (each for each in items if fold((each.get("git") or {}).get("path") or "") == fold(path))
+    by_name = (each for each in items if fold(trees.slug_of(each["title"])) == fold(stem))
+    return next(by_file, None) or next(by_id, None) or next(alike, None) or next(by_name, None)

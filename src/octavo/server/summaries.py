@@ -94,7 +94,7 @@ class _Reading:
             return Entry("link", title, address=address)
         if not self._folder.holds(path):
             tries = (path / "README.md", path / "index.md", path.with_name(f"{path.name}.md"))
-            path = next((each for each in tries if self._folder.holds(each)), path)
+            path = next((each for each in map(self._folder.as_called, tries) if self._folder.holds(each)), path)
         anchor = address.partition("#")[2]
         return Entry("document", title, path=path, address=f"#{anchor}" if anchor else "")
 

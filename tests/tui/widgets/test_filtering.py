@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from textual.content import Content
 
+from octavo.api.folding import fold
 from octavo.tui.widgets.filtering import FilterWords, narrows
+from octavo.tui.widgets.flat_tree import Node, holds
+from octavo.tui.widgets.safe_text import marked
+from tests.api.test_folding import ALIKE
 
 
 class Words(str):
@@ -105,3 +110,18 @@ def test_words_are_made_a_while_at_a_time_and_each_once() -> None:
     assert len(of.asked) == 1000
     of.found("mem")
     assert len(of.asked) == 1000
+
+
+@pytest.mark.parametrize("stored", [0, 1])
+@pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
+def test_value_is_left_by_what_it_looks_like(pair: tuple[str, str], stored: int) -> None:
+    there, typed = pair[stored], pair[1 - stored]
+    words: FilterWords[str] = FilterWords(lambda value: value)
+    words.show(["nothing", f"İ {there} ß"])
+    asked = tuple(dict.fromkeys(fold(typed).split()))
+    assert list(words.matching(asked)) == [1]
+    text = Content(f"İ {there} ß")
+    shown = "".join(text.plain[span.start : span.end] for span in marked(text, asked, "bold").spans)
+    assert shown == "".join(there.split())
+    node = Node("n", f"İ {there}", path=there)
+    assert holds(node, asked)

@@ -4,6 +4,7 @@ import pytest
 from textual.content import Content
 
 from octavo.tui.widgets.fuzzy_match import match
+from tests.api.test_folding import ALIKE
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,16 @@ def test_what_matches_is_marked() -> None:
     assert found is not None
     marked = found.shown(Content("Merge change request"), "bold")
     assert [(span.start, span.end) for span in marked.spans] == [(0, 1), (6, 7), (13, 14)]
+
+
+@pytest.mark.parametrize("stored", [0, 1])
+@pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
+def test_text_is_matched_by_what_it_looks_like(pair: tuple[str, str], stored: int) -> None:
+    there, typed = pair[stored], pair[1 - stored]
+    text = f"İß {there} ßİ"
+    found = match(typed, text)
+    assert found is not None
+    start, end = text.index(there), text.index(there) + len(there)
+    assert found.places
+    assert all(start <= place < end for place in found.places)
+    assert match(there, f"{typed} more") is not None

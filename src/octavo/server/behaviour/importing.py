@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import unquote
 
 from octavo.api import imports
+from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef
 from octavo.documents.trees import Pages
 from octavo.server.background import Errand
@@ -103,7 +104,8 @@ def _made(world: World, gathered: Gathered) -> tuple[Pages, list[Json]]:
         for path, data in gathered.files.items():
             _write(Path(place, path), data)
         loaded = content(world, Path(place))
-    pages: Pages = [_settled(world, page, loaded["keys"]) for page in loaded["pages"]]
+    keys = {fold(name): key for name, key in loaded["keys"].items()} | loaded["keys"]
+    pages: Pages = [_settled(world, page, keys) for page in loaded["pages"]]
     return pages, [without(file, "git") for file in loaded["files"]]
 
 
@@ -135,7 +137,8 @@ def _leads(keys: dict[str, str], start: str, address: str) -> str | None:
     there = posixpath.normpath(posixpath.join(folder, unquote(path).lstrip("/")))
     converted = f"{posixpath.splitext(there)[0]}.md"
     names = (there, f"{there}.md", f"{there}/README.md", converted)
-    if page := next((keys[f"page:{name}"] for name in names if f"page:{name}" in keys), None):
+    written = [f"page:{name}" for name in names]
+    if page := next((keys[name] for name in [*written, *map(fold, written)] if name in keys), None):
         return f"/pages/{page}#{anchor}" if anchor else f"/pages/{page}"
-    file = keys.get(f"file:{there}")
+    file = keys.get(f"file:{there}") or keys.get(fold(f"file:{there}"))
     return f"/files/{file}" if file else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from octavo.api import content
 from octavo.api.content import File
+from octavo.api.folding import fold
 from octavo.api.places import ContentRef
 from octavo.data.live import Live
 from octavo.documents import links
@@ -23,4 +24,6 @@ async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | No
     files = (await live.known(content.ListFiles(at=at, limit=MOST_FILES))).items
     there = (file for file in files if file.git is not None and file.git.path == target.path)
     called = (file for file in files if file.name == target.name)
-    return next(there, None) or next(called, None)
+    alike_there = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))
+    alike = (file for file in files if fold(file.name) == fold(target.name))
+    return next(there, None) or next(called, None) or next(alike_there, None) or next(alike, None)

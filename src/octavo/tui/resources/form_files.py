@@ -69,13 +69,13 @@ def with_file(field: FormField, written: str | None, path: str) -> str:
 
 def told_by(field: FormField, text: str | None) -> Mapping[str, str]:
     """What the name of a file says of other fields: what kind of pages are in it."""
-    source = _SOURCES.get((text or "").strip().rpartition(".")[2].casefold())
+    source = _SOURCES.get((text or "").strip().rpartition(".")[2].lower())
     return {"source": source} if field.file == "import_file" and is_path(text) and source is not None else {}
 
 
 def weight_of(path: str) -> int:
     """The weight of a font file as its name says it. 400 where it says none."""
-    name = re.sub(r"[\W_]", "", path.rpartition("/")[2].casefold())
+    name = re.sub(r"[\W_]", "", path.rpartition(".")[2].lower())
     number = re.search(r"(?<!\d)([1-9]00)(?!\d)", path.rpartition("/")[2])
     return next((weight for word, weight in _WEIGHTS.items() if word in name), int(number[1]) if number else 400)
 
