@@ -22,7 +22,7 @@ ALIKE = {
     "half width": ("ﾄﾞｷｭﾒﾝﾄ", "ドキュメント"),
     "cherokee": ("Ꮳꮃꭹ", "ᏣᎳᎩ"),
     "soft hyphen": ("docu\u00admen\u200bta\ufefftion", "documentation"),
-    "quotes": ("don’t “quote”", "DON'T \"QUOTE\""),
+    "quotes": ("don’t “quote”", 'DON\'T "QUOTE"'),
     "hyphens": ("e‑mail e‐mail", "e-mail E-MAIL"),
     "no-break space": ("10\u00a0km", "10 km"),
     "order of marks": ("q\u0307\u0323", "q\u0323\u0307"),

@@ -18,12 +18,13 @@ from octavo.api.bodies import Body
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
 from octavo.api.content import Page, PageTree
+from octavo.api.folding import Range
 from octavo.api.operation import SPECS, ListPage, Next, read
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.safety import text as safe_text
 from octavo.api.users import User
 from octavo.data.index import TIDY_EVERY, Hit, Index
-from octavo.data.index_words import Range, Sought, sections
+from octavo.data.index_words import Sought, sections
 from octavo.data.response_cache import ResponseCache
 from tests.api.test_folding import ALIKE
 from tests.server.asking import Clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from unicodedata import normalize
 from urllib.parse import quote
 
@@ -443,8 +443,10 @@ async def test_real_spaces_are_loaded_and_every_page_read(ask: Ask, world: World
 
 
 @pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
-def test_names_lead_to_files_that_are_called_so_by_eye(world: World, tmp_path: Path, on_disk: str) -> None:
-    written = "NFD" if on_disk == "NFC" else "NFC"
+def test_names_lead_to_files_that_are_called_so_by_eye(
+    world: World, tmp_path: Path, on_disk: Literal["NFC", "NFD"]
+) -> None:
+    written: Literal["NFC", "NFD"] = "NFD" if on_disk == "NFC" else "NFC"
     root = tmp_path / "docs"
     for path, words in {
         "SUMMARY.md": f"* [One](übung/straße.md)\n* [Two]({quote(normalize(written, 'Größe'))}.md)\n* [Three](Ｇｕｉｄｅ)\n",

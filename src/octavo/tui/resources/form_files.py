@@ -75,7 +75,7 @@ def told_by(field: FormField, text: str | None) -> Mapping[str, str]:
 
 def weight_of(path: str) -> int:
     """The weight of a font file as its name says it. 400 where it says none."""
-    name = re.sub(r"[\W_]", "", path.rpartition(".")[2].lower())
+    name = re.sub(r"[\W_]", "", path.rpartition("/")[2].lower())
     number = re.search(r"(?<!\d)([1-9]00)(?!\d)", path.rpartition("/")[2])
     return next((weight for word, weight in _WEIGHTS.items() if word in name), int(number[1]) if number else 400)
 

@@ -55,7 +55,7 @@ def completed(written: str) -> str | None:
                 if fold(each.name).startswith(fold(begun)) and each.name.isprintable()
             ]
             shown = [each for each in named if begun or not each.name.startswith(".")]
-            first = min(shown, key=lambda each: fold(each.name), default=None)
+            first = min(shown, key=lambda each: (not each.name.startswith(begun), fold(each.name)), default=None)
             whole = f"{folder}/{first.name}{'/' if first.is_dir() else ''}" if first is not None else written
             return None if whole == written else whole
     except (OSError, ValueError):
