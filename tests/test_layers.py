@@ -50,7 +50,7 @@ ROOMS = (
 """Those of the terminal app, from the ground up: each may use those before it."""
 KNOWN_IN = {
     "terminal": {"octavo.settings", "octavo.redaction", "octavo.first_picture", "octavo.api.safety"},
-    "widgets": {"octavo.api.safety"},
+    "widgets": {"octavo.api.folding", "octavo.api.safety"},
 }
 """All that these know of Octavo, beside themselves and the rooms of the terminal app below them."""
 BOUNDED_READS = {"octavo.documents.specifications"}
@@ -71,6 +71,7 @@ HOME = {
     "truststore": {"client"},
     "starlette": {"server"},
     "uvicorn": {"server"},
+    "h11": {"server"},
     "yaml": {"documents"},
     "bs4": {"server"},
     "markdownify": {"server"},
@@ -199,6 +200,14 @@ def classes() -> Iterator[type]:
             for value in vars(import_module(module)).values():
                 if isinstance(value, type) and value.__module__ == module:
                     yield value
+
+
+def test_text_is_folded_in_one_place() -> None:
+    folds = re.compile(
+        r"casefold|\.lower\(\)(\.split\(\)|\.find\(| (==|!=|in) \w+\.(title|name|label)\b)|title\.lower\(\) (==|!=|in)"
+    )
+    found = {module for module, path in FILES.items() if folds.search(path.read_text(encoding="utf-8"))}
+    assert found == {"octavo.api.folding"}
 
 
 def test_what_is_not_checked_says_by_which_rule_and_why() -> None:
