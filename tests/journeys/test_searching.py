@@ -164,3 +164,16 @@ async def test_which_version_the_server_has_is_said_when_it_is_asked_for(stage: 
     async with stage.play() as run:
         await run.press(":", *"server: its version", "enter")
         await run.hear("The server has version")
+
+
+async def test_letters_of_full_width_and_other_case_find_the_same(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await read_the_threads(run)
+        await run.press("s", *"ＧＵＩＬＴＹ")
+        await run.see("THREADS", "in a reply", "Guilty. One comes", "1 result")
+        await run.press("escape")
+        await run.gone("THREADS")
+        await run.press("/", *"ｇuiltY")
+        await run.see("in a reply: Guilty. One comes")
+        await run.press("escape", "ctrl+p", *"ＱＵｉｔ")
+        await run.see("Quit")

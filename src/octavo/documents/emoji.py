@@ -111,10 +111,10 @@ def found(words: str, most: int = MOST_FOUND) -> list[Named]:
     """The emoji one may mean with a few letters of a name, or with the emoji itself: each once, those called so first, then
     those whose names begin so, those with a word that begins so, and the rest. Takes 100 ms the first time: not for the
     loop."""
-    words = fold(words.strip().strip(":"))
+    words = words.strip().strip(":")
     if (known := _known_signs().get(_plain(words))) is not None:
         return [known]
-    wanted = "_".join(words.replace("-", "_").split())
+    wanted = "_".join(fold(words).replace("-", "_").split())
     if not _NAME.fullmatch(wanted):
         return []
     ranked = []
