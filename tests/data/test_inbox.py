@@ -432,6 +432,8 @@ def test_words_of_others_are_one_line_of_safe_text() -> None:
         (InboxFilter("another reason", ("mentioned",)), False),
         (InboxFilter("beside another reason", ("changed since review",)), True),
         (InboxFilter("its space", space="handBOOK"), True),
+        (InboxFilter("its space in full width", space="Ｈａｎｄｂｏｏｋ"), True),
+        (InboxFilter("words in full width", words="ｓｅｃｒｅｔｓ"), True),
         (InboxFilter("the id of it", space="s"), True),
         (InboxFilter("another space", space="Handbook of others"), False),
         (InboxFilter("words anywhere", words="SECRETS tom  requested"), True),

@@ -86,11 +86,14 @@ async def test_members_come_with_those_who_joined_last_first(ask: Ask) -> None:
     assert [each.id for each in await _members(ask, order="asc")][:2] == ["ada", "mia"]
 
 
-async def test_members_are_found_by_role_and_by_words(ask: Ask) -> None:
+async def test_members_are_found_by_role_and_by_words(ask: Ask, world: World) -> None:
     assert [each.id for each in await _members(ask, role="review")] == ["tom"]
     assert [each.id for each in await _members(ask, role="guest")] == ["gil"]
     assert [each.id for each in await _members(ask, search="ZOE L")] == ["zoe"]
     assert len(await _members(ask, search="acme.example")) == 7
+    for written in ("Zoë Ağaoğlu-Weiß", "ZOE\u0308 AG\u0306AOG\u0306LU-WEISS"):
+        world.store.change("/users/zoe", displayName=written)
+        assert [each.id for each in await _members(ask, search="ｚoë ağaoğlu-weiss")] == ["zoe"]
 
 
 async def test_members_sorted_by_last_seen_are_those_seen(ask: Ask, world: World) -> None:

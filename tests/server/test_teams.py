@@ -10,6 +10,7 @@ from octavo.api import collections, permissions, spaces, teams
 from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef
 from octavo.api.teams import NewMembership, Team
+from tests.api.test_folding import ALIKE
 from tests.server.asking import ACME, Ask, refused, space_with
 
 
@@ -199,3 +200,11 @@ async def test_with_a_team_go_the_roles_it_gave(ask: Ask) -> None:
     await refused(ask(spaces.Get(at=space.ref), "gil"), 404)
     for at in (space.ref, shelf):
         assert (await ask(permissions.ListTeams(at=at))).items == ()
+
+
+@pytest.mark.parametrize("stored", [0, 1])
+@pytest.mark.parametrize("pair", [pair for name, pair in ALIKE.items() if name != "soft hyphen"])
+async def test_they_are_found_by_what_their_title_looks_like(ask: Ask, pair: tuple[str, str], stored: int) -> None:
+    await _make(ask, "Writers")
+    await _make(ask, f"On {pair[stored]}")
+    assert await _titles(ask, title=pair[1 - stored]) == [f"On {pair[stored]}"]

@@ -38,7 +38,7 @@ HEAD_SECONDS = 10.0
 """How long a head may take, from its first byte or from the beginning of the connection."""
 BODY_SECONDS = 30.0
 """How long a body may take, once it is read."""
-ANSWER_SECONDS = 10.0
+ANSWER_SECONDS = 30.0
 """How long a client may take none of an answer, or may keep a connection that is being closed."""
 IDLE_SECONDS = 15
 """How long a connection may wait for another request."""
