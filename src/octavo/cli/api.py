@@ -24,6 +24,7 @@ from octavo.cli.arguments import NOT_SIGNED_IN, USAGE, Failure, why_read_only
 from octavo.cli.operations import all_routes
 from octavo.client.client import Client, outgoing
 from octavo.settings import Settings
+from octavo.untrusted_input import parse_json
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,7 +59,7 @@ def _dry_run(settings: Settings, options: argparse.Namespace, op: Operation[Any]
     sys.stdout.write("\n".join(lines) + "\n")
     if isinstance(sent.content, bytes):
         sys.stdout.write("\n")
-        _print(json.loads(sent.content))
+        _print(parse_json(sent.content))
     return 0
 
 
@@ -77,7 +78,7 @@ def values_of(arguments: list[str]) -> dict[str, Any]:
         value: Any = text
         if sign == ":=":
             try:
-                value = json.loads(text)
+                value = parse_json(text)
             except ValueError:
                 raise Failure(f"{name}:= must be followed by JSON, but {text[:40]!r} is not", USAGE) from None
         if name in values:
