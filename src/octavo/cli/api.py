@@ -25,6 +25,7 @@ from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, USAGE, Failure, why_read
 from octavo.cli.operations import all_routes
 from octavo.client.client import Client, outgoing
 from octavo.settings import Settings
+from octavo.untrusted_input import parse_json
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,7 +60,7 @@ def _dry_run(settings: Settings, options: argparse.Namespace, op: Operation[Any]
     write_out("\n".join(lines) + "\n")
     if isinstance(sent.content, bytes):
         write_out("\n")
-        _print(json.loads(sent.content))
+        _print(parse_json(sent.content))
     return 0
 
 
