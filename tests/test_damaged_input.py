@@ -195,6 +195,8 @@ def test_no_parser_of_values_gives_up_at_ten_thousand_levels(name: str, nodes: s
 CALLS = {
     ("api/operation.py", "validate_json"): "answer of a server",
     ("api/reading.py", "from_json"): "answer of a server",
+    ("cli/api.py", "from_json"): "value of `octavo api`: tests/cli/test_output.py",
+    ("cli/api.py", "json.loads"): "the same value, once it is known not to be nested deep",
     ("client/body.py", "from_json"): "error of a server",
     ("server/app.py", "from_json"): "request: a row of ROWS",
     ("server/rest.py", "from_json"): "cursor: a row of ROWS",
