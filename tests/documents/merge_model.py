@@ -12,7 +12,7 @@ from hypothesis import note
 from hypothesis import strategies as st
 
 Kind = Literal["root", "paragraph", "heading", "table", "row", "list", "item", "code", "line", "hint", "tabs", "tab"]
-Who = Literal["main", "this"]
+Who = Literal["main", "request"]
 INSIDE: dict[Kind, tuple[Kind, ...]] = {
     "root": ("paragraph", "paragraph", "heading", "table", "list", "code", "hint", "tabs"),
     "table": ("row",),
@@ -158,11 +158,11 @@ def pages(draw: st.DrawFn, *, moves: bool = True) -> Page:
     """One side edits, deletes, adds and moves; the other edits. Both may edit the same."""
     making = Making(draw)
     base = making.part("root")
-    shaper: Who = draw(st.sampled_from(["main", "this"]))
-    sides: dict[Who, Part] = {"main": base.copy(), "this": base.copy()}
-    decided: dict[Who, Part] = {"main": base.copy(), "this": base.copy()}
+    shaper: Who = draw(st.sampled_from(["main", "request"]))
+    sides: dict[Who, Part] = {"main": base.copy(), "request": base.copy()}
+    decided: dict[Who, Part] = {"main": base.copy(), "request": base.copy()}
     said = [each.name for each in base.walk() if each.kind in SAID]
-    edits: dict[Who, dict[str, list[str]]] = {"main": {}, "this": {}}
+    edits: dict[Who, dict[str, list[str]]] = {"main": {}, "request": {}}
     who: Who
     for who in sides:
         for name in draw(st.lists(st.sampled_from(said), max_size=4, unique=True)) if said else []:
@@ -170,9 +170,9 @@ def pages(draw: st.DrawFn, *, moves: bool = True) -> Page:
             at = draw(st.integers(1, len(part.words) - 1))
             part.words[at] = f"{who}{at}"
             edits[who][name] = part.words
-    page = Page(base, sides["main"], sides["this"], decided)
+    page = Page(base, sides["main"], sides["request"], decided)
     for each, result in decided.items():
-        for name in {*edits["main"], *edits["this"]}:
+        for name in {*edits["main"], *edits["request"]}:
             of(result, name)[1].words = merged_words(base, sides, name, each)
     return shaped(draw, making, page, shaper, edits, moves=moves)
 
@@ -180,13 +180,13 @@ def pages(draw: st.DrawFn, *, moves: bool = True) -> Page:
 def merged_words(base: Part, sides: dict[Who, Part], name: str, wanted: Who) -> list[str]:
     """What a part says when it is decided for one side: cells of a row are decided each by itself."""
     kind = of(base, name)[1].kind
-    before, ours, theirs = (of(each, name)[1].words for each in (base, sides["main"], sides["this"]))
+    before, ours, theirs = (of(each, name)[1].words for each in (base, sides["main"], sides["request"]))
     if kind != "row":
-        return list(theirs if ours == before or (wanted == "this" and theirs != before) else ours)
+        return list(theirs if ours == before or (wanted == "request" and theirs != before) else ours)
     result: list[str] = []
     for cut in (slice(0, 1), slice(1, 3), slice(3, None)):
         was, here, there = before[cut], ours[cut], theirs[cut]
-        result += there if here == was or (wanted == "this" and there != was) else here
+        result += there if here == was or (wanted == "request" and there != was) else here
     return result
 
 
@@ -200,7 +200,7 @@ def shaped(
     moves: bool,
 ) -> Page:
     """What one side deleted, added and moved, in its text and in what must come of it."""
-    other: Who = "this" if shaper == "main" else "main"
+    other: Who = "request" if shaper == "main" else "main"
     side = page.main if shaper == "main" else page.this
     done: dict[str, str] = {}
     for what in draw(st.lists(st.sampled_from(["delete", "add", "move" if moves else "add"]), max_size=3)):

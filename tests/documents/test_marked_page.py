@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from octavo.documents.conflicts import markers
 from octavo.documents.merging.marked_page import read_marked
-from octavo.documents.merging.merged_page import Choice, Side
+from octavo.documents.merging.merged_page import Choice, ChoiceKind
 from octavo.documents.merging.page_merge import merge
 from tests.documents.random_lines import three_texts
 
 NAME = "#42"
-SIDES: tuple[Side, ...] = ("main", "this", "both")
+SIDES: tuple[ChoiceKind, ...] = ("main", "request", "both")
 STABLE = settings(max_examples=300, deadline=None, derandomize=True)
 
 
@@ -37,7 +37,7 @@ def test_marks_are_there_for_conflicts_only_and_between_blank_lines(texts: tuple
 
 @STABLE
 @given(three_texts(), st.sampled_from(SIDES))
-def test_when_all_is_decided_no_mark_is_left(texts: tuple[str, str, str], side: Side) -> None:
+def test_when_all_is_decided_no_mark_is_left(texts: tuple[str, str, str], side: ChoiceKind) -> None:
     assert not markers(merge(*texts).decided(side))
 
 
@@ -69,13 +69,13 @@ def test_marks_take_the_blank_lines_with_them_that_they_brought(base: str) -> No
     known = merge(base, main, request)
     read = read_marked(known.text(request=NAME), known)
     assert read.decided("main") == main
-    assert read.decided("this") == main.replace("Beta 1", "Beta 2")
+    assert read.decided("request") == main.replace("Beta 1", "Beta 2")
 
 
 def test_one_choice_leaves_the_other_conflict_between_its_marks() -> None:
     merged = merge("a\n\nb\n\nc\n", "a1\n\nb\n\nc1\n", "a2\n\nb\n\nc2\n")
     (first, _), (second, _) = merged.named
-    assert merged.text({first: Choice("this")}, request=NAME) == (
+    assert merged.text({first: Choice("request")}, request=NAME) == (
         "a2\n\nb\n\n<<<<<<< main\n\nc1\n\n=======\n\nc2\n\n>>>>>>> #42\n"
     )
     assert merged.text({first: Choice("own", "mine"), second: Choice("main")}, request=NAME) == "mine\n\nb\n\nc1\n"
@@ -84,14 +84,14 @@ def test_one_choice_leaves_the_other_conflict_between_its_marks() -> None:
 def test_the_same_conflict_twice_is_decided_twice() -> None:
     merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
     (first, _), (second, _) = merged.named
-    assert merged.text({first: Choice("main"), second: Choice("this")}) == "x\n\nb\n\ny\n"
+    assert merged.text({first: Choice("main"), second: Choice("request")}) == "x\n\nb\n\ny\n"
 
 
 def test_the_same_conflict_twice_is_read_as_two() -> None:
     merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
     read = read_marked(merged.text(request=NAME), merged)
     (first, _), (second, _) = read.named
-    assert read.text({first: Choice("main"), second: Choice("this")}) == "x\n\nb\n\ny\n"
+    assert read.text({first: Choice("main"), second: Choice("request")}) == "x\n\nb\n\ny\n"
 
 
 def test_equal_conflicts_keep_their_names_when_the_marks_are_read() -> None:
@@ -101,7 +101,7 @@ def test_equal_conflicts_keep_their_names_when_the_marks_are_read() -> None:
     assert len(dict(expected)) == 2
     read = read_marked(text, merged)
     assert [(name, each.base) for name, each in read.named] == expected
-    choices = {expected[0][0]: Choice("main"), expected[1][0]: Choice("this")}
+    choices = {expected[0][0]: Choice("main"), expected[1][0]: Choice("request")}
     assert lines_of(read.text(choices)) == ["one", "a"]
 
 
@@ -127,11 +127,11 @@ def test_marks_that_no_merge_made_are_one_conflict_without_a_base() -> None:
     ((name, conflict),) = read.named
     assert (conflict.main, conflict.request, conflict.base) == (None, "b!", None)
     assert read.text({name: Choice("main")}) == "a\n\nc\n"
-    assert read.text({name: Choice("this")}) == "a\n\nb!\n\nc\n"
+    assert read.text({name: Choice("request")}) == "a\n\nb!\n\nc\n"
     assert read.text(request=NAME) == text
 
 
 def test_a_text_edited_beside_its_marks_keeps_the_edit() -> None:
     merged = merge("a\n\nb\n\nc\n", "a\n\nb1\n\nc\n", "a\n\nb2\n\nc\n")
     text = merged.text(request=NAME).replace("c\n", "c, edited\n")
-    assert read_marked(text, merged).decided("this") == "a\n\nb2\n\nc, edited\n"
+    assert read_marked(text, merged).decided("request") == "a\n\nb2\n\nc, edited\n"

@@ -8,19 +8,19 @@ from collections import Counter
 import pytest
 from hypothesis import given, note, settings
 
-from octavo.documents.merging.merged_page import Side
+from octavo.documents.merging.merged_page import ChoiceKind
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.source_reader import read_page
 from tests.documents.merge_model import Page, pages, text, words_of
 
 
-def decided(page: Page, side: Side) -> str:
+def decided(page: Page, side: ChoiceKind) -> str:
     return merge(*page.texts).decided(side)
 
 
 def check(page: Page) -> None:
     note("\n~~~~\n".join(page.texts))
-    for side in ("main", "this"):
+    for side in ("main", "request"):
         result = decided(page, side)
         # The same blocks in the same order, letter for letter; only how many blank lines part them may differ.
         assert [line for line in result.split("\n") if line] == [
@@ -49,7 +49,7 @@ def each_way(base: str, main: str, this: str) -> list[str]:
     results = []
     for texts in ((base, main, this), (base, this, main)):
         found = merge(*texts)
-        results += [found.decided("main"), found.decided("this")]
+        results += [found.decided("main"), found.decided("request")]
     return results
 
 

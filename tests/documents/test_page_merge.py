@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.merging.merged_page import NEVER_BOTH, Choice, Side
+from octavo.documents.merging.merged_page import NEVER_BOTH, Choice, ChoiceKind
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.source_reader import read_page
 from tests.documents.random_lines import three_texts
 
 STABLE = settings(max_examples=300, deadline=None, derandomize=True)
-SIDES: dict[str, Side] = {"main": "main", "request": "this", "both": "both", "words": "words"}
+SIDES: dict[str, ChoiceKind] = {"main": "main", "request": "request", "both": "both", "words": "words"}
 
 
 def read_cases() -> dict[str, dict[str, str]]:
@@ -62,7 +62,7 @@ def test_the_same_is_published_when_the_sides_change_places(name: str) -> None:
     one, other = (
         merge(case["base"], *sides) for sides in ((case["main"], case["request"]), (case["request"], case["main"]))
     )
-    mirrored: tuple[tuple[Side, Side], ...] = (("main", "this"), ("this", "main"), ("both", "both"))
+    mirrored: tuple[tuple[ChoiceKind, ChoiceKind], ...] = (("main", "request"), ("request", "main"), ("both", "both"))
     for side, opposite in mirrored:
         if side == "both" and any(each.kind in NEVER_BOTH for _, each in one.places):
             continue  # both sides cannot be kept
@@ -118,7 +118,7 @@ def test_a_column_that_was_replaced_is_not_taken_for_a_renamed_one() -> None:
     replaced = "| A | D | C |\n| - | - | - |\n| 1 | 8 | 3 |\n"
     merged = merge(GRID, f"{GRID}| 4 | 5 | 6 |\n", replaced)
     assert [each.kind for each in merged.conflicts] == ["columns"]
-    assert merged.decided("this") == replaced
+    assert merged.decided("request") == replaced
 
 
 def test_rows_that_both_added_are_compared_without_the_blanks_around_their_cells() -> None:
@@ -130,7 +130,7 @@ def test_a_sentence_that_both_put_into_one_paragraph_is_not_suggested_twice() ->
     one, new, other = "The light turns.", "It is red now.", "The log is kept."
     merged = merge(f"{one} {other}\n", f"{one} {new} {other}\n", f"{new} {one} {other}\n")
     assert len(merged.conflicts) == 1
-    assert merged.decided("this") == f"{new} {one} {other}\n"
+    assert merged.decided("request") == f"{new} {one} {other}\n"
 
 
 def test_a_fence_that_main_wrapped_in_a_tag_of_its_name_keeps_its_fences() -> None:
@@ -144,7 +144,7 @@ def test_line_ends_are_kept_when_a_side_is_one_line_and_never_doubled() -> None:
     for request in ("x", ""):
         assert merge(lines, lines.replace("b", "c"), request).decided("main").rstrip() == "a\r\n\r\nc"
     mixed = merge("a b\r\n\nc d\n", "a c\r\n\r\nc d\r\n", "a b\r\n\nc d\nnew\n")
-    assert "\r\r" not in mixed.decided("main") + mixed.decided("this")
+    assert "\r\r" not in mixed.decided("main") + mixed.decided("request")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_hostile_pages_are_merged_before_the_test_times_out(name: str) -> None:
     )
     merged = merge(base, main, request)
     assert "End of main." in merged.decided("main")
-    assert "End of the request." in merged.decided("this")
+    assert "End of the request." in merged.decided("request")
     assert merge(base[:100], main, request).decided("both")
 
 

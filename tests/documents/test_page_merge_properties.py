@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from octavo.documents.merging.merged_page import NEVER_BOTH, Choice, Side
+from octavo.documents.merging.merged_page import NEVER_BOTH, Choice, ChoiceKind
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.source_reader import read_page
 from tests.documents.page_edits import ThreeTexts, Writer, edited_apart, edited_by_both, text, words_in
@@ -19,12 +19,12 @@ from tests.documents.page_edits import ThreeTexts, Writer, edited_apart, edited_
 SEEDS = st.integers(0, 10**9)
 SIZES = st.integers(1, 8)
 EDITS = st.integers(1, 2)
-SIDES: tuple[Side, ...] = ("main", "this", "both")
+SIDES: tuple[ChoiceKind, ...] = ("main", "request", "both")
 PAIRS = [("{% hint", "{% endhint"), ("{% tabs ", "{% endtabs"), ("{% tab ", "{% endtab "), ("{% step ", "{% endstep ")]
 PAIRS += [("{% stepper", "{% endstepper"), ("<details>", "</details>"), ("<summary>", "</details>")]
 
 
-def decided(texts: ThreeTexts, side: Side) -> str:
+def decided(texts: ThreeTexts, side: ChoiceKind) -> str:
     return merge(texts.base, texts.main, texts.request).decided(side)
 
 
@@ -42,8 +42,8 @@ def check_markup(result: str) -> None:
 def check_no_text_lost(texts: ThreeTexts) -> None:
     base, main, request = (words_in(each) for each in (texts.base, texts.main, texts.request))
     note(str(texts))
-    for side, own in (("main", main), ("this", request), ("both", main)):
-        result = decided(texts, "main" if side == "main" else "this" if side == "this" else "both")
+    for side, own in (("main", main), ("request", request), ("both", main)):
+        result = decided(texts, "main" if side == "main" else "request" if side == "request" else "both")
         check_markup(result)
         if side == "both":
             continue
@@ -59,15 +59,15 @@ def check_no_text_lost(texts: ThreeTexts) -> None:
 def check_mirrored(texts: ThreeTexts) -> None:
     note(str(texts))
     swapped = ThreeTexts(texts.base, texts.request, texts.main)
-    assert words_in(decided(texts, "main")) == words_in(decided(swapped, "this"))
-    assert words_in(decided(texts, "this")) == words_in(decided(swapped, "main"))
+    assert words_in(decided(texts, "main")) == words_in(decided(swapped, "request"))
+    assert words_in(decided(texts, "request")) == words_in(decided(swapped, "main"))
 
 
 def check_every_mixture(texts: ThreeTexts) -> None:
     note(str(texts))
     merged = merge(texts.base, texts.main, texts.request)
     chance = random.Random(texts.main)
-    sides: list[Side] = ["main", "this", "both", "words"]
+    sides: list[ChoiceKind] = ["main", "request", "both", "words"]
     for _ in range(3):
         choices = {name: Choice(chance.choice(sides)) for name, _ in merged.named}
         check_markup(merged.text(choices))

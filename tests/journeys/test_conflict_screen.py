@@ -84,6 +84,24 @@ async def test_a_choice_leads_to_the_next_unresolved_conflict(stage: Stage) -> N
         assert await contest.text("Yard") == YARD.replace("house", "quay")
 
 
+async def test_choices_that_an_earlier_version_stored_are_kept(stage: Stage) -> None:
+    """An earlier version stored the choice of the change request as `this`."""
+    async with stage.play(start="changes") as run:
+        await Changed(Contest(run)).make()
+        await run.press("t")
+        await run.see("1 of 4 resolved")
+        await run.press("escape")
+        state = run.app.session.state
+        fact = f"conflicts {run.gate.sent(change_requests.UpdateFromMain)[0].at.change_request_id}"
+        stored = state.recall(fact)
+        assert list(stored["choices"].values()) == ["request"]
+        state.remember(fact, {**stored, "choices": dict.fromkeys(stored["choices"], "this")})
+        await run.press("R")
+        await run.see("1 of 4 resolved")
+        await run.press("enter", "N")
+        await run.see("✓ This change request taken")
+
+
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
 async def test_the_count_and_the_labels_are_shown_at_every_size(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -276,7 +294,7 @@ async def test_the_preview_of_places_shows_both_places(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("key", ["m", "t"])
-@pytest.mark.parametrize("gone_in", ["main", "this"])
+@pytest.mark.parametrize("gone_in", ["main", "request"])
 async def test_a_page_deleted_on_one_side_and_edited_on_the_other_is_one_question(
     stage: Stage, gone_in: str, key: str
 ) -> None:
@@ -296,14 +314,14 @@ async def test_a_page_deleted_on_one_side_and_edited_on_the_other_is_one_questio
         await run.see("0 of 1 resolved", "Text of the page", "Open on Fridays.", "Not resolved yet. m main")
         await run.see("Delete the page")
         assert "The 1 page below it stays deleted." in " ".join(run.text.replace("│▌", "").split())
-        is_kept = (gone_in, key) in (("main", "t"), ("this", "m"))
+        is_kept = (gone_in, key) in (("main", "t"), ("request", "m"))
         await run.press(key, "p")
         await run.see(
             "PREVIEW", f"page: {'deleted' if gone_in == 'main' else 'in main'} → {'kept' if is_kept else 'deleted'}"
         )
         await run.press("p", "ctrl+s")
         await run.until(lambda: "Conflicts" not in run.lines[-2], "leave the conflicts")
-        if (gone_in, key) == ("this", "t"):
+        if (gone_in, key) == ("request", "t"):
             await run.press("m")
             await run.see("It deletes 2 pages")
             await run.press(*str(number), "enter")

@@ -124,8 +124,8 @@ async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage:
         ("main", "m"),
         ("main", "t"),
         # The same with the sides changed about, which tests/documents/test_resolution.py has of any texts.
-        pytest.param("this", "m", marks=pytest.mark.long),
-        pytest.param("this", "t", marks=pytest.mark.long),
+        pytest.param("request", "m", marks=pytest.mark.long),
+        pytest.param("request", "t", marks=pytest.mark.long),
     ],
 )
 async def test_what_one_side_deleted_and_the_other_edited_shows_the_edit(stage: Stage, gone_in: str, key: str) -> None:
@@ -191,7 +191,7 @@ async def test_a_page_that_one_side_renamed_and_the_other_moved_is_both(stage: S
         assert await contest.text("Storerooms") == PAGE.replace("# Stores", "# Storerooms")
 
 
-@pytest.mark.parametrize("gone_in", ["main", "this"])
+@pytest.mark.parametrize("gone_in", ["main", "request"])
 @pytest.mark.parametrize("is_below_kept", [True, False])
 async def test_a_deleted_page_and_the_page_below_it_are_decided_each_for_itself(
     stage: Stage, gone_in: str, is_below_kept: bool

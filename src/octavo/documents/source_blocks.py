@@ -18,12 +18,13 @@ WORD = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
 MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)", re.M)
 """The marker of a list item: its indentation, the mark, the blanks behind it."""
 FIELD = re.compile(r"([^\s#-][^:\n]*?)[ \t]*:(?=\s|$)")
-"""The begin of a field of front matter, with its name."""
-RECORDS = frozenset({"item", "row"})
-"""Blocks of which a new one beside another contradicts nothing."""
+"""The start of a field of front matter, with the name of the field."""
+ROWS_AND_ITEMS = frozenset({"item", "row"})
+"""Kinds of blocks that both sides may add at one place without a conflict."""
 PROSE = frozenset({"paragraph", "quote", "item"})
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _LAYOUT = re.compile(r"( {2,}\n|\\\n)|\s+")
+"""A line break that the reader of the page sees (group 1), or other whitespace."""
 _TAG_NAME = re.compile(r"\{%-?\s*([\w@./:-]+)")
 _CELL = re.compile(r"<(t[hd])\b", re.I)
 _ROW = re.compile(r"<(tr)\b", re.I)
@@ -32,40 +33,44 @@ _BAR = re.compile(r"(?<!\\)(?:\\\\)*\|")
 
 @dataclass(frozen=True, eq=False)
 class SourceBlock:
-    """One block. Its text is `head`, `opening`, the children, `end` and `tail`, in this order.
+    """One block. Its text is `head`, `space_before_children`, the children, `space_after_children` and `tail`, in this order.
 
-    Blocks are equal only if they are the same object; `key` compares what they say.
+    Blocks are equal only if they are the same object. To compare their texts, compare their keys.
     """
 
     kind: str
-    """`page`, `container`, `list`, `item`, `table`, `row`, `code`, `front`, `field`, `line`, `heading`, `paragraph`, `quote`, `tag` or
-    `literal`."""
+    """`page`, `container` (tags with blocks between them, such as a hint), `list`, `item`, `table`, `row`, `code`, `front` (front
+    matter), `field` (of front matter), `line` (of code or of a field), `heading`, `paragraph`, `quote`, `tag` (a tag without blocks)
+    or `literal` (anything else: HTML, formulas, rules)."""
     head: str
     children: tuple[SourceBlock, ...] | None = None
     """None for a block that is never divided."""
-    opening: str = ""
-    """Whitespace between the head and the first child."""
-    end: str = ""
-    """Whitespace between the last child and the tail."""
+    space_before_children: str = ""
+    space_after_children: str = ""
     tail: str = ""
     gap: str | None = None
     """Whitespace before the next sibling. None for the last child."""
     move: Move | None = None
-    """Set if this side moved the block here and the other side changed, moved or deleted it."""
-    restored_from: tuple[SourceBlock, ...] | None = None
-    """Set if this block is the base's, put back because its change is merged where the other side moved it: what this side
-    really has here."""
+    """Set if this side moved the block here. It says what the other side has of the block."""
+    replaced_blocks: tuple[SourceBlock, ...] | None = None
+    """Set if this side has other blocks here. The other side moved the block away, and this side changed the block. This block is the
+    base's, so that this side seems unchanged here. `replaced_blocks` are the blocks that this side really has here. They are merged
+    at the new place."""
 
     @cached_property
     def source(self) -> str:
         """The text of the block, without its gap."""
         if self.children is None:
             return self.head
-        return self.head + self.opening + join(self.children) + self.end + self.tail
+        return self.head + self.space_before_children + join(self.children) + self.space_after_children + self.tail
 
     @cached_property
     def key(self) -> str:
-        """The text of the block for comparing. Blocks with equal keys may differ in whitespace and in the numbers of items."""
+        """The text of the block for comparing. Blocks with equal keys may differ in whitespace and in the numbers of items.
+
+        A moved block has a key of its own: `moved` and the key of its base block. The key equals no key of a block that was not
+        moved, and edits do not change the key.
+        """
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:
@@ -93,7 +98,7 @@ class SourceBlock:
 
     @cached_property
     def own_words(self) -> tuple[str, ...]:
-        """The words of the block but for those of blocks that were moved into it."""
+        """The words of the block, without the words of blocks that were moved into it."""
         if self.move is not None:
             return ()
         if not self.children or not any(each.move for each in self.walk()):
@@ -116,7 +121,7 @@ class SourceBlock:
 
     @cached_property
     def name(self) -> str:
-        """The kind; for a container the begin of its tag, such as `{% hint`; for a field of front matter its name."""
+        """The kind. For a container, the start of its tag, such as `{% hint`. For a field of front matter, the name of the field."""
         if self.kind == "field":
             field = FIELD.match(self.head)
             return field[1] if field else ""
@@ -132,13 +137,13 @@ class SourceBlock:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """A block that one side moved, and what the other side made of it."""
+    """What the base and the other side have of a block that one side moved."""
 
     base: SourceBlock
     other: tuple[SourceBlock, ...]
-    """The blocks that the other side made of it. Empty if it deleted it."""
-    is_moved_twice: bool = False
-    """Whether the other side moved it too, to another place."""
+    """The blocks that the other side has instead of `base`. Empty if the other side deleted `base`."""
+    is_moved_by_both: bool = False
+    """Whether the other side moved the block too, to another place."""
 
 
 class Versions(NamedTuple, Generic[T_co]):
@@ -153,17 +158,17 @@ class Versions(NamedTuple, Generic[T_co]):
         return Versions(read(self.base), read(self.main), read(self.request))
 
     @property
-    def merged(self) -> T_co:
-        """The version of the side that changed the base. Main's version if both sides changed it."""
+    def preferred(self) -> T_co:
+        """The version of the side that changed the base. Main's version if both sides changed the base."""
         return self.request if self.main == self.base else self.main
 
-    def merged_by(self, keys: Versions[Any]) -> T_co:
-        """Return main's version if main has the merged key, else the version of the change request."""
-        return self.main if keys.main == keys.merged else self.request
+    def preferred_by(self, keys: Versions[Any]) -> T_co:
+        """Return the version of the side that has the preferred key. Main's version if both sides have that key."""
+        return self.main if keys.main == keys.preferred else self.request
 
     @property
-    def is_settled(self) -> bool:
-        """Whether only one side changed the base, or both sides made the same change."""
+    def is_conflict_free(self) -> bool:
+        """Whether no side or only one side changed the base, or both sides made the same change."""
         return self.main == self.request or self.base in (self.main, self.request)
 
 
@@ -176,25 +181,27 @@ def join(blocks: Blocks) -> str:
 
 
 def gap_after(block: SourceBlock) -> str:
-    """Return the whitespace between a block and the next block. A block that was the last of its parent gets the usual whitespace."""
-    return gap_between(block) if block.gap is None else block.gap
+    """Return the whitespace between a block and the next block. A block that was the last of its parent gets the usual gap."""
+    return usual_gap(block) if block.gap is None else block.gap
 
 
-def gap_between(block: SourceBlock) -> str:
-    """Return the whitespace that is usual between two blocks of a kind."""
+def usual_gap(block: SourceBlock) -> str:
+    """Return the usual whitespace between two blocks of the kind of `block`."""
     if block.kind == "row" and is_html(block.head):
         return ""
     return "\n" if block.kind in ("item", "row", "line", "field") else "\n\n"
 
 
 def sections(blocks: Blocks) -> Iterator[tuple[int, int]]:
-    """Divide siblings into ranges that belong together: a heading with all below it, the blocks before the first heading, or a
-    single row or item."""
+    """Divide siblings into sections: a heading with all blocks below the heading, the blocks before the first heading, or a single
+    row or item."""
     start = 0
     while start < len(blocks):
         end = start + 1
         level = blocks[start].level
-        while end < len(blocks) and blocks[start].kind not in RECORDS and not 0 < blocks[end].level <= (level or 6):
+        while (
+            end < len(blocks) and blocks[start].kind not in ROWS_AND_ITEMS and not 0 < blocks[end].level <= (level or 6)
+        ):
             end += 1
         yield start, end
         start = end
@@ -232,13 +239,13 @@ def _cell_ranges(row: str) -> list[tuple[int, int]]:
     return _ranges(_CELL, row, 0)
 
 
-def _ranges(opening: re.Pattern[str], text: str, start: int) -> list[tuple[int, int]]:
+def _ranges(tag_start: re.Pattern[str], text: str, start: int) -> list[tuple[int, int]]:
     """Return where tags with what they enclose are. The first that is not closed ends the search: the time is linear."""
     found: list[tuple[int, int]] = []
     lowered = text.lower()
     if len(lowered) != len(text):
         return found  # a letter that is longer in lower case
-    while tag := opening.search(text, start):
+    while tag := tag_start.search(text, start):
         closing = lowered.find(f"</{tag[1].lower()}", tag.end())
         end = text.find(">", closing) + 1 if closing >= 0 else 0
         if not end:

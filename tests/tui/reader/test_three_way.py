@@ -122,7 +122,7 @@ async def test_a_page_opens_at_what_is_not_decided() -> None:
         assert shown.pane.conflict is not None
         assert shown.pane.conflict.name == shown.names[1]
         top = shown.pane.scroll_offset.y
-        shown.pane.choose({name: Choice("this") for name in shown.names[:2]})
+        shown.pane.choose({name: Choice("request") for name in shown.names[:2]})
         await pilot.pause()
         assert shown.pane.scroll_offset.y == top
         assert "✓ This change request taken" in screen(shown.pane)

@@ -12,7 +12,7 @@ from octavo.api import change_requests, content
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.data.live import Live
 from octavo.data.writing_content import edit
-from octavo.documents.merging.merged_page import Choice, Side
+from octavo.documents.merging.merged_page import Choice, ChoiceKind
 from octavo.server.app import Platform
 from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, look, merge_revisions
 from octavo.tui.review.tree_conflicts import shapes
@@ -60,9 +60,9 @@ async def held(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(("here", "there", "name"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
-@pytest.mark.parametrize("side", ["main", "this"])
+@pytest.mark.parametrize("side", ["main", "request"])
 async def test_the_side_that_is_taken_is_what_the_change_request_holds_then(
-    request: pytest.FixtureRequest, platform: Platform, live: Live, here: Work, there: Work, name: str, side: Side
+    request: pytest.FixtureRequest, platform: Platform, live: Live, here: Work, there: Work, name: str, side: ChoiceKind
 ) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
     ids = {page.title: page.id for page in (await desk.tree()).walk()}
@@ -144,8 +144,8 @@ async def test_a_page_is_sent_when_all_its_conflicts_are_decided(platform: Platf
     assert [len(page.conflicts) for page in found.pages] == [2, 1]
     first, second, third = found.names
     assert not found.edits({first: Choice("main")}, "#2")
-    assert [each.page for each in found.edits({second: Choice("main"), third: Choice("this")}, "#2")] == [beta]  # type: ignore[union-attr]  # pages
-    assert found.left({first: Choice("main"), third: Choice("this")}) == 1
+    assert [each.page for each in found.edits({second: Choice("main"), third: Choice("request")}, "#2")] == [beta]  # type: ignore[union-attr]  # pages
+    assert found.left({first: Choice("main"), third: Choice("request")}) == 1
 
 
 async def test_a_merge_that_conflicted_is_found_in_the_primary_content(platform: Platform, live: Live) -> None:
@@ -166,8 +166,10 @@ async def test_a_merge_that_conflicted_is_found_in_the_primary_content(platform:
     assert (await desk.page("Alpha")).markdown == "# Alpha\n\nOne.\n\nTwo, together.\n\nThree.\n\nFour there.\n"
 
 
-@pytest.mark.parametrize(("side", "title"), [("main", "Here"), ("this", "There")])
-async def test_the_title_is_what_the_heading_becomes(platform: Platform, live: Live, side: Side, title: str) -> None:
+@pytest.mark.parametrize(("side", "title"), [("main", "Here"), ("request", "There")])
+async def test_the_title_is_what_the_heading_becomes(
+    platform: Platform, live: Live, side: ChoiceKind, title: str
+) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
     beta = await desk.id("Beta")
     at = await desk.propose(update(beta, "# There\n\nWords of beta.\n", title="There"))

@@ -8,13 +8,13 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from octavo.documents.sequences import stretches
-from octavo.documents.source_blocks import SourceBlock, sections
+from octavo.documents.source_blocks import Blocks, SourceBlock, sections
 
-_MOST_PAIRS = 50_000
-"""Pairs of equal words. Texts with more of them, or with more words than `_MOST_WORDS`, are not compared word by word."""
-_MOST_WORDS = 8_000
-_FAMILY = 0.4
-"""Share of its words that a block has in common with each other block of its family."""
+_PAIR_LIMIT = 50_000
+"""Texts with more pairs of equal words, or with more words than `_WORD_LIMIT`, are not compared word by word."""
+_WORD_LIMIT = 8_000
+_LEAST_SHARED = 0.4
+"""Share of the words of the shorter of two blocks that the longer block must have too, so that they are in one hunk."""
 
 
 class Hunk(NamedTuple):
@@ -39,33 +39,33 @@ class Hunk(NamedTuple):
         return self.j1 == self.j2
 
 
-def hunks(old: Sequence[SourceBlock], new: Sequence[SourceBlock]) -> list[Hunk]:
-    """Return the differences between two lists of siblings. Hunks are as small as possible, but words never move from one hunk to
-    another."""
+def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
+    """Return the differences between two lists of siblings. Hunks are as small as possible, but blocks that share many words are in
+    one hunk."""
     found: list[Hunk] = []
     for each in stretches([block.key for block in old], [block.key for block in new], landmarks=True):
         if not each.equal:
             found += _divided(old, new, Hunk(each.i1, each.i2, each.j1, each.j2))
-    for at, hunk in enumerate(found):
-        before = hunk.i1 - (found[at - 1].i2 if at else 0)
-        after = (found[at + 1].i1 if at + 1 < len(found) else len(old)) - hunk.i2
-        found[at] = _slid(old, new, hunk, before, after)
+    for number, hunk in enumerate(found):
+        before = hunk.i1 - (found[number - 1].i2 if number else 0)
+        after = (found[number + 1].i1 if number + 1 < len(found) else len(old)) - hunk.i2
+        found[number] = _shift_to_heading(old, new, hunk, before, after)
     return found
 
 
-def _slid(old: Sequence[SourceBlock], new: Sequence[SourceBlock], hunk: Hunk, before: int, after: int) -> Hunk:
-    """Move an addition or a deletion between equal blocks, so that it begins with a heading where it can. `before` and `after` are how
-    many blocks stayed the same on either side."""
+def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
+    """Shift an addition or a deletion so that it begins with a heading, if the same result can be described so. `before` and `after`
+    are the numbers of equal blocks on both sides of the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
-    ways = [0]
-    while -ways[0] < before and blocks[start + ways[0] - 1].key == blocks[end + ways[0] - 1].key:
-        ways.insert(0, ways[0] - 1)
-    while ways[-1] < after and blocks[start + ways[-1]].key == blocks[end + ways[-1]].key:
-        ways.append(ways[-1] + 1)
-    way = min(ways, key=lambda by: (blocks[start + by].level or 7, abs(by)))
-    return Hunk(*(place + way for place in hunk)) if blocks[start + way].level else hunk
+    shifts = [0]
+    while -shifts[0] < before and blocks[start + shifts[0] - 1].key == blocks[end + shifts[0] - 1].key:
+        shifts.insert(0, shifts[0] - 1)
+    while shifts[-1] < after and blocks[start + shifts[-1]].key == blocks[end + shifts[-1]].key:
+        shifts.append(shifts[-1] + 1)
+    shift = min(shifts, key=lambda each: (blocks[start + each].level or 7, abs(each)))
+    return Hunk(*(place + shift for place in hunk)) if blocks[start + shift].level else hunk
 
 
 def likeness(one: SourceBlock, other: SourceBlock) -> float:
@@ -77,26 +77,25 @@ def likeness(one: SourceBlock, other: SourceBlock) -> float:
 def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
     """Return (place in old, place in new, length) of the runs of words that two texts share. Empty if the texts are too long."""
     counts, others = Counter(old), Counter(new)
-    if (
-        max(len(old), len(new)) > _MOST_WORDS
-        or sum(count * others[word] for word, count in counts.items() if not word.isspace()) > _MOST_PAIRS
-    ):
+    pairs = sum(count * others[word] for word, count in counts.items() if not word.isspace())
+    if max(len(old), len(new)) > _WORD_LIMIT or pairs > _PAIR_LIMIT:
         return []
     matcher = SequenceMatcher(str.isspace, old, new, autojunk=False)
     return [(a, b, size) for a, b, size in matcher.get_matching_blocks() if size]
 
 
-def _divided(old: Sequence[SourceBlock], new: Sequence[SourceBlock], gap: Hunk) -> Iterator[Hunk]:
-    """Divide a difference into families of blocks that share words, and the blocks between the families."""
-    i, j = gap.i1, gap.j1
-    for family in [*_families(old, new, gap), Hunk(gap.i2, gap.i2, gap.j2, gap.j2)]:
-        yield from _between_families(old, new, Hunk(i, family.i1, j, family.j1))
-        if not family.is_addition:
-            yield family
-        i, j = family.i2, family.j2
+def _divided(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hunk]:
+    """Divide a difference into ranges of blocks that share words, and the blocks between these ranges."""
+    i, j = difference.i1, difference.j1
+    end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)
+    for related in [*_related_ranges(old, new, difference), end]:
+        yield from _between_related(old, new, Hunk(i, related.i1, j, related.j1))
+        if not related.is_addition:
+            yield related
+        i, j = related.i2, related.j2
 
 
-def _between_families(old: Sequence[SourceBlock], new: Sequence[SourceBlock], rest: Hunk) -> Iterator[Hunk]:
+def _between_related(old: Blocks, new: Blocks, rest: Hunk) -> Iterator[Hunk]:
     i1, i2, j1, j2 = rest
     if rest.is_deletion:
         yield from (Hunk(i1 + start, i1 + end, j1, j1) for start, end in sections(old[i1:i2]))
@@ -110,33 +109,33 @@ def _between_families(old: Sequence[SourceBlock], new: Sequence[SourceBlock], re
         yield rest
 
 
-def _families(old: Sequence[SourceBlock], new: Sequence[SourceBlock], gap: Hunk) -> list[Hunk]:
+def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
     """Find blocks that share runs of words: a paragraph and its two halves, a hint and the paragraphs that were in it."""
-    ours = [(word, i) for i in range(gap.i1, gap.i2) for word in old[i].own_words]
-    theirs = [(word, j) for j in range(gap.j1, gap.j2) for word in new[j].own_words]
+    old_words = [(word, i) for i in range(difference.i1, difference.i2) for word in old[i].own_words]
+    new_words = [(word, j) for j in range(difference.j1, difference.j2) for word in new[j].own_words]
     shared: Counter[tuple[int, int]] = Counter()
-    for a, b, size in matching_runs([word for word, _ in ours], [word for word, _ in theirs]):
-        runs = Counter((ours[a + n][1], theirs[b + n][1]) for n in range(size))
+    for a, b, size in matching_runs([word for word, _ in old_words], [word for word, _ in new_words]):
+        runs = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
         for (i, j), count in runs.items():
             are_short = old[i].kind == "row" or min(len(old[i].own_words), len(new[j].own_words)) <= 3
             if count > 1 or are_short:  # a single word of a long text is there by chance
                 shared[i, j] += count
-    families: list[Hunk] = []
+    found: list[Hunk] = []
     for (i, j), count in sorted(shared.items()):
         if not _are_related(old[i], new[j], count):
             continue
-        if families and (i < families[-1].i2 or j < families[-1].j2):
-            last = families.pop()
-            families.append(Hunk(last.i1, max(last.i2, i + 1), last.j1, max(last.j2, j + 1)))
+        if found and (i < found[-1].i2 or j < found[-1].j2):
+            last = found.pop()
+            found.append(Hunk(last.i1, max(last.i2, i + 1), last.j1, max(last.j2, j + 1)))
         else:
-            families.append(Hunk(i, i + 1, j, j + 1))
-    return families
+            found.append(Hunk(i, i + 1, j, j + 1))
+    return found
 
 
 def _are_related(old: SourceBlock, new: SourceBlock, shared: int) -> bool:
-    """Return whether two blocks that share this many words are of one family."""
+    """Return whether two blocks that share so many words are in one hunk."""
     least = min(len(old.own_words), len(new.own_words))
-    if shared < _FAMILY * least:
+    if shared < _LEAST_SHARED * least:
         return False
     kinds = {old.kind, new.kind}
     is_part_of_container = shared == least and "container" in kinds

@@ -75,9 +75,7 @@ def forecast(three: Three, texts: Mapping[str, tuple[str, str, str]]) -> Forecas
 
     The text of a page that is not in a revision is never looked at.
     """
-    base, main, mine = (
-        _held(each, {name: said[side] for name, said in texts.items()}) for side, each in enumerate(three)
-    )
+    base, main, mine = (_held(each, {name: said[n] for name, said in texts.items()}) for n, each in enumerate(three))
     outcome = tree.merge(base, main, mine, "", _AsTheyAre())
     names = {name: called for each in three for name, called in _names(each)}
     conflicts = [Foreseen(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]

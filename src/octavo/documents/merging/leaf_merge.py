@@ -18,29 +18,29 @@ from octavo.documents.source_blocks import (
 )
 
 Context = tuple[str, str]
-"""Text before and behind a conflict that makes it readable alone."""
+"""Text before and behind a conflict that makes the conflict readable alone."""
 NO_CONTEXT: Context = ("", "")
 _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
-"""What is merged as a whole: a word, the name of a link's target, whitespace or a sign."""
+"""A part of a text that is merged as a whole: a word, the name of a link's target, whitespace or a sign."""
 _DASHES = re.compile(r"(?<![^\s:|])-+(?![^\s:|])")
-"""The line below a cell of the head of a table. Its length means nothing."""
+"""Dashes below a cell of the head of a table. Their number means nothing."""
 _LEAST_KEPT = 0.5
-"""Share of the words of a sentence that a side must have kept. A sentence written anew is not merged with another."""
+"""Share of the words of a text that each side must have kept. A text that a side wrote anew is not merged by words."""
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
     """Merge a text that both sides may have changed. A merge by words is a suggestion: a person looks at it."""
-    if texts.is_settled:
-        return texts.merged
+    if texts.is_conflict_free:
+        return texts.preferred
     if kind == "heading" and (merged := _merge_heading(texts)):
         return merged
-    words = merge_words(*texts) if kind in PROSE or kind == "heading" else None
+    by_words = merge_words(*texts) if kind in PROSE or kind == "heading" else None
     between = "\n" if kind in ("line", "item") else "\n\n"
-    both = texts.main + between + texts.request if words is None else words
+    both = texts.main + between + texts.request if by_words is None else by_words
     if kind == "field":
         both = texts.main  # front matter has each field once
-    is_suggested = words is not None and kind in PROSE
-    return Conflict(kind, *texts, both=both, words=words, is_suggested=is_suggested, context=context)
+    is_suggested = by_words is not None and kind in PROSE
+    return Conflict(kind, *texts, both=both, merged_text=by_words, is_suggested=is_suggested, context=context)
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
@@ -49,45 +49,48 @@ def _merge_heading(texts: Versions[str]) -> str | None:
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(title.casefold()) for title in titles]
     is_same = all(2 * len(set(words[0]) & set(each)) >= len(set(words[0])) for each in words[1:])
-    if is_same and levels.is_settled and titles.is_settled and all("#" in level for level in levels):
-        return levels.merged + titles.merged
+    if is_same and levels.is_conflict_free and titles.is_conflict_free and all("#" in level for level in levels):
+        return levels.preferred + titles.preferred
     return None
 
 
 def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflict:
     """Merge the text that a block begins with."""
     heads, keys = blocks.map(lambda each: each.head), blocks.map(lambda each: each.head_key)
-    if keys.is_settled:  # the numbers of items, and whitespace, are no change
-        return heads.merged if keys.main == keys.base == keys.request else heads.merged_by(keys)
+    if keys.main == keys.base == keys.request:  # only whitespace or the number of an item may differ
+        return heads.preferred
+    if keys.is_conflict_free:
+        return heads.preferred_by(keys)
     if blocks.base.kind == "item":
         return merge_text("item", heads, context)
     return Conflict("head", *heads, both=heads.main)
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. The row is one conflict if both sides changed the same cell."""
+    """Merge a row cell by cell. The row is one conflict if both sides changed the same cell. Then both texts of the conflict have the
+    cells that one side changed."""
     widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_frame)
     texts = rows
-    if widths.base == widths.main == widths.request and frames.is_settled:
-        ours, theirs = [], []
+    if widths.base == widths.main == widths.request and frames.is_conflict_free:
+        main_cells, request_cells = [], []
         for cell in zip(*rows.map(cells), strict=True):
             versions = Versions(*cell)
-            words = versions.map(lambda text: _DASHES.sub("-", " ".join(text.split())))
-            taken = versions.merged_by(words) if words.is_settled else None
-            ours.append(versions.main if taken is None else taken)
-            theirs.append(versions.request if taken is None else taken)
-        frame = rows.merged_by(frames)
-        texts = Versions(rows.base, with_cells(frame, ours), with_cells(frame, theirs))
-        if ours == theirs:
+            cell_texts = versions.map(lambda text: _DASHES.sub("-", " ".join(text.split())))
+            merged = versions.preferred_by(cell_texts) if cell_texts.is_conflict_free else None
+            main_cells.append(versions.main if merged is None else merged)
+            request_cells.append(versions.request if merged is None else merged)
+        frame = rows.preferred_by(frames)
+        texts = Versions(rows.base, with_cells(frame, main_cells), with_cells(frame, request_cells))
+        if main_cells == request_cells:
             return texts.main
     between = "" if is_html(rows.main) else "\n"
     return Conflict("row", *texts, both=texts.main + between + texts.request, context=context)
 
 
 def merge_table_head(heads: Versions[str]) -> str | Conflict:
-    """Merge the head of a table: its names, and in markdown the marks below them."""
-    if heads.is_settled:
-        return heads.merged
+    """Merge the head of a table: the names of the columns, and in markdown the dashes below them."""
+    if heads.is_conflict_free:
+        return heads.preferred
     lines = heads.map(lambda head: [head] if is_html(head) else head.split("\n"))
     merged = [merge_row(Versions(*each)) for each in zip(*lines, strict=True)]
     main, request = ("\n".join(side_of(each, side) or "" for each in merged) for side in SIDES)
@@ -95,8 +98,8 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
 
 
 def merge_words(base: str, main: str, request: str) -> str | None:
-    """Return the text with the changes of both sides. None if they changed the same or neighbouring words, or if a side wrote
-    most of the text anew."""
+    """Return the text with the changes of both sides. None if they changed the same or neighbouring words, if they added the same
+    words at different places, or if a side wrote most of the text anew."""
     old, sides = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
     edits: dict[tuple[int, int, str], set[int]] = {}
     for side, new in enumerate(sides):

@@ -1,4 +1,4 @@
-"""Reads a page with marks in it: both sides of its conflicts, as an earlier merge wrote them."""
+"""Reads a page with conflict markers: both sides of its conflicts, as an earlier merge wrote them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from octavo.documents.merging.merged_page import (
     Piece,
     conflicts_in,
     side_of,
-    spread,
+    without_moved_places,
 )
 
 
 class _Known(NamedTuple):
-    """A part of a merged page that is written between marks, with the whitespace around it when there are no marks."""
+    """A part of a merged page that is between conflict markers, with the whitespace around that part without markers."""
 
     content: Conflict | MergedBlock
     before: str
@@ -26,10 +26,10 @@ class _Known(NamedTuple):
 
 
 def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
-    """Return the page whose conflicts are between marks in `text`.
+    """Return the page whose conflicts are between markers in `text`.
 
-    `known` is the merge that wrote the marks, if it is known: conflicts are taken from it, with their base. Marks that are not from
-    `known` are one conflict each, with the whole text of both sides and without a base.
+    `known` is the merge that wrote the markers, if that merge is known. It has the conflicts with their base. Markers that are not
+    from `known` are one conflict each, with the whole text of both sides and without a base.
     """
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_Known]] = {}
@@ -61,7 +61,7 @@ def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
 
 
 def _add_text(pieces: list[Piece], text: str, gap: str | None) -> None:
-    """Add the text between two conflicts. `gap` is the whitespace behind it without marks, if that is known."""
+    """Add the text between two conflicts. `gap` is the whitespace behind that text without markers, if it is known."""
     if not text:
         return
     bare = text.rstrip("\n")
@@ -70,14 +70,14 @@ def _add_text(pieces: list[Piece], text: str, gap: str | None) -> None:
 
 
 def _marked_in(block: MergedBlock) -> Iterator[_Known]:
-    """Yield the parts of a merged block that stand between marks while nobody has decided."""
-    gap = block.opening
-    for number, (content, after) in enumerate(found := list(spread(block.pieces)), 1):
-        behind = after if number < len(found) else block.end
+    """Yield the parts of a merged block that are between conflict markers before any choice."""
+    gap = block.space_before_children
+    for number, (content, after) in enumerate(found := list(without_moved_places(block.pieces)), 1):
+        behind = after if number < len(found) else block.space_after_children
         if isinstance(content, Conflict):
             yield _Known(content, gap, behind)
         elif isinstance(content, MergedBlock) and any(conflicts_in(content)):
-            if content.may_hold_marks:
+            if content.may_hold_markers:
                 yield from _marked_in(content)
             else:
                 yield _Known(content, gap, behind)
@@ -85,7 +85,7 @@ def _marked_in(block: MergedBlock) -> Iterator[_Known]:
 
 
 def _sides(content: Conflict | MergedBlock) -> tuple[str, str]:
-    return _bare(side_of(content, "main") or ""), _bare(side_of(content, "this") or "")
+    return _bare(side_of(content, "main") or ""), _bare(side_of(content, "request") or "")
 
 
 def _bare(text: str) -> str:

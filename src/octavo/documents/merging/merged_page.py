@@ -1,4 +1,4 @@
-"""The result of a merge of a page: text that is settled, and the conflicts that a person resolves."""
+"""The result of a merge of a page: merged text, and the conflicts that a person resolves."""
 
 from __future__ import annotations
 
@@ -12,65 +12,69 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from octavo.documents.source_blocks import SourceBlock
 
-Side: TypeAlias = Literal["main", "this", "both", "words", "own"]
+ChoiceKind: TypeAlias = Literal["main", "request", "both", "words", "own"]
 MAIN_LABEL = "main"
-SIDES: tuple[Side, Side] = ("main", "this")
+SIDES: tuple[ChoiceKind, ChoiceKind] = ("main", "request")
 NEVER_BOTH = frozenset({"head", "field", "front", "moved"})
-"""Kinds of conflicts of which both sides cannot be kept: a container has one head, front matter each field once, text one place."""
+"""Kinds of conflicts that cannot keep both sides: a container has one head, front matter has each field once, text has one place."""
 
 
 @dataclass(frozen=True)
 class Choice:
     """The resolution of a conflict: main, the change request, both, both merged by words, or the person's own text."""
 
-    side: Side
+    kind: ChoiceKind
     text: str = ""
     """The text for `own`."""
 
 
 @dataclass(eq=False)
 class Conflict:
-    """A place where main and the change request changed the same. A side that has nothing there is None."""
+    """A place where the changes of main and of the change request contradict each other. A side that has no text there is None."""
 
     kind: str
     """The kind of block in conflict, or `blocks` (several), `head` (of a container or a table), `columns` or `moved`."""
     base: str | None
-    """Empty if both sides added it. None if the base is not known."""
+    """Empty if both sides added text. None if the base is not known."""
     main: str | None
     request: str | None
     both: str | None = None
-    words: str | None = None
-    """Both changes in one text, if they are changes of different words."""
+    """The text if both sides are chosen: main's, then the request's. Only main's if the page can have one of them."""
+    merged_text: str | None = None
+    """The text with the changes of both sides. None if they changed the same or neighbouring words."""
     is_suggested: bool = False
-    """Whether `words` is the result while nothing is chosen."""
+    """Whether `merged_text` is the result while nothing is chosen."""
     context: tuple[str, str] = ("", "")
-    """Text before and behind it that makes it readable alone: the head of a table, the fences of code."""
-    moved_to: str | None = None
-    """The id of the page that holds the text of the base now, if that is known."""
+    """Text before and behind the conflict that makes it readable alone: the head of a table, the fences of code."""
+    page_of_base_text: str | None = None
+    """The id of the page of main that has the text of the base now. None if no such page is known."""
     decided_with: Conflict | None = None
-    """The conflict whose choice decides this one too: the other place of a text that was moved."""
-    moves: frozenset[SourceBlock] = frozenset()
-    """Blocks of the base that a side moved to or from here."""
+    """The conflict whose choice decides this conflict too. It is at another place of the same moved text."""
+    moved_blocks: frozenset[SourceBlock] = frozenset()
+    """Blocks of the base that a side moved to or from this place."""
 
     def text(self, choice: Choice) -> str | None:
-        """Return the text that a choice makes of it. None if nothing is left."""
-        if choice.side != "own":
-            words = self.both if self.words is None else self.words
-            return {"main": self.main, "this": self.request, "both": self.both, "words": words}[choice.side]
+        """Return the text of the conflict after a choice. None if no text is left."""
+        if choice.kind != "own":
+            merged = self.both if self.merged_text is None else self.merged_text
+            return {"main": self.main, "request": self.request, "both": self.both, "words": merged}[choice.kind]
         if self.decided_with is not None:
             return None if self.kind == "moved" else self.main
         return choice.text.strip("\n") or None
 
     def in_context(self, text: str | None) -> str:
-        """Return a text of it as it is read alone: a row below the head of its table, an item that is not indented."""
+        """Return a text of the conflict as it is read alone: a row below the head of its table, an item that is not indented."""
         if not text:
             return ""
         if self.context != ("", ""):
             return f"{self.context[0]}{text}{self.context[1]}"
         indent = len(text) - len(text.lstrip(" \t"))
-        return "\n".join(
-            line[indent:] if not line[:indent].strip() else line.lstrip(" \t") for line in text.split("\n")
-        )
+        lines = (line[indent:] if not line[:indent].strip() else line.lstrip(" \t") for line in text.split("\n"))
+        return "\n".join(lines)
+
+
+_Choose: TypeAlias = Callable[[Conflict], Choice | None]
+"""Returns the choice for a conflict. None if nothing is chosen."""
 
 
 @dataclass(eq=False)
@@ -83,35 +87,37 @@ class Piece:
 
 @dataclass(eq=False)
 class MergedBlock:
-    """A block that all sides have, with what was merged in it."""
+    """A block that all versions have, with its merged children."""
 
     kind: str
     head: str | Conflict
-    opening: str
+    space_before_children: str
     pieces: list[Piece]
-    end: str
+    space_after_children: str
     tail: str
     is_numbered: bool = False
     """Whether the items are numbered consecutively in all versions: the merged items are numbered again."""
 
     @property
-    def may_hold_marks(self) -> bool:
-        """Whether marks may stand inside the block. A list, a table or code is put between marks as a whole."""
+    def may_hold_markers(self) -> bool:
+        """Whether conflict markers may be inside the block. A list, a table or code is between markers as a whole."""
         return self.kind in ("page", "container") and not isinstance(self.head, Conflict)
 
 
 @dataclass(eq=False)
 class MovedPlace:
-    """A place that text was moved to or from. It is settled, unless another place of that text is in conflict: then both places
-    are one decision."""
+    """A place that text was moved to or from, without a conflict of its own.
 
-    settled: list[Piece]
+    `conflict` is used instead of `pieces` if another place of that text is in conflict: one choice then decides all these places.
+    """
+
+    pieces: list[Piece]
     conflict: Conflict
     is_in_conflict: bool = False
 
 
 class Fragment(NamedTuple):
-    """A part of the text of a page, and the conflict that it stands for."""
+    """A part of the text of a page, and the conflict that this text comes from."""
 
     text: str
     conflict: Conflict | None = None
@@ -124,14 +130,14 @@ class MergedPage:
     root: MergedBlock
     line_end: str = "\n"
 
-    def behind(self, conflict: Conflict) -> MergedPage:
+    def with_conflict_before_text(self, conflict: Conflict) -> MergedPage:
         """Return the page with a conflict before its text."""
         pieces = [Piece(conflict, "\n\n"), Piece(self.root, "")]
         return MergedPage(MergedBlock("page", "", "", pieces, "", ""), self.line_end)
 
     @cached_property
     def places(self) -> list[tuple[str, Conflict]]:
-        """Every place of a conflict in order, with the name of the conflict. The name stays the same while both sides do."""
+        """Every place of a conflict in order, with the name of the conflict. The name changes only if the text of a side changes."""
         seen, names, every = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in every if each.decided_with is None):
             digest = _digest(conflict)
@@ -146,32 +152,25 @@ class MergedPage:
 
     @property
     def conflicts(self) -> list[Conflict]:
-        """The conflicts that have to be resolved: those without a suggested result."""
+        """The conflicts without a suggested result: a person has to resolve them."""
         return [each for _, each in self.named if not each.is_suggested]
 
     def text(self, choices: Mapping[str, Choice] | None = None, *, request: str = "", main: str = MAIN_LABEL) -> str:
-        """Return the text with the choices made, by the names of conflicts. Blocks with other conflicts are between marks that
-        name both sides: `main`, and the change request as `request`."""
-        assembler = _Assembler(self._choice_by(choices or {}), labels=(main, request))
+        """Return the text after the choices, which are by the names of conflicts. Blocks with other conflicts are between conflict
+        markers that name both sides: `main`, and the change request as `request`."""
+        suggested = {each: Choice("words") for _, each in self.places if (each.decided_with or each).is_suggested}
+        chosen = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.places}
+        assembler = _Assembler(chosen.__getitem__, labels=(main, request))
         text = "".join(each.text for each in assembler.fragments(self.root) or ())
         return text.replace("\n", "\r\n") if self.line_end == "\r\n" else text
 
-    def decided(self, side: Side) -> str:
+    def decided(self, kind: ChoiceKind) -> str:
         """Return the text with the same choice for every conflict."""
-        return self.text({name: Choice(side) for name, _ in self.named})
+        return self.text({name: Choice(kind) for name, _ in self.named})
 
     def fragments_of_main(self) -> list[Fragment]:
         """Return the text in order, with main's side of each conflict."""
         return _Assembler(lambda _: None).fragments(self.root) or []
-
-    def _choice_by(self, choices: Mapping[str, Choice]) -> Callable[[Conflict], Choice | None]:
-        names = {each: name for name, each in self.places}
-
-        def choice(conflict: Conflict) -> Choice | None:
-            suggested = Choice("words") if (conflict.decided_with or conflict).is_suggested else None
-            return choices.get(names[conflict], suggested)
-
-        return choice
 
 
 def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
@@ -180,27 +179,25 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
         yield content
     elif isinstance(content, MergedBlock):
         yield from conflicts_in(content.head)
-        for each, _ in spread(content.pieces):
+        for each, _ in without_moved_places(content.pieces):
             yield from conflicts_in(each)
 
 
-def spread(pieces: Sequence[Piece]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield the content of pieces, each with the whitespace behind it."""
+def without_moved_places(pieces: Sequence[Piece]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
+    """Yield the content of pieces, each with the whitespace behind it. A place of moved text gives its pieces, or its conflict."""
     for piece in pieces:
         if not isinstance(piece.content, MovedPlace):
             yield piece.content, piece.gap
         elif piece.content.is_in_conflict:
             yield piece.content.conflict, piece.gap
         else:
-            yield from spread(piece.content.settled)
+            yield from without_moved_places(piece.content.pieces)
 
 
 class _Assembler:
-    """Puts the text of a page together: with the choices made, with one side of other conflicts, or with marks around both sides."""
+    """Puts the text of a page together after the choices. Other conflicts give one side, or both sides between conflict markers."""
 
-    def __init__(
-        self, choice: Callable[[Conflict], Choice | None], side: Side = "main", labels: tuple[str, str] | None = None
-    ) -> None:
+    def __init__(self, choice: _Choose, side: ChoiceKind = "main", labels: tuple[str, str] | None = None) -> None:
         self._choice, self._side, self._labels = choice, Choice(side), labels
 
     def fragments(self, content: str | Conflict | MergedBlock) -> list[Fragment] | None:
@@ -208,11 +205,12 @@ class _Assembler:
         if isinstance(content, str):
             return [Fragment(content)]
         if self._labels is not None and self._is_marked(content):
-            return [Fragment(self._marks(content, *self._labels))]
+            main, request = (text_of(content, self._choice, side) for side in SIDES)
+            return [Fragment(with_markers(main, request, *self._labels))]
         if isinstance(content, Conflict):
             text = content.text(self._choice(content) or self._side)
             return None if text is None else [Fragment(text, content)]
-        children = [(each, self.fragments(each), gap) for each, gap in spread(content.pieces)]
+        children = [(each, self.fragments(each), gap) for each, gap in without_moved_places(content.pieces)]
         kept = [(fragments, gap, self._is_marked(each)) for each, fragments, gap in children if fragments is not None]
         if content.kind == "list" and children and not kept:
             return None
@@ -229,28 +227,25 @@ class _Assembler:
         return [*result, Fragment(content.tail)]
 
     def _gaps(self, block: MergedBlock, kept: list[tuple[str, bool]]) -> Iterator[str]:
-        """Yield the whitespace before the first child, and behind each. Marks are between blank lines."""
+        """Yield the whitespace before the first child, and behind each. Conflict markers are between blank lines."""
         if not kept:
-            yield block.opening if block.tail else ""
+            yield block.space_before_children if block.tail else ""
             return
-        for number, gap in enumerate([block.opening, *(gap for gap, _ in kept[:-1]), block.end]):
+        inner = (gap for gap, _ in kept[:-1])
+        for number, gap in enumerate([block.space_before_children, *inner, block.space_after_children]):
             is_inner = (number > 0 or bool(block.head)) and (number < len(kept) or bool(block.tail))
-            is_by_marks = any(is_marked for _, is_marked in kept[max(0, number - 1) : number + 1])
-            yield "\n\n" if is_inner and is_by_marks and gap.count("\n") < 2 else gap
+            is_by_markers = any(is_marked for _, is_marked in kept[max(0, number - 1) : number + 1])
+            yield "\n\n" if is_inner and is_by_markers and gap.count("\n") < 2 else gap
 
     def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
-        """Return whether both sides are written between marks: marks are on lines of their own, around whole blocks."""
-        if self._labels is None or (isinstance(content, MergedBlock) and content.may_hold_marks):
+        """Return whether both sides are between conflict markers. Markers are on lines of their own, around whole blocks."""
+        if self._labels is None or (isinstance(content, MergedBlock) and content.may_hold_markers):
             return False
         return any(self._choice(each) is None for each in conflicts_in(content))
 
-    def _marks(self, content: str | Conflict | MergedBlock, main: str, request: str) -> str:
-        sides = (text_of(content, self._choice, "main"), text_of(content, self._choice, "this"))
-        return marks(*sides, main, request)
-
 
 def _renumber(items: list[list[Fragment]]) -> None:
-    """Count on from the number of the first item."""
+    """Number the items from the number of the first item."""
     first: int | None = None
     for count, fragments in enumerate(items):
         at = next((n for n, each in enumerate(fragments) if each.text), None)
@@ -262,21 +257,19 @@ def _renumber(items: list[list[Fragment]]) -> None:
         fragments[at] = fragments[at]._replace(text=text[: found.start(1)] + str(first + count) + text[found.end(1) :])
 
 
-def text_of(
-    content: str | Conflict | MergedBlock, choice: Callable[[Conflict], Choice | None], side: Side
-) -> str | None:
-    """Return the text of a part of a page with the choices made, and with one side of other conflicts. None if nothing is left."""
+def text_of(content: str | Conflict | MergedBlock, choice: _Choose, side: ChoiceKind) -> str | None:
+    """Return the text of a part of a page after the choices, with one side of other conflicts. None if no text is left."""
     found = _Assembler(choice, side).fragments(content)
     return None if found is None else "".join(each.text for each in found)
 
 
-def side_of(content: str | Conflict | MergedBlock, side: Side) -> str | None:
-    """Return one side of a part of a page. None if nothing is left of it."""
+def side_of(content: str | Conflict | MergedBlock, side: ChoiceKind) -> str | None:
+    """Return one side of a part of a page. None if no text is left."""
     return text_of(content, lambda _: None, side)
 
 
-def marks(main: str | None, request: str | None, main_label: str, request_label: str) -> str:
-    """Return both sides of a conflict between marks. Each mark is alone between blank lines."""
+def with_markers(main: str | None, request: str | None, main_label: str, request_label: str) -> str:
+    """Return both sides of a conflict between conflict markers. Each marker is alone between blank lines."""
     parts = (f"<<<<<<< {main_label}", main, "=======", request, f">>>>>>> {request_label}")
     return "\n\n".join(part.strip("\n") for part in parts if part and part.strip("\n"))
 

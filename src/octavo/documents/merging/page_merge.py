@@ -1,35 +1,37 @@
 """Merges three versions of a page. Git merges three versions of a file by lines; this module merges by blocks.
 
 1. Read each version as a tree of blocks (`source_reader`).
-2. Follow the blocks that one side moved: an edit by the other side is applied at the new place (`moved_blocks`).
-3. Compare main and the change request with the base (`block_alignment`). Changes of both sides that overlap or belong together are
-   one region (`regions`).
-4. If only one side changed a region, take that side. If both sides edited one block, merge the blocks in it by steps 3 and 4, down to
-   rows, lines and words (`leaf_merge`). Every other region is one conflict, with the whole text of each side.
-5. If moved text is in conflict at one place, its other places belong to the same conflict (`_decide_together`).
-6. Prove two results (`merge_proof`): every conflict decided for main, and every conflict decided for the change request. No text may
-   be lost or doubled in them. If the proof fails, the regions with such text, and all text between them, become one conflict. If it
-   fails again, everything from the first to the last change is one conflict.
+2. Follow the blocks that one side moved (`moved_blocks`): an edit by the other side is merged at the new place, not at the old one.
+3. Go down the trees, from the page to its blocks and to the blocks in them. At each level, compare the children in main and in the
+   change request with those in the base (`block_alignment`). Changes of both sides that overlap or belong together are one region
+   (`regions`). Children between two regions differ in whitespace only.
+4. Merge each region by the first of these rules that applies:
+   - If one side changed the region, take that side. If both sides changed the region in the same way, take main.
+   - If both sides only added blocks, keep equal blocks at the start and at the end once. Then keep moved blocks, and the rows and
+     items of both sides. Different versions of the same row or item, and all other blocks, are one conflict.
+   - If the region is one block in all versions, merge inside that block: a table by columns and rows, a row by cells, front matter by
+     fields, every other block by its children, as in step 3. A text is a conflict, with the merge by words as a suggestion if both
+     sides changed different words (`leaf_merge`).
+   - If the versions have the same kinds of blocks, and no block was changed in two ways, merge block by block.
+   - Every other region is one conflict, with the whole text of each side.
+5. If moved text is in conflict at one place, one choice decides that conflict at all places of the text
+   (`_join_conflicts_of_moved_text`).
+6. Check two results (`merge_check`): every conflict decided for main, and every conflict decided for the change request. If words are
+   lost or doubled in one of them, merge again: the regions with such words, and all regions between them, become one conflict. If
+   the check fails again, follow no moves, and make one conflict of everything from the first to the last change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import groupby
-from typing import TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
+from octavo.documents.merging import leaf_merge
 from octavo.documents.merging.block_alignment import likeness
-from octavo.documents.merging.leaf_merge import (
-    NO_CONTEXT,
-    Context,
-    merge_head,
-    merge_row,
-    merge_table_head,
-    merge_text,
-    merge_words,
-)
-from octavo.documents.merging.merge_proof import Run, runs_of, unproved_runs
+from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context
+from octavo.documents.merging.merge_check import miscounted_runs, runs_of
 from octavo.documents.merging.merged_page import (
     SIDES,
     Conflict,
@@ -44,37 +46,40 @@ from octavo.documents.merging.moved_blocks import follow_moves
 from octavo.documents.merging.regions import NO_MOVES, MovedBlocks, Region, regions
 from octavo.documents.merging.table_columns import align_columns
 from octavo.documents.source_blocks import (
-    RECORDS,
+    ROWS_AND_ITEMS,
     Blocks,
     SourceBlock,
     Versions,
     cells,
     gap_after,
-    gap_between,
     is_html,
     join,
     sections,
+    usual_gap,
 )
 from octavo.documents.source_reader import read_page
 
 T = TypeVar("T")
+_Joins: TypeAlias = Callable[[Versions[Blocks]], bool]
+"""Whether a region becomes a part of one large conflict."""
 _CRLF = "\r\n"
-_TWINS = 0.75
+_ITEM_LIKENESS = 0.75
 """Share of their words that two new items have in common if they are versions of one item."""
-_TWIN_ROWS = 0.5
+_ROW_LIKENESS = 0.5
 """The same for rows whose first cells are equal."""
-_MOST_TWINS = 10_000
-"""Pairs of new rows or items that are compared."""
+_PAIR_LIMIT = 10_000
+"""If there are more pairs of new rows or items, no pair is compared, and no pair counts as versions of one."""
 
 
 def merge(base: str, main: str, request: str) -> MergedPage:
     """Merge a page: `main` with what `request` changed since `base`."""
     texts = Versions(base, main, request)
-    if texts.is_settled:
-        return MergedPage(MergedBlock("page", texts.merged, "", [], "", ""))
+    if texts.is_conflict_free:
+        return MergedPage(MergedBlock("page", texts.preferred, "", [], "", ""))  # not parsed: the head is the text
     line_end = "\n"
+    # Every version has one kind of line end only, and at least one version has CRLF.
     if {_line_end(text) for text in texts if "\n" in text} in ({_CRLF}, {_CRLF, "\n"}):
-        line_end = texts.map(lambda text: _line_end(text if "\n" in text else base)).merged
+        line_end = texts.map(lambda text: _line_end(text if "\n" in text else base)).preferred
         texts = texts.map(lambda text: text.replace(_CRLF, "\n"))
     merged = _merge(texts.map(read_page), is_emptied=not main.strip() or not request.strip())
     merged.line_end = line_end
@@ -82,328 +87,328 @@ def merge(base: str, main: str, request: str) -> MergedPage:
 
 
 def _merge(versions: Versions[SourceBlock], *, is_emptied: bool) -> MergedPage:
-    """Merge a page. If a side emptied the page, everything is one conflict."""
-    plain = _PageMerge(versions.main, versions.request, NO_MOVES)
+    """Merge a page. If a side emptied the page, all changes are one conflict."""
+    without_moves = _PageMerge(versions.main, versions.request, NO_MOVES)
     if is_emptied:
-        return plain.merged(versions.base, ())
-    following = _PageMerge(*follow_moves(*versions))
-    merged = following.merged(versions.base)
-    if unproved := unproved_runs(merged, versions):
-        merged = following.merged(versions.base, unproved)
-        if unproved_runs(merged, versions):
-            merged = plain.merged(versions.base, ())
+        return without_moves.merge_page(versions.base, lambda _: True)
+    with_moves = _PageMerge(*follow_moves(versions))
+    merged = with_moves.merge_page(versions.base)
+    if wrong := miscounted_runs(merged, versions):
+        merged = with_moves.merge_page(versions.base, lambda region: any(wrong & {*runs_of(each)} for each in region))
+        if miscounted_runs(merged, versions):
+            merged = without_moves.merge_page(versions.base, lambda _: True)
     return merged
 
 
 def _line_end(text: str) -> str:
-    """Return what the lines of a text end with. Empty if they end in several ways."""
+    """Return the line end of a text. Empty if the lines end in several ways."""
     if _CRLF not in text:
         return "\n"
     return _CRLF if text.count(_CRLF) == text.count("\n") else ""
 
 
 class _PageMerge:
-    """The merge of main and the change request. It follows the moves that `moved` lists."""
+    """The merge of the trees of main and the change request, as `follow_moves` returned them.
+
+    `moved` are the blocks of the base that each side moved. A `side` is 0 for main and 1 for the change request.
+    """
 
     def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks) -> None:
         self._main, self._request, self._moved = main, request, moved
 
-    def merged(self, base: SourceBlock, doubtful: Collection[Run] | None = None) -> MergedPage:
-        """Return the merged page, with one conflict of the regions that have `doubtful` runs of words."""
-        root = self._parent(Versions(base, self._main, self._request), NO_CONTEXT, doubtful)
-        _decide_together(root)
+    def merge_page(self, base: SourceBlock, joins: _Joins | None = None) -> MergedPage:
+        """Merge the page. `joins` is explained at `_merge_siblings`."""
+        root = self._merge_children(Versions(base, self._main, self._request), NO_CONTEXT, joins)
+        _join_conflicts_of_moved_text(root)
         return MergedPage(root)
 
     # Siblings
 
-    def _siblings(
-        self, blocks: Versions[Blocks], context: Context, doubtful: Collection[Run] | None = None
-    ) -> list[Piece]:
-        """Merge siblings, region by region. Between regions nothing but whitespace was changed.
+    def _merge_siblings(self, blocks: Versions[Blocks], context: Context, joins: _Joins | None = None) -> list[Piece]:
+        """Merge siblings, region by region. Siblings between regions differ in whitespace only.
 
-        Regions that have `doubtful` runs of words, with all between them, are one region that is not divided; if none has such runs,
-        all regions are.
+        If `joins` is given, the regions for which it is true, and all regions between them, are one region that is not merged inside.
+        If it is true for no region, this region is made of all regions.
         """
         pieces: list[Piece] = []
-        undivided: Region | None = None
+        joined: Region | None = None
         found = list(regions(blocks, self._moved))
-        if doubtful is not None and found:
-            some = [
-                each for each in found if any(run in doubtful for part in _cut(blocks, each) for run in runs_of(part))
-            ]
-            first, last = (some or found)[0], (some or found)[-1]
-            undivided = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
-            found[found.index(first) : found.index(last) + 1] = [undivided]
+        if joins is not None and found:
+            to_join = [each for each in found if joins(_cut(blocks, each))] or found
+            first, last = to_join[0], to_join[-1]
+            joined = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
+            found[found.index(first) : found.index(last) + 1] = [joined]
         ends = Versions(0, 0, 0)
-        rest = blocks.map(lambda siblings: slice(len(siblings), None))
-        for region in [*found, rest]:
-            kept = _cut(blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True))))
-            for each in zip(*kept, strict=True):
-                pieces.append(Piece(self._block(Versions(*each)), _gap(Versions(*each))))
-            pieces += self._region(_cut(blocks, region), context, may_divide=region is not undivided)
+        end_of_all = blocks.map(lambda siblings: slice(len(siblings), None))
+        for region in [*found, end_of_all]:  # the empty region at the end is there for the blocks before that end
+            between = _cut(blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True))))
+            for each in zip(*between, strict=True):
+                pieces.append(Piece(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
+            pieces += self._merge_region(_cut(blocks, region), context, merges_inside=region is not joined)
             ends = region.map(lambda each: each.stop or 0)
         return pieces
 
-    def _region(self, region: Versions[Blocks], context: Context, *, may_divide: bool) -> list[Piece]:
-        """Merge a region. If one side changed it, or both in the same way, that text is taken. What both sides added is kept apart, and
-        one block that both edited is merged inside. Every other region is one conflict."""
+    def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[Piece]:
+        """Merge a region by the rules of step 4. Without `merges_inside`, changes of both sides are one conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
             side = 0
         elif keys.main == keys.base:
             side = 1
-        elif keys.main == keys.request and not any(each.move for each in region.main):
+        elif keys.main == keys.request and not any(each.move for each in region.main):  # no edits of moved blocks
             side = 0
-        elif may_divide and not region.base:
-            return self._both_added(region.main, region.request, context)
-        elif may_divide and _is_one_block(region):
+        elif merges_inside and not region.base:
+            return self._merge_additions(region.main, region.request, context)
+        elif merges_inside and _is_one_block(region):
             block = Versions(region.base[0], region.main[0], region.request[0])
-            return [Piece(self._block(block, context), _gap(block))]
-        elif may_divide and _is_settled_block_by_block(region):
+            return [Piece(self._merge_block(block, context), _merged_gap(block))]
+        elif merges_inside and _can_merge_block_by_block(region):
             blocks = [Versions(*each) for each in zip(*region, strict=True)]
-            return [Piece(self._block(each, context), _gap(each)) for each in blocks]
+            return [Piece(self._merge_block(each, context), _merged_gap(each)) for each in blocks]
         else:
-            return [self._conflict(region, context)]
+            return [self._make_conflict(region, context)]
         if not region.base:
-            return self._added((region.main, region.request)[side], side)
-        found = self._taken((region.main, region.request)[side], side, region)
-        is_conflict = any(isinstance(each.content, Conflict) for each in found)
-        return [self._moved_place(found, region, context)] if self._moves(region) and not is_conflict else found
+            return self._pieces_of_additions((region.main, region.request)[side], side)
+        pieces = self._pieces_of_side((region.main, region.request)[side], side)
+        if all(len(each) == 1 for each in region):
+            pieces[0].gap = _merged_gap(region.map(lambda each: each[0]))
+        return self._as_moved_place(pieces, region, context)
 
-    def _both_added(self, main: Blocks, request: Blocks, context: Context) -> list[Piece]:
-        """Merge the blocks that both sides added at one place. Equal blocks are kept once, and rows and items of both sides are kept.
-        All other blocks are one conflict."""
+    def _merge_additions(self, main: Blocks, request: Blocks, context: Context) -> list[Piece]:
+        """Merge the blocks that both sides added at one place. Blocks that begin or end both additions are kept once. Then front
+        matter, moved blocks, and rows and items of both sides are kept. All other blocks are one conflict."""
         before: list[Piece] = []
         after: list[Piece] = []
         while main and request and main[0].key == request[0].key:
-            before += self._taken(main[:1], 0)
+            before += self._pieces_of_side(main[:1], 0)
             main, request = main[1:], request[1:]
         while main and request and main[-1].key == request[-1].key:
-            after = [*self._taken(main[-1:], 0), *after]
+            after = [*self._pieces_of_side(main[-1:], 0), *after]
             main, request = main[:-1], request[:-1]
         if main and request and main[0].kind == request[0].kind == "front":
             empty = replace(main[0], children=())
-            before.append(Piece(self._front_matter(Versions(empty, main[0], request[0])), gap_after(main[0])))
+            before.append(Piece(self._merge_front_matter(Versions(empty, main[0], request[0])), gap_after(main[0])))
             main, request = main[1:], request[1:]
         sides = [main, request]
-        for at in (0, 1):
-            while all(sides) and sides[at][0].move:  # moved text does not contradict what the other side added
-                if sides[at][0].level:  # behind a moved section, a paragraph would be a part of that section
-                    end = _before_section(sides[1 - at], sides[at][0].level)
-                    before += self._added(sides[1 - at][:end], 1 - at)
-                    sides[1 - at] = sides[1 - at][end:]
-                end = next(sections(sides[at]))[1] if sides[at][0].level else 1
-                before += self._added(sides[at][:end], at)
-                sides[at] = sides[at][end:]
+        for side, other in ((0, 1), (1, 0)):
+            # Moved blocks contradict no addition of the other side: they are kept as long as an addition begins with them.
+            while all(sides) and sides[side][0].move:
+                end = 1
+                if level := sides[side][0].level:
+                    # The whole section moved. Behind that section, a paragraph of the other side would be a part of the section.
+                    is_next = [0 < each.level <= level for each in sides[other]]
+                    count = is_next.index(True) if True in is_next else len(is_next)
+                    before += self._pieces_of_additions(sides[other][:count], other)
+                    sides[other] = sides[other][count:]
+                    end = next(sections(sides[side]))[1]
+                before += self._pieces_of_additions(sides[side][:end], side)
+                sides[side] = sides[side][end:]
         main, request = sides
-        are_records = all(each.kind in RECORDS for each in (*main, *request))
-        if main and request and not (are_records and not _have_twins(main, request)):
-            return [*before, self._conflict(Versions((), main, request), context), *after]
+        can_keep_both = all(each.kind in ROWS_AND_ITEMS for each in (*main, *request))
+        if main and request and (not can_keep_both or _have_versions_of_one(main, request)):
+            return [*before, self._make_conflict(Versions((), main, request), context), *after]
         known = {each.key for each in main}
         new = [each for each in request if each.key not in known]
-        return [*before, *self._added(main, 0), *self._added(new, 1), *after]
+        return [*before, *self._pieces_of_additions(main, 0), *self._pieces_of_additions(new, 1), *after]
 
-    def _added(self, blocks: Blocks, side: int) -> list[Piece]:
-        """Take blocks that one side added or moved here."""
-        found = []
-        for unit, piece in zip(_units(blocks), self._taken(blocks, side), strict=True):
-            region: Versions[Blocks] = Versions((), *_in_order(unit, [], side))
-            is_conflict = isinstance(piece.content, Conflict)
-            found.append(
-                piece if is_conflict or not self._moves(region) else self._moved_place([piece], region, NO_CONTEXT)
-            )
-        return found
+    def _pieces_of_additions(self, blocks: Blocks, side: int) -> list[Piece]:
+        """Return the pieces of blocks that one side added or moved here."""
+        pieces: list[Piece] = []
+        for group in _group_deleted(blocks):
+            region: Versions[Blocks] = Versions((), *_in_order(group, [], side))
+            pieces += self._as_moved_place(self._pieces_of_side(group, side), region, NO_CONTEXT)
+        return pieces
 
-    def _taken(self, blocks: Blocks, side: int, region: Versions[Blocks] | None = None) -> list[Piece]:
-        """Take the blocks of one side."""
+    def _pieces_of_side(self, blocks: Blocks, side: int) -> list[Piece]:
+        """Return the pieces of blocks of one side, with the other side's changes of moved blocks merged in."""
         found = []
-        for group in _units(blocks):
-            content = self._content(group[0], side) if len(group) == 1 else _moved_and_deleted(group, side)
+        for group in _group_deleted(blocks):
+            content = self._merge_moves_in(group[0], side) if len(group) == 1 else _conflict_of_deletion(group, side)
             found.append(Piece(content, gap_after(group[-1])))
-        if region is not None and all(len(each) == 1 for each in region):
-            found[0].gap = _gap(region.map(lambda each: each[0]))
         return found
 
-    def _conflict(self, region: Versions[Blocks], context: Context) -> Piece:
-        """Make one conflict of a region, with the whole of each side."""
-        texts = Versions(join(region.base), self._text(region.main, 0), self._text(region.request, 1))
-        kinds = {each.kind for side in region for each in side}
-        kind = kinds.pop() if len(kinds) == 1 else "blocks"
-        conflict = Conflict(kind, *texts, context=context, moves=self._moves(region), both=self._both(region))
+    def _make_conflict(self, region: Versions[Blocks], context: Context) -> Piece:
+        """Make one conflict of a region, with the whole text of each side."""
+        texts = Versions(join(region.base), self._text_of_side(region.main, 0), self._text_of_side(region.request, 1))
+        kind = _kind_of([each for blocks in region for each in blocks])
+        moved, both = self._moved_base_blocks(region), self._text_of_both_sides(region)
+        conflict = Conflict(kind, *texts, both=both, context=context, moved_blocks=moved)
         if kind == "paragraph" and all(texts):  # one side split or joined paragraphs
-            conflict.words = merge_words(*texts.map(lambda text: text or ""))
-            conflict.both = conflict.words or conflict.both
-        return Piece(conflict, _gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
+            conflict.merged_text = leaf_merge.merge_words(*texts.map(lambda text: text or ""))
+            conflict.both = conflict.merged_text or conflict.both
+        return Piece(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
-    def _both(self, region: Versions[Blocks]) -> str | None:
-        """Return all that main has in a region, then all that the change request has. Equal sections are there once. If only one side
+    def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
+        """Return main's text of a region, then the text of the change request without the sections that main has too. If only one side
         changed the region, return the text of that side."""
-        base, main, request = join(region.base) or None, self._text(region.main, 0), self._text(region.request, 1)
+        base = join(region.base) or None
+        main, request = self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         if request == base:
             return main
         if main == base:
             return request
         known = {tuple(each.key for each in region.main[start:end]) for start, end in sections(region.main)}
-        new = [
-            each
-            for start, end in sections(region.request)
-            if tuple(block.key for block in region.request[start:end]) not in known
-            for each in region.request[start:end]
-        ]
-        if any(each.kind == "front" for each in region.main):
+        parts = [region.request[start:end] for start, end in sections(region.request)]
+        new = [each for part in parts if tuple(block.key for block in part) not in known for each in part]
+        if any(each.kind == "front" for each in region.main):  # a page has front matter once
             new = [each for each in new if each.kind != "front"]
-        groups = [(main, region.main), (self._text(new, 1), new)]
+        groups = [(main, region.main), (self._text_of_side(new, 1), new)]
         kept = [(text, blocks) for text, blocks in groups if text is not None]
         if not region.base and len(kept) == 2 and region.main[0].level and not new[0].level:
             kept.reverse()  # behind main's new section a paragraph would be a part of that section
-        is_one_list = all(blocks[at].kind == "list" for at, (_, blocks) in zip((-1, 0), kept, strict=False))
-        gap = "\n" if is_one_list else gap_between(kept[0][1][-1])  # a blank line would put space between all items
+        is_one_list = all(blocks[place].kind == "list" for place, (_, blocks) in zip((-1, 0), kept, strict=False))
+        gap = "\n" if is_one_list else usual_gap(kept[0][1][-1])  # a blank line would put space between all items
         return gap.join(text for text, _ in kept) if kept else None
 
-    def _text(self, blocks: Blocks, side: int) -> str | None:
-        """Return the text of a side's blocks, with that side of every conflict in it."""
-        pieces = [Piece(self._content(each, side), gap_after(each)) for each in blocks]
+    def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
+        """Return the text of a side's blocks, with that side of every conflict in that text."""
+        pieces = [Piece(self._merge_moves_in(each, side), gap_after(each)) for each in blocks]
         return side_of(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
 
     # One block
 
-    def _block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
+    def _merge_block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
         """Merge one block that all three versions have."""
         keys, kind = block.map(lambda each: each.key), block.base.kind
-        is_moved = any(each.move or each.restored_from for side in block[1:] for each in side.walk())
-        if keys.is_settled and not is_moved:
+        is_moved = any(each.move or each.replaced_blocks for version in block[1:] for each in version.walk())
+        if keys.is_conflict_free and not is_moved:
             sources = block.map(lambda each: each.source)
             if not keys.base == keys.main == keys.request:
-                return sources.merged_by(keys)
-            if sources.is_settled or not block.base.children:
-                return sources.merged  # else both sides changed whitespace, or numbers of items
+                return sources.preferred_by(keys)
+            if sources.is_conflict_free or not block.base.children:
+                return sources.preferred
+            # Both sides changed whitespace or numbers of items, and no more: merge these changes in the children.
         if kind == "row":
-            return merge_row(block.map(lambda each: each.head), context)
+            return leaf_merge.merge_row(block.map(lambda each: each.head), context)
         if kind == "table":
-            return self._table(block)
+            return self._merge_table(block)
         if kind == "front":
-            return self._front_matter(block)
+            return self._merge_front_matter(block)
         if any(each.children is None for each in block):
-            return merge_text(kind, block.map(lambda each: each.source), context)
-        return self._parent(block, context)
+            return leaf_merge.merge_text(kind, block.map(lambda each: each.source), context)
+        return self._merge_children(block, context)
 
-    def _parent(
-        self, block: Versions[SourceBlock], context: Context, doubtful: Collection[Run] | None = None
+    def _merge_children(
+        self, block: Versions[SourceBlock], context: Context, joins: _Joins | None = None
     ) -> MergedBlock:
-        """Merge a block that others are in."""
+        """Merge a block by its children. `joins` is explained at `_merge_siblings`."""
         base, kind = block.base, block.base.kind
         if base.head and kind == "code":
             context = base.head + "\n", "\n" + base.tail
         elif kind == "container":
             context = NO_CONTEXT
-        head = merge_head(block, context)
-        pieces = self._siblings(block.map(_children), context, doubtful)
-        opening, end = _around(block, lambda each: each.opening), _around(block, lambda each: each.end)
-        tail = block.map(lambda each: each.tail).merged
+        head = leaf_merge.merge_head(block, context)
+        pieces = self._merge_siblings(block.map(_children), context, joins)
+        before = _merged_inner_space(block, lambda each: each.space_before_children)
+        after = _merged_inner_space(block, lambda each: each.space_after_children)
+        tail = block.map(lambda each: each.tail).preferred
         is_numbered = kind == "list" and all(map(_is_numbered, block))
-        return MergedBlock(kind, head, opening, pieces, end, tail, is_numbered)
+        return MergedBlock(kind, head, before, pieces, after, tail, is_numbered)
 
-    def _front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
-        """Merge front matter field by field. Fields are found by their names, since their order means nothing."""
-        fields = front.map(lambda each: {field.name: field for field in _children(each)})
-        if any(len(named) < len(_children(each)) for named, each in zip(fields, front, strict=True)):
+    def _merge_front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
+        """Merge front matter field by field. Fields are found by their names, since their order means nothing. A new field goes after its
+        predecessor in the change request and after the fields that main added there. If a name is there twice, all is a conflict."""
+        by_name = front.map(lambda each: {field.name: field for field in _children(each)})
+        if any(len(fields) < len(_children(each)) for fields, each in zip(by_name, front, strict=True)):
             return Conflict("front", *front.map(lambda each: each.source), both=front.main.source)
-        names, end = list(fields.main), 0
-        for name in fields.request:
-            while end < len(names) and name not in fields.main and names[end] not in (fields.base | fields.request):
-                end += 1  # behind the fields that main added
-            if name not in fields.main:
+        names, end = list(by_name.main), 0
+        for name in by_name.request:
+            while end < len(names) and name not in by_name.main and names[end] not in (by_name.base | by_name.request):
+                end += 1
+            if name not in by_name.main:
                 names.insert(end, name)
             end = names.index(name) + 1
         context = front.main.head + "\n", "\n" + front.main.tail
-        merged = (self._field(Versions(*(named.get(name) for named in fields)), context) for name in names)
+        merged = (self._merge_field(Versions(*(fields.get(name) for fields in by_name)), context) for name in names)
         pieces = [Piece(each, "\n") for each in merged if each is not None]
         return MergedBlock("front", front.main.head, "\n", pieces, "\n", front.main.tail)
 
-    def _field(self, field: Versions[SourceBlock | None], context: Context) -> str | Conflict | MergedBlock | None:
-        """Merge a field of front matter that some versions may not have. None if it is deleted."""
+    def _merge_field(
+        self, field: Versions[SourceBlock | None], context: Context
+    ) -> str | Conflict | MergedBlock | None:
+        """Merge a field of front matter that some versions may not have. None if the field is deleted."""
         base, main, request = field
         if base is not None and main is not None and request is not None:
-            return self._block(Versions(base, main, request), context)
+            return self._merge_block(Versions(base, main, request), context)
         texts = field.map(lambda each: None if each is None else each.source)
         keys = field.map(lambda each: None if each is None else each.key)
-        if keys.is_settled:
-            return texts.merged_by(keys)
+        if keys.is_conflict_free:
+            return texts.preferred_by(keys)
         return Conflict("field", texts.base or "", *texts[1:], both=texts.main or texts.request, context=context)
 
-    def _table(self, table: Versions[SourceBlock]) -> Conflict | MergedBlock:
-        """Merge a table: its columns first, so that all three versions have the same, then its rows."""
+    def _merge_table(self, table: Versions[SourceBlock]) -> Conflict | MergedBlock:
+        """Merge a table: first its columns, so that all three versions have the same columns, then its rows."""
         aligned = align_columns(table)
         if aligned is None:
             texts = table.map(lambda each: each.source)
             return Conflict("columns", *texts, both=f"{texts.main}\n\n{texts.request}")
-        head = merge_table_head(aligned.map(lambda each: each.head))
+        head = leaf_merge.merge_table_head(aligned.map(lambda each: each.head))
         shown = head if isinstance(head, str) else head.main or ""
         between = "" if is_html(shown) else "\n"
-        tail = table.map(lambda each: each.tail).merged
-        pieces = self._siblings(aligned.map(_children), (shown + between, tail))
-        opening = table.map(lambda each: each.opening).merged or between
-        return MergedBlock("table", head, opening if pieces or tail else "", pieces, "", tail)
+        tail = table.map(lambda each: each.tail).preferred
+        pieces = self._merge_siblings(aligned.map(_children), (shown + between, tail))
+        before = table.map(lambda each: each.space_before_children).preferred or between
+        return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
     # Moved text
 
-    def _content(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. If that side moved the block, what the other side did to it is merged into it."""
-        if block.restored_from is not None:
-            return join(block.restored_from)
+    def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
+        """Return a block of one side. In each block that this side moved, merge the changes of the other side."""
+        if block.replaced_blocks is not None:
+            return join(block.replaced_blocks)
         if block.move is not None:
-            return self._moved_block(block, side)
-        if block.children and any(each.move or each.restored_from for each in block.walk()):
-            pieces = [Piece(self._content(child, side), gap_after(child)) for child in block.children]
-            return MergedBlock(block.kind, block.head, block.opening, pieces, block.end, block.tail)
+            return self._merge_moved_block(block, side)
+        if block.children and any(each.move or each.replaced_blocks for each in block.walk()):
+            pieces = [Piece(self._merge_moves_in(child, side), gap_after(child)) for child in block.children]
+            spaces = block.space_before_children, block.space_after_children
+            return MergedBlock(block.kind, block.head, spaces[0], pieces, spaces[1], block.tail)
         return block.source
 
-    def _moved_block(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
+    def _merge_moved_block(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
         assert block.move is not None
         base, others, here = block.move.base, block.move.other, replace(block, move=None)
-        if block.move.is_moved_twice:
-            return self._block_moved_twice(base, here, others[0], side)
+        if block.move.is_moved_by_both:
+            return self._conflict_of_two_places(base, here, others[0], side)
         if not others:
-            return _moved_and_deleted([block], side)
-        has_other_columns = here.kind == "row" and any(
-            len(cells(each.head)) != len(cells(here.head)) for each in others
-        )
-        if [each.key for each in others] in ([base.key], [here.key]) or has_other_columns:
+            return _conflict_of_deletion([block], side)
+        other_keys = [each.key for each in others]
+        if other_keys in ([base.key], [here.key]):  # the other side changed nothing, or changed the same
             return here.source
-        if here.key == base.key:
+        if here.kind == "row" and any(len(cells(each.head)) != len(cells(here.head)) for each in others):
+            return (
+                here.source
+            )  # the whole tables are in conflict, since they have other columns: each keeps its own row
+        if here.key == base.key:  # only the other side changed the block
             return _indented(join(others), len(_indent(here)) - len(_indent(others[0])))
-        if len(others) > 1 or others[0].name != here.name:
+        if len(others) > 1 or others[0].name != here.name:  # the other side divided the block, or made it another kind
             texts = _in_order(here.source, join(others), side)
             return Conflict("blocks", base.source, *texts, both="\n\n".join(texts))
-        return self._block(Versions(base, *_in_order(here, others[0], side)))
+        return self._merge_block(Versions(base, *_in_order(here, others[0], side)))
 
-    def _block_moved_twice(self, base: SourceBlock, block: SourceBlock, other: SourceBlock, side: int) -> Conflict:
-        """Ask about the place of a block that both sides moved, each elsewhere. Its words are merged at either place."""
+    def _conflict_of_two_places(self, base: SourceBlock, block: SourceBlock, other: SourceBlock, side: int) -> Conflict:
+        """Return the conflict of one of the two places of a block that both sides moved. The conflict has the merged text of the block at
+        this place, and no text for the side that moved the block elsewhere. `both` keeps main's place only."""
         text = block.source
         if base.name == block.name == other.name:
-            merged = self._block(Versions(base, *_in_order(block, other, side)))
+            merged = self._merge_block(Versions(base, *_in_order(block, other, side)))
             text = side_of(merged, SIDES[side]) or text
         texts = _in_order(text, None, side)
-        return Conflict("moved", base.source, *texts, both=texts[0], moves=frozenset([base]))
+        return Conflict("moved", base.source, *texts, both=texts[0], moved_blocks=frozenset([base]))
 
-    def _moved_place(self, settled: list[Piece], region: Versions[Blocks], context: Context) -> Piece:
-        one = self._conflict(region, context)
+    def _as_moved_place(self, pieces: list[Piece], region: Versions[Blocks], context: Context) -> list[Piece]:
+        """Make one `MovedPlace` of the pieces of a region, if text was moved to or from there and no piece is a conflict."""
+        if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in pieces):
+            return pieces
+        one = self._make_conflict(region, context)
         assert isinstance(one.content, Conflict)
-        return Piece(MovedPlace(settled, one.content), one.gap)
+        return [Piece(MovedPlace(pieces, one.content), one.gap)]
 
-    def _moves(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
-        """Return the blocks of the base that were moved to or from a region and that the other side kept."""
-        left = {
-            each for block in region.base for each in block.walk() if each in self._moved[0] or each in self._moved[1]
-        }
-        moves = [each.move for side in region[1:] for block in side for each in block.walk() if each.move]
+    def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
+        """Return the blocks of the base that one side moved to or from a region. Blocks that the other side deleted are left out."""
+        left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
+        moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
         return frozenset(left | arrived)
-
-
-def _before_section(blocks: Blocks, level: int) -> int:
-    """Return how many blocks are before the first heading of this level or a higher one."""
-    return next((number for number, each in enumerate(blocks) if 0 < each.level <= level), len(blocks))
 
 
 def _indent(block: SourceBlock) -> str:
@@ -411,25 +416,29 @@ def _indent(block: SourceBlock) -> str:
 
 
 def _indented(text: str, by: int) -> str:
-    """Return the text with each line indented by so many blanks more, or less."""
+    """Return the text with each line indented by `by` more blanks, or less if `by` is negative."""
     lines = text.split("\n")
     kept = [line[min(max(0, -by), len(line) - len(line.lstrip(" \t"))) :] for line in lines]
     return "\n".join(" " * by + line if line.strip() else line for line in kept)
 
 
-def _units(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Divide the blocks of one side. Neighbours that this side moved and the other side deleted stay together."""
-    for is_deleted, group in groupby(blocks, lambda each: each.move is not None and not each.move.other):
-        together = list(group)
-        yield from [together] if is_deleted else [[each] for each in together]
+def _group_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
+    """Divide the blocks of one side. Neighbours that this side moved and the other side deleted are one group, all others are alone."""
+    for is_deleted, blocks_of_kind in groupby(blocks, lambda each: each.move is not None and not each.move.other):
+        group = list(blocks_of_kind)
+        yield from [group] if is_deleted else [[each] for each in group]
 
 
-def _moved_and_deleted(blocks: Blocks, side: int) -> Conflict:
-    """Ask about blocks that one side moved here and the other side deleted."""
+def _conflict_of_deletion(blocks: Blocks, side: int) -> Conflict:
+    """Return a conflict about blocks that one side moved here and the other side deleted."""
     base, here = join([each.move.base for each in blocks if each.move]), join(blocks)
+    return Conflict(_kind_of(blocks), base, *_in_order(here, None, side), both=here)
+
+
+def _kind_of(blocks: Blocks) -> str:
+    """Return the kind of a conflict about these blocks."""
     kinds = {each.kind for each in blocks}
-    kind = kinds.pop() if len(kinds) == 1 else "blocks"
-    return Conflict(kind, base, *_in_order(here, None, side), both=here)
+    return kinds.pop() if len(kinds) == 1 else "blocks"
 
 
 def _children(block: SourceBlock) -> Blocks:
@@ -446,97 +455,104 @@ def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
 
 
 def _is_numbered(items: SourceBlock) -> bool:
-    """Return whether the items of a list count on from the first."""
+    """Return whether the items of a list have consecutive numbers."""
     numbers = [each.number for each in items.children or ()]
     return numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers and numbers[0] >= 0 else False
 
 
 def _is_one_block(region: Versions[Blocks]) -> bool:
-    """Return whether all three versions have one block of the same kind there, which nobody moved."""
+    """Return whether each version has exactly one block there, all with the same name and none of them moved."""
     blocks = [each[0] for each in region if len(each) == 1]
     return len(blocks) == 3 and not any(each.move for each in blocks) and len({each.name for each in blocks}) == 1
 
 
-def _is_settled_block_by_block(region: Versions[Blocks]) -> bool:
-    """Return whether the versions have as many blocks of the same kinds, and no block was changed by both sides in different ways."""
+def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
+    """Return whether the versions have the same kinds of blocks in order, and no block was changed by both sides in different ways."""
     if not len(region.base) == len(region.main) == len(region.request):
         return False
     return all(
         len({each.name for each in blocks}) == 1
         and not any(each.move for top in blocks for each in top.walk())
-        and Versions(*(each.key for each in blocks)).is_settled
+        and Versions(*(each.key for each in blocks)).is_conflict_free
         for blocks in zip(*region, strict=True)
     )
 
 
-def _have_twins(main: Blocks, request: Blocks) -> bool:
+def _have_versions_of_one(main: Blocks, request: Blocks) -> bool:
     """Return whether both sides added versions of one row or item."""
-    if len(main) * len(request) > _MOST_TWINS:
+    """Return whether both sides added versions of one row or item."""
+    if len(main) * len(request) > _PAIR_LIMIT:
         return False
-    return any(_are_twins(one, other) for one in main for other in request if one.key != other.key)
+    return any(_are_versions_of_one(one, other) for one in main for other in request if one.key != other.key)
 
 
-def _are_twins(one: SourceBlock, other: SourceBlock) -> bool:
+def _are_versions_of_one(one: SourceBlock, other: SourceBlock) -> bool:
     if one.kind == other.kind == "row":
-        return _first_cell(one) == _first_cell(other) and likeness(one, other) >= _TWIN_ROWS
-    return likeness(one, other) >= _TWINS
+        first_cells = ["".join(cells(row.head)[:1]).split() for row in (one, other)]
+        return first_cells[0] == first_cells[1] and likeness(one, other) >= _ROW_LIKENESS
+    return likeness(one, other) >= _ITEM_LIKENESS
 
 
-def _first_cell(row: SourceBlock) -> str:
-    return " ".join("".join(cells(row.head)[:1]).split())
+def _merged_gap(last: Versions[SourceBlock | None]) -> str:
+    """Return the whitespace behind a region. `last` is the last block of the region in each version, if the region has any there.
 
-
-def _gap(last: Versions[SourceBlock | None]) -> str:
-    """Return the whitespace behind a region. `last` is the last block of the region in each version. A block that is the last of its
-    parent has no such whitespace: then another version decides."""
+    The last child of a block has no gap. If main or the change request has no gap, the first version with a gap decides.
+    """
     gaps = last.map(lambda block: block.gap if block is not None else None)
-    if gaps.main is None or gaps.request is None:
-        known = next((gap for gap in (gaps.main, gaps.request, gaps.base) if gap is not None), None)
-        return (
-            known if known is not None else gap_after(next(each for each in (*last[1:], last[0]) if each is not None))
-        )
-    return gaps.merged or ""
+    if gaps.main is not None and gaps.request is not None:
+        return gaps.preferred or ""
+    known = [each for each in (last.main, last.request, last.base) if each is not None]
+    return gap_after(next((each for each in known if each.gap is not None), known[0]))
 
 
-def _around(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the whitespace before or behind the blocks in a block. A version without blocks decides only if no version has any."""
+def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
+    """Return the whitespace before or behind the children of a block. Versions without children decide only if no version has any."""
     known = block.map(lambda each: read(each) if each.children else None)
-    found = next((each for each in (known.merged, *known[1:], known.base) if each is not None), None)
-    return block.map(read).merged if found is None else found
+    found = next((each for each in (known.preferred, *known[1:], known.base) if each is not None), None)
+    return block.map(read).preferred if found is None else found
 
 
-def _decide_together(root: MergedBlock) -> None:
-    """Make one decision of all places of a text that was moved, if one of them is in conflict."""
-    groups: list[tuple[set[SourceBlock], list[Conflict | MovedPlace]]] = []
-    for place in _moved_places(root.pieces):
-        conflict = place.conflict if isinstance(place, MovedPlace) else place
-        joined = [each for each in groups if each[0] & conflict.moves]
-        groups = [each for each in groups if not each[0] & conflict.moves]
-        moves = set(conflict.moves).union(*(each[0] for each in joined))
-        groups.append((moves, [*(one for each in joined for one in each[1]), place]))
-    for moves, places in groups:
-        if moves and any(isinstance(each, Conflict) for each in places):
-            for each in places:
-                if isinstance(each, MovedPlace):
-                    each.is_in_conflict = True
+class _MovedText(NamedTuple):
+    """Blocks of the base that were moved together, and all places that they were moved to or from."""
+
+    blocks: frozenset[SourceBlock]
+    places: list[Conflict | MovedPlace]
+
+
+def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
+    """Let one choice decide all conflicts at the places of the same moved text. If one place is in conflict, all its places are."""
+    texts: list[_MovedText] = []
+    for place in _conflicts_and_moved_places(root.pieces):
+        blocks = (place.conflict if isinstance(place, MovedPlace) else place).moved_blocks
+        if blocks:
+            same = [each for each in texts if each.blocks & blocks]
+            places = [*(each for text in same for each in text.places), place]
+            texts = [each for each in texts if not each.blocks & blocks]
+            texts.append(_MovedText(blocks.union(*(each.blocks for each in same)), places))
+    for text in texts:
+        is_in_conflict = any(isinstance(each, Conflict) for each in text.places)
+        for each in text.places:
+            if isinstance(each, MovedPlace):
+                each.is_in_conflict = is_in_conflict
     conflicts = list(conflicts_in(root))
-    for moves, _ in groups:
-        found = [each for each in conflicts if each.moves & moves]
-        lead = next((each for each in found if each.main is not None), found[0] if found else None)
-        for each in found:
-            each.decided_with = lead if each is not lead else None
+    for text in texts:
+        joined = [each for each in conflicts if each.moved_blocks & text.blocks]
+        # A text that a person writes goes to main's place of the text.
+        deciding = next((each for each in joined if each.main is not None), joined[0] if joined else None)
+        for conflict in joined:
+            conflict.decided_with = deciding if conflict is not deciding else None
 
 
-def _moved_places(pieces: list[Piece]) -> Iterator[Conflict | MovedPlace]:
+def _conflicts_and_moved_places(pieces: list[Piece]) -> Iterator[Conflict | MovedPlace]:
     """Yield the conflicts and the places of moved text, in order."""
     for piece in pieces:
         content = piece.content
         if isinstance(content, MovedPlace):
             yield content
-            yield from _moved_places(content.settled)
+            yield from _conflicts_and_moved_places(content.pieces)
         elif isinstance(content, MergedBlock):
             if isinstance(content.head, Conflict):
                 yield content.head
-            yield from _moved_places(content.pieces)
+            yield from _conflicts_and_moved_places(content.pieces)
         elif isinstance(content, Conflict):
             yield content

@@ -3,116 +3,118 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from octavo.documents.source_blocks import SourceBlock, Versions, cells, is_html, with_cells
 
 Column: TypeAlias = "int | str"
-"""A column: its number in the base, or the name of a new one."""
+"""A column: its number in the base, or the name of a new column."""
 
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
-    """Return the three versions with the columns of the merged table. Columns that a side deleted are gone, and columns that a side
-    added are there.
+    """Return the three versions with the columns of the merged table: without columns that a side deleted, with columns that a side
+    added. None if one side deleted a column that the other side edited, or if the columns cannot be told apart.
 
-    Return None if one side deleted a column that the other side edited, or if the columns cannot be told apart.
+    In this module, version 0 is the base, 1 is main, and 2 is the change request.
     """
     if len({is_html(each.head) for each in tables}) > 1:
         return None
-    names = [_names(each) for each in tables]
-    found = [_places(names[0], each) for each in names]
-    if any(places is None for places in found):
+    columns = [each for table in tables if (each := _columns(tables.base, table)) is not None]
+    if len(columns) < len(tables):
         return None
-    places = [each for each in found if each is not None]
-    places = [
-        {old: new for old, new in of_base.items() if not _is_replaced(tables.base, old, table, new)}
-        for table, of_base in zip(tables, places, strict=True)
-    ]
-    columns = [_columns(*each) for each in zip(names, places, strict=True)]
     if columns[0] == columns[1] == columns[2]:
         return tables
-    if any(len(set(columns[side])) < len(names[side]) or _is_ragged(tables[side], columns, side) for side in range(3)):
+    if any(len(set(each)) < len(each) for each in columns) or _has_uneven_versions(tables, columns):
         return None
-    for side, other in ((1, 2), (2, 1)):
-        for column in columns[0]:
-            if column not in columns[side] and column in columns[other] and _is_edited(column, tables, columns, other):
-                return None
-    kept = [[each for each in of_side if all(each in other for other in columns)] for of_side in columns]
-    if not Versions(*kept).is_settled:
-        return None  # both put the columns in another order
-    heads = _heads(tables, columns)
-    return Versions(*(_with_columns(each, side, columns, heads) for side, each in enumerate(tables)))
+    for version, other in ((1, 2), (2, 1)):
+        deleted = [each for each in columns[0] if each not in columns[version] and each in columns[other]]
+        if any(_is_edited(each, tables, columns, other) for each in deleted):
+            return None
+    if not Versions(*_shared(columns)).is_conflict_free:
+        return None  # both sides put the columns in another order
+    return Versions(*(_with_columns(tables, version, columns) for version in range(3)))
 
 
 def _names(table: SourceBlock) -> list[str]:
     return [cell.strip() for cell in cells(table.head.split("\n")[0] if not is_html(table.head) else table.head)]
 
 
-def _places(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
-    """Return where each column is now: by its name, or in order between those that kept theirs. None if that is ambiguous."""
+def _new_places(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
+    """Return the new place of each old column. Columns without equal names correspond in order. None if that is ambiguous."""
     found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     left = [i for i in range(len(old)) if i not in found]
     free = [j for j in range(len(new)) if j not in found.values()]
     if len(left) == len(free):
-        found |= dict(zip(left, free, strict=True))
-    elif any(old.count(old[i]) > 1 or not old[i] for i in left) or any(
-        new.count(new[j]) > 1 or not new[j] for j in free
-    ):
-        return None
-    return dict(sorted(found.items()))
+        return found | dict(zip(left, free, strict=True))
+    others = [(names, names[place]) for names, places in ((old, left), (new, free)) for place in places]
+    return None if any(not name or names.count(name) > 1 for names, name in others) else found
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
-    """Return whether a column has another name and none of the cells of the base: it was replaced, not renamed."""
-    if _names(base)[old] == _names(table)[new] or _is_uneven(base) or _is_uneven(table):
+    """Return whether a column has another name and no cell of the column of the base: it was replaced, not renamed."""
+    if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
     before, now = _values(base, old), _values(table, new)
     del before[_names(base)[old]], now[_names(table)[new]]
     return bool(before and now) and not before & now
 
 
-def _is_uneven(table: SourceBlock) -> bool:
-    rows = [each for row in table.children or () for each in (row, *(row.restored_from or ()))]
+def _has_uneven_rows(table: SourceBlock) -> bool:
+    """Return whether a row has more or fewer cells than the head."""
+    rows = [each for row in table.children or () for each in (row, *(row.replaced_blocks or ()))]
     return any(len(cells(row.head)) != len(_names(table)) for row in rows)
 
 
-def _columns(names: Sequence[str], places: Mapping[int, int]) -> list[Column]:
-    of_base = {new: old for old, new in places.items()}
-    return [of_base.get(place, name) for place, name in enumerate(names)]
+def _columns(base: SourceBlock, table: SourceBlock) -> list[Column] | None:
+    """Return the columns of a version of a table. None if they cannot be told apart."""
+    names = _names(table)
+    places = _new_places(_names(base), names)
+    if places is None:
+        return None
+    old_place_by_new = {new: old for old, new in places.items() if not _is_replaced(base, old, table, new)}
+    return [old_place_by_new.get(place, name) for place, name in enumerate(names)]
 
 
-def _is_ragged(table: SourceBlock, columns: Sequence[Sequence[Column]], side: int) -> bool:
-    """Return whether a row is not as wide as the head."""
-    rows = [(line, side) for line in _head_lines(table)]
-    for row in table.children or ():
-        rows += [(row.head, 0 if row.restored_from else side), *((each.head, side) for each in row.restored_from or ())]
-        if row.move is not None:
-            rows += [(row.move.base.head, 0), *((each.head, 3 - side) for each in row.move.other)]
+def _shared(columns: list[list[Column]]) -> list[list[Column]]:
+    """Return the columns that all versions have, in the order of each version."""
+    return [[each for each in of_version if all(each in other for other in columns)] for of_version in columns]
+
+
+def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Column]]) -> bool:
+    """Return whether a line of a head or a row has more or fewer cells than its version has columns. Beside a moved row, the rows of
+    the other versions count too."""
+    rows: list[tuple[str, int]] = []
+    for version, table in enumerate(tables):
+        rows += [(line, version) for line in _head_lines(table)]
+        for row in table.children or ():
+            rows.append((row.head, 0 if row.replaced_blocks else version))
+            rows += [(each.head, version) for each in row.replaced_blocks or ()]
+            if row.move is not None:
+                rows += [(row.move.base.head, 0), *((each.head, 3 - version) for each in row.move.other)]
     return any(len(cells(row)) != len(columns[of]) for row, of in rows)
 
 
-def _is_edited(column: Column, tables: Versions[SourceBlock], columns: Sequence[Sequence[Column]], side: int) -> bool:
-    """Return whether a side wrote something new into a column, or into its head."""
-    before, now = (_values(tables[at], list(columns[at]).index(column)) for at in (0, side))
+def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list[Column]], version: int) -> bool:
+    """Return whether a side wrote new text into a column, or into its head."""
+    before, now = (_values(tables[each], columns[each].index(column)) for each in (0, version))
     return bool(now - before)
 
 
 def _values(table: SourceBlock, place: int) -> Counter[str]:
-    """Count what a column says, with its name."""
-    rows = [each for row in table.children or () for each in row.restored_from or (row,)]
+    """Count the texts of the cells of a column, and its name."""
+    rows = [each for row in table.children or () for each in row.replaced_blocks or (row,)]
     found = Counter([_names(table)[place], *(" ".join(cells(row.head)[place].split()) for row in rows)])
     del found[""]
     return found
 
 
-def _merged(columns: Sequence[Sequence[Column]]) -> list[Column]:
+def _merged(columns: list[list[Column]]) -> list[Column]:
     """Return the columns of the merged table, in main's order, or in the order of the change request if main has the base's. New
-    columns of the other side are behind the column that is before them there."""
-    base, *sides = columns
-    shared = [[each for each in of_side if all(each in other for other in columns)] for of_side in (base, sides[0])]
-    first, second = sides if shared[0] != shared[1] else sides[::-1]
+    columns of the other side are behind their predecessor on that side."""
+    shared, (_, main, request) = _shared(columns), columns
+    first, second = (main, request) if shared[0] != shared[1] else (request, main)
     merged = [each for each in first if isinstance(each, str) or each in second]
     for place, each in enumerate(second):
         if isinstance(each, str) and each not in merged:
@@ -121,8 +123,8 @@ def _merged(columns: Sequence[Sequence[Column]]) -> list[Column]:
     return merged
 
 
-def _heads(tables: Versions[SourceBlock], columns: Sequence[Sequence[Column]]) -> dict[Column, list[str]]:
-    """Return what the head says of each new column, line by line."""
+def _heads(tables: Versions[SourceBlock], columns: list[list[Column]]) -> dict[Column, list[str]]:
+    """Return the cell of each new column in each line of the head."""
     found: dict[Column, list[str]] = {}
     for table, of_table in zip(tables, columns, strict=True):
         for place, column in enumerate(of_table):
@@ -132,24 +134,22 @@ def _heads(tables: Versions[SourceBlock], columns: Sequence[Sequence[Column]]) -
 
 
 def _head_lines(table: SourceBlock) -> list[str]:
-    """Return the lines of the head that have cells: in markdown the names and the marks below them."""
+    """Return the lines of the head that have cells: in markdown the names of the columns and the dashes below them."""
     return [table.head] if is_html(table.head) else table.head.split("\n")
 
 
-def _with_columns(
-    table: SourceBlock, side: int, columns: Sequence[Sequence[Column]], heads: Mapping[Column, list[str]]
-) -> SourceBlock:
-    """Return a table of one side with the merged columns."""
-    merged = _merged(columns)
+def _with_columns(tables: Versions[SourceBlock], version: int, columns: list[list[Column]]) -> SourceBlock:
+    """Return one version of a table with the merged columns."""
+    table, merged, heads = tables[version], _merged(columns), _heads(tables, columns)
 
     def line(text: str, of: int, new: Sequence[str]) -> str:
-        said = dict(zip(columns[of], cells(text), strict=True))
-        return with_cells(text, [said.get(each, blank) for each, blank in zip(merged, new, strict=True)])
+        by_column = dict(zip(columns[of], cells(text), strict=True))
+        return with_cells(text, [by_column.get(each, blank) for each, blank in zip(merged, new, strict=True)])
 
     def row(block: SourceBlock, of: int) -> SourceBlock:
-        if block.restored_from is not None:
-            real = tuple(row(each, of) for each in block.restored_from)
-            return replace(row(replace(block, restored_from=None), 0), restored_from=real)
+        if block.replaced_blocks is not None:
+            replaced = tuple(row(each, of) for each in block.replaced_blocks)
+            return replace(row(replace(block, replaced_blocks=None), 0), replaced_blocks=replaced)
         blank = "<td></td>" if is_html(block.head) else " "
         move = block.move
         if move is not None:
@@ -157,7 +157,7 @@ def _with_columns(
         return replace(block, head=line(block.head, of, [blank] * len(merged)), move=move)
 
     lines = [
-        line(text, side, [heads[each][number] if each in heads else "" for each in merged])
+        line(text, version, [heads[each][number] if each in heads else "" for each in merged])
         for number, text in enumerate(_head_lines(table))
     ]
-    return replace(table, head="\n".join(lines), children=tuple(row(each, side) for each in table.children or ()))
+    return replace(table, head="\n".join(lines), children=tuple(row(each, version) for each in table.children or ()))

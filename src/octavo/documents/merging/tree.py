@@ -10,7 +10,7 @@ side did is done. Where the two sides disagree:
 | moves it          | moves it elsewhere     | it stands where the primary content has it                          |
 | moves A below B   | moves B below A        | as in the primary content: nothing ever stands below itself         |
 | reorders it       | reorders it otherwise  | the order of the primary content                                    |
-| edits its text    | edits its text         | merged by `page_merge`, conflicts between marks                       |
+| edits its text    | edits its text         | merged by `page_merge`, conflicts between markers                   |
 | sets a field      | sets it otherwise      | the primary content's value; a document also says both at its top   |
 | edits a file      | edits or deletes it    | the edited one, the primary content's if both edited it             |
 
@@ -28,7 +28,7 @@ from typing import Any, Protocol
 
 from octavo.documents.merging import page_merge
 from octavo.documents.merging.arrange import Arranged, Side, arrange
-from octavo.documents.merging.merged_page import MAIN_LABEL, marks
+from octavo.documents.merging.merged_page import MAIN_LABEL, with_markers
 from octavo.documents.trees import Json, Pages, leading_heading
 
 _SETTLED_ELSEWHERE = {"id", "type", "pages", "path", "text", "createdAt", "updatedAt"}
@@ -131,9 +131,7 @@ class _Merging:
         if base is None:
             base = {}
         ignored = _SETTLED_ELSEWHERE
-        values, lost = self.fields(
-            "field", node_id, _only(base, ignored), _only(main, ignored), _only(proposed, ignored)
-        )
+        values, lost = self.fields("field", node_id, *(_only(each, ignored) for each in (base, main, proposed)))
         same: Json = {field: main[field] for field in ("id", "type", "createdAt", "path") if field in main}
         merged = {**same, **values}
         stamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
@@ -156,7 +154,8 @@ class _Merging:
         merged = page_merge.merge(old, here, there)
         if merged.conflicts:
             self.conflicts.append(Conflict("text", node_id))
-        self.suggestions += [Suggestion(node_id, each.words or "") for _, each in merged.named if each.is_suggested]
+        by_words = (each for _, each in merged.named if each.is_suggested)
+        self.suggestions += [Suggestion(node_id, each.merged_text or "") for each in by_words]
         if _says_its_title(main, here) and _says_its_title(proposed, there):
             lost.pop("title", None)  # The headings are in conflict then, so the text says both titles already.
         whole = self._with_fields(merged.text(request=self._name), lost)
@@ -165,10 +164,8 @@ class _Merging:
     def _with_fields(self, markdown: str, lost: Json) -> str:
         if not lost:
             return markdown
-        ours, theirs = (
-            "\n\n".join(f"{field}: {_shown(values[side])}" for field, values in lost.items()) for side in (0, 1)
-        )
-        block = marks(ours, theirs, MAIN_LABEL, self._name) + "\n"
+        ours, theirs = ("\n\n".join(f"{name}: {_shown(both[side])}" for name, both in lost.items()) for side in (0, 1))
+        block = with_markers(ours, theirs, MAIN_LABEL, self._name) + "\n"
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:

@@ -47,7 +47,7 @@ class ConflictContents(Contents):
 
     def __init__(self, pane: Pane) -> None:
         super().__init__(pane)
-        self.sides = ("main", "this")
+        self.sides = ("main", "this change request")
         """What the two are called."""
         self.choices: Mapping[str, Choice] = {}
         self.pieces: tuple[Shown | Question | Passage, ...] | None = None

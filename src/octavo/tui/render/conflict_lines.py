@@ -104,10 +104,10 @@ def set_question(
     if all(question.answers):
         result = _not_resolved(look, decided, [], width)
         if choice is not None:
-            result = _wrapped(question.answers[choice.side == "this"], look.text, width)
+            result = _wrapped(question.answers[choice.kind == "request"], look.text, width)
         lines += [_label(look, "Result"), *result]
         for number, answer in enumerate(question.answers):
-            is_taken = choice is not None and choice.side == SIDES[number]
+            is_taken = choice is not None and choice.kind == SIDES[number]
             lines += [
                 Line([]),
                 _side_label(look, decided.name(number), "mt"[number], is_taken),
@@ -136,12 +136,12 @@ def _framed(
     if decided.choice is not None:
         taken = {
             "main": f"{decided.name(0)} taken",
-            "this": f"{decided.name(1)} taken",
+            "request": f"{decided.name(1)} taken",
             "both": "Both taken",
             "words": "Suggestion taken",
             "own": "Edited",
         }
-        status, style, ink = f"{look.glyphs.yes} {taken[decided.choice.side]}", look.success, look.success
+        status, style, ink = f"{look.glyphs.yes} {taken[decided.choice.kind]}", look.success, look.success
     elif shown.is_suggested:
         status, style, ink = "Suggested", look.accent, look.line
     elif isinstance(shown, Question) and not all(shown.answers):
@@ -179,9 +179,9 @@ def _with_keys(look: Styles, said: str, style: Style, keys: Iterable[tuple[str, 
 
 def _sides(setting: LayoutContext, shown: Shown, decided: ConflictDecision, width: int) -> list[Line]:
     """Return the three sides under their labels, side by side where there is room."""
-    look, taken = setting.look, decided.choice.side if decided.choice is not None else ""
+    look, taken = setting.look, decided.choice.kind if decided.choice is not None else ""
     missing = "Nothing here." if shown.base is None or not shown.base.source.strip() else "Deleted."
-    moved = f"Moved to \u201c{shown.moved_to}\u201d. Press f to open that page." if shown.moved_to else ""
+    moved = f"Moved to \u201c{shown.moved_to_title}\u201d. Press f to open that page." if shown.moved_to_title else ""
     base, unknown = shown.base, "Not known." if shown.base is None else "Nothing here."
     sides = [
         (decided.name(0), "m", _new(shown.main), shown.main.new.source, moved or missing),
@@ -265,7 +265,7 @@ def _result(setting: LayoutContext, shown: Shown, decided: ConflictDecision, wid
         both = [("b", "both")] if shown.kind not in NEVER_BOTH | {FIELDS} else []
         words = [("w", "merged by words")] if "words" in shown.outcomes else []
         return _not_resolved(look, decided, [*both, *words, *edit], width)
-    compared = shown.outcomes.get(choice.side)
+    compared = shown.outcomes.get(choice.kind)
     if compared is None:  # it was written just now, and is made ready to be shown
         return [Line([Piece(look.glyphs.more, look.muted)])]
     units = whole(compared.new) if compared.diff.is_empty else changes(compared.diff, _all(), {}).whole().units
@@ -284,7 +284,7 @@ def _result(setting: LayoutContext, shown: Shown, decided: ConflictDecision, wid
         if shown.place is None
         else "Nothing: the text is in another place."
     )
-    if not note and choice.side != "main" and compared.says_the_same(shown.outcomes["main"]):
+    if not note and choice.kind != "main" and compared.says_the_same(shown.outcomes["main"]):
         note = f"The same as {decided.sides[0]}."
     return [*lines, *text, *(_wrapped(note, look.muted + Style(italic=True), width) if note else [])]
 

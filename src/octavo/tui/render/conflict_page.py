@@ -11,14 +11,14 @@ from types import MappingProxyType
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Document, words
 from octavo.documents.changes import Added, Changed, Moved
-from octavo.documents.merging.merged_page import Choice, Conflict, MergedPage, Side
+from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict, MergedPage
 from octavo.tui.render.comparison import Compared, compare
 from octavo.tui.render.diff_sequence import changes
 from octavo.tui.render.diff_units import DiffUnit, Unfolding, cut
 
 FIELDS = "fields"
 """The kind of a conflict about what a page is called and the like."""
-_SIDES: tuple[Side, ...] = ("main", "this", "both")
+_OFFERED: tuple[ChoiceKind, ...] = ("main", "request", "both")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Shown:
     """What both come from. None where that is not known."""
     main: Compared
     mine: Compared
-    outcomes: Mapping[Side, Compared]
+    outcomes: Mapping[ChoiceKind, Compared]
     """What becomes of it by a choice, against what main says here."""
     heading: str = ""
     """Which section it is in."""
@@ -41,7 +41,7 @@ class Shown:
     """Whose place of the text it is, of one that was moved: that in the base (0), in main (1) or in the change request (2)."""
     is_suggested: bool = False
     """Whether the merge by words is the result as long as nothing else is chosen."""
-    moved_to: str = ""
+    moved_to_title: str = ""
     """The title of the page that main moved the text to. Empty if main did not move the text to another page."""
 
 
@@ -97,9 +97,9 @@ def prepare(
         before = next((_alone(conflict, each.base) for each in together if each.base is not None), None)
         ours = next((_alone(conflict, each.main) for each in together if each.main is not None), "")
         theirs = next((_alone(conflict, each.request) for each in together if each.request is not None), "")
-        offered = [*map(Choice, _SIDES), *([Choice("words")] if conflict.words is not None else [])]
+        offered = [*map(Choice, _OFFERED), *([Choice("words")] if conflict.merged_text is not None else [])]
         own = (choices or {}).get(named(name))
-        if own is not None and own.side == "own":
+        if own is not None and own.kind == "own":
             offered.append(own)
         shown = Shown(
             named(name),
@@ -108,11 +108,11 @@ def prepare(
             document_of(before) if before is not None else None,
             compare(ours if before is None else before, ours),
             compare(theirs if before is None else before, theirs),
-            {choice.side: _outcome(conflict, choice) for choice in offered},
+            {choice.kind: _outcome(conflict, choice) for choice in offered},
             next((heading for at, heading in reversed(headings) if at <= line), ""),
             _place_of(conflict) if len(together) > 1 else None,
             conflict.is_suggested,
-            titles.get(conflict.moved_to or "", ""),
+            titles.get(conflict.page_of_base_text or "", ""),
         )
         found.append((line, shown))
     return tuple(_in_order(compared, found))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.writing_content import EditOutcome, edit, texts
 from octavo.documents.conflicts import markers
-from octavo.documents.merging.merged_page import Choice, Conflict, Side
+from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict
 from octavo.tui.review.conflict_finder import OpenConflicts
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text, forget, read_back
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 50
 """Changes of content that may go in one request."""
-_SIDES: dict[str, Side] = {"main": "main", "this": "this", "both": "both", "words": "words", "own": "own"}
+_STORED_KINDS: dict[str, ChoiceKind] = {**{kind: kind for kind in get_args(ChoiceKind)}, "this": "request"}
+"""The kinds of choices by their stored names. Earlier versions stored `request` as `this`."""
 
 
 class Choices:
@@ -36,33 +37,33 @@ class Choices:
         self._id = of
         self._fact = f"conflicts {of}"
         kept = app.session.state.recall(self._fact)
-        sides = kept.get("choices") if isinstance(kept, dict) else None
+        kinds = kept.get("choices") if isinstance(kept, dict) else None
         done = kept.get("done") if isinstance(kept, dict) else None
-        self._sides: dict[str, Side] = (
-            {name: _SIDES[str(side)] for name, side in sides.items() if str(side) in _SIDES}
-            if isinstance(sides, dict)
+        self._kinds: dict[str, ChoiceKind] = (
+            {name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS}
+            if isinstance(kinds, dict)
             else {}
         )
-        self._texts = {name: self.own(name).text for name, side in self._sides.items() if side == "own"}
+        self._texts = {name: self.own(name).text for name, kind in self._kinds.items() if kind == "own"}
         self.done: set[str] = set(map(str, done)) if isinstance(done, list) else set()
         """Names of resolved conflicts that have no marks in a text."""
 
     @property
     def all(self) -> dict[str, Choice]:
         """All choices."""
-        return {name: Choice(side, self.own(name).text if side == "own" else "") for name, side in self._sides.items()}
+        return {name: Choice(kind, self.own(name).text if kind == "own" else "") for name, kind in self._kinds.items()}
 
     def own(self, name: str) -> DialogDraft:
         """Return the draft of the text that was written for a conflict."""
         return DialogDraft(self._app, f"conflict {self._id} {name}")
 
-    def choose(self, name: str, side: Side | None, text: str = "") -> None:
-        """Choose a side, or the `text` that was written; None clears the choice. The text that was written is kept."""
-        self._sides.pop(name, None)
-        if side == "own":
+    def choose(self, name: str, kind: ChoiceKind | None, text: str = "") -> None:
+        """Choose for a conflict. `text` is the text of `own`. None clears the choice, and keeps a text that was written before."""
+        self._kinds.pop(name, None)
+        if kind == "own":
             self._texts[name] = text
-        if side is not None:
-            self._sides[name] = side
+        if kind is not None:
+            self._kinds[name] = kind
         self._remember()
 
     def settle(self, unsettled: OpenConflicts, decided: dict[str, Choice]) -> None:
@@ -70,14 +71,14 @@ class Choices:
         gone = {name for page in unsettled.decided(decided) for name, _ in page.conflicts}
         shapes = {shape.name for shape in unsettled.shapes if shape.name in decided}
         for name in gone:
-            if self._sides.get(name) == "own":
+            if self._kinds.get(name) == "own":
                 self.own(name).drop()
-        self._sides = {name: side for name, side in self._sides.items() if name not in gone | shapes}
+        self._kinds = {name: kind for name, kind in self._kinds.items() if name not in gone | shapes}
         self.done |= shapes
         self._remember()
 
     def _remember(self) -> None:
-        self._app.session.state.remember(self._fact, {"choices": self._sides, "done": sorted(self.done)})
+        self._app.session.state.remember(self._fact, {"choices": self._kinds, "done": sorted(self.done)})
 
 
 def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:

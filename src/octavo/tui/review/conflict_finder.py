@@ -63,7 +63,7 @@ class ConflictedPage:
     """Whether the text has no marks: the conflicts are found by merging the versions again."""
     main: str | None = field(default=None, repr=False)
     """What the page says in main. None if that is not known."""
-    moved_to: Mapping[str, str] = field(default_factory=dict)
+    page_titles: Mapping[str, str] = field(default_factory=dict)
     """The titles of the pages that main moved text to, by id."""
     is_titled: bool = False
     """Whether the sides give it different titles, in the heading of their text too: its title becomes that heading."""
@@ -90,7 +90,7 @@ class ConflictedPage:
         """Return the text with the choices made, and the title and the like in main and after the choices."""
         about = self.conflicts[0][0]
         text = self.text({about: Choice("main"), **choices} if self.fields else choices, name)
-        settings = settings_of(self.fields, is_main=about not in choices or choices[about].side != "this")
+        settings = settings_of(self.fields, is_main=about not in choices or choices[about].kind != "request")
         if about not in choices:
             settings = not_resolved(settings)
         if (title := self.title_after(text)) is not None:
@@ -153,7 +153,7 @@ class OpenConflicts:
         found: list[ContentEdit] = []
         for page in self.decided(choices):
             given = {}
-            if page.fields and choices[page.conflicts[0][0]].side == "this":
+            if page.fields and choices[page.conflicts[0][0]].kind == "request":
                 given = {name: mine for name, (_, mine) in page.fields.items()}
             text = page.text(choices, name)
             if (title := page.title_after(text)) is not None:
@@ -314,11 +314,12 @@ class _Reading:
         merged = await asyncio.to_thread(merge, base, main, mine)
         if deleted := [each for _, each in merged.named if each.base and each.main is None]:
             await asyncio.to_thread(_find_moved, deleted, await self._pages_of_main(page.id))
-        titles = {each.moved_to: self._title_in_main(each.moved_to) for _, each in merged.named if each.moved_to}
+        targets = {each.page_of_base_text for _, each in merged.named if each.page_of_base_text}
+        titles = {each: self._title_in_main(each) for each in targets}
         if not marks:
             if not merged.named or not _is_unmarked_merge(now, merged, (main, mine), is_told=is_told):
                 return None
-            return ConflictedPage(page.id, page.title, merged, now, is_unmarked=True, main=main, moved_to=titles)
+            return ConflictedPage(page.id, page.title, merged, now, is_unmarked=True, main=main, page_titles=titles)
         # Where the headings are the titles, the conflict of the headings decides the title.
         is_titled = fields.get("title") == (leading_heading(main), leading_heading(mine))
         fields = {name: values for name, values in fields.items() if name != "title" or not is_titled}
@@ -326,13 +327,13 @@ class _Reading:
             rest = "\n".join(now.split("\n")[marks[0].last + 1 :]).removeprefix("\n")
             read = await asyncio.to_thread(_read, rest, merged, marks[0].theirs)
             about = Conflict(FIELDS, self._fields_of_base(page.id, fields), *lines, both=lines[0])
-            read = read.behind(about)
+            read = read.with_conflict_before_text(about)
             return ConflictedPage(
-                page.id, page.title, read, now, fields, main=main, moved_to=titles, is_titled=is_titled
+                page.id, page.title, read, now, fields, main=main, page_titles=titles, is_titled=is_titled
             )
         read = await asyncio.to_thread(_read, now, merged, marks[0].theirs)
         is_titled = is_titled and not fields
-        return ConflictedPage(page.id, page.title, read, now, main=main, moved_to=titles, is_titled=is_titled)
+        return ConflictedPage(page.id, page.title, read, now, main=main, page_titles=titles, is_titled=is_titled)
 
     async def with_texts(self, shape: TreeConflict, page: Page | None) -> TreeConflict:
         """Return a conflict about the page itself with the texts of that page in main and in the change request."""
@@ -382,7 +383,7 @@ def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
         found = {page: sum(block.key in keys for block in blocks[1:]) for page, keys in there.items()}
         best = max(found, key=found.__getitem__, default=None)
         if best is not None and found[best] > 0 and 2 * found[best] >= len(blocks) - 1:
-            conflict.moved_to = best
+            conflict.page_of_base_text = best
 
 
 def _main_of(at: ChangeRequestRef | SpaceRef) -> ContentRef | None:
@@ -409,5 +410,5 @@ def _is_unmarked_merge(now: str, merged: MergedPage, sides: tuple[str, str], *, 
     """Return whether a text without marks is what came of a merge, and nothing that a person wrote since."""
     if not merged.conflicts:
         return now == merged.text()
-    outcomes = [*sides, merged.decided("main"), merged.decided("this")]
+    outcomes = [*sides, merged.decided("main"), merged.decided("request")]
     return is_told and now.split() in [text.split() for text in outcomes]

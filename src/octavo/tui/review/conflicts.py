@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from octavo.api.content import Edit
 from octavo.api.errors import ApiError
-from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, Conflict, Side
+from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, ChoiceKind, Conflict
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.conflict_page import FIELDS, Passage, Question, Shown, prepare, prepare_question
@@ -41,14 +41,14 @@ _OTHERS = Heading("PAGE TREE AND MORE", "")
 _PAGES = Heading("PAGES", "")
 
 
-def _taking(name: str, keys: str, title: str, help: str, side: Side) -> Command[ConflictsScreen]:
+def _taking(name: str, keys: str, title: str, help: str, kind: ChoiceKind) -> Command[ConflictsScreen]:
     return Command(
         name,
         keys,
         title,
         help,
-        run=lambda _, view: view.take(side),
-        why_not=lambda _, view: view.why_not_take(side),
+        run=lambda _, view: view.take(kind),
+        why_not=lambda _, view: view.why_not_take(kind),
     )
 
 
@@ -64,7 +64,7 @@ CONFLICT: Commands[ConflictsScreen] = Commands(
     "conflict",
     (
         _taking("main", "m", "Take main", "Use main's version (again to clear)", "main"),
-        _taking("this", "t", "Take this request", "Use this change request's version (again to clear)", "this"),
+        _taking("this", "t", "Take this request", "Use this change request's version (again to clear)", "request"),
         _taking("both", "b", "Take both", "Use both versions, main first (again to clear)", "both"),
         _taking("words", "w", "Suggested", "Use both changes, merged by words (again to clear)", "words"),
         Command("edit", "e", "Edit", "Resolve the conflict in your editor",
@@ -195,7 +195,7 @@ class ConflictsScreen(View):
             pieces = await asyncio.to_thread(prepare_question, item.question, item.text)
         else:
             pieces = await asyncio.to_thread(
-                prepare, item.merged, item.main, choices, named=item.named, titles=item.moved_to
+                prepare, item.merged, item.main, choices, named=item.named, titles=item.page_titles
             )
         if self._item is item:
             self.view.show(pieces, self._choices.all, key=_key_of(item), sides=self.source.sides)
@@ -285,7 +285,7 @@ class ConflictsScreen(View):
             return "Resolve all conflicts of a page first: m, t, b or e."
         return None
 
-    def why_not_take(self, how: Side | Literal["edit"]) -> str | None:
+    def why_not_take(self, how: ChoiceKind | Literal["edit"]) -> str | None:
         """Return why a conflict cannot be resolved so, in a sentence. None if it can."""
         if (why := self._why_not_decided()) is not None:
             return why
@@ -306,13 +306,13 @@ class ConflictsScreen(View):
             return "Both sides changed the same words, so there is no suggestion."
         return None
 
-    def take(self, side: Side) -> None:
+    def take(self, kind: ChoiceKind) -> None:
         """Resolve the selected conflict, and go to the next that is not resolved. If it is resolved so, clear the choice."""
         if (shown := self._selected) is None:
             return
         before = self._choices.all.get(shown.name)
-        is_cleared = before is not None and before.side == side
-        self._choices.choose(shown.name, None if is_cleared else side)
+        is_cleared = before is not None and before.kind == kind
+        self._choices.choose(shown.name, None if is_cleared else kind)
         self._chose(goes_on=not is_cleared)
 
     def _chose(self, *, goes_on: bool) -> None:
@@ -342,14 +342,14 @@ class ConflictsScreen(View):
     def why_not_follow(self) -> str | None:
         """Return why no page with the moved text can be opened, in a sentence. None if it can."""
         conflict = self._conflict
-        if conflict is None or conflict.moved_to is None:
+        if conflict is None or conflict.page_of_base_text is None:
             return "Main did not move this text to another page."
         return None
 
     def follow_text(self) -> None:
         """Open the page of main that has the text now."""
-        if (conflict := self._conflict) is not None and conflict.moved_to is not None:
-            self.shell.go(ToPage(self.source.space.space_id, conflict.moved_to))
+        if (conflict := self._conflict) is not None and conflict.page_of_base_text is not None:
+            self.shell.go(ToPage(self.source.space.space_id, conflict.page_of_base_text))
 
     def why_no_preview(self) -> str | None:
         """Return why no page can be previewed, in a sentence. None if it can."""

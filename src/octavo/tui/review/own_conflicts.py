@@ -98,4 +98,4 @@ def _merged(marked: str, before: Raw | None, theirs: Raw | None) -> MergedPage:
     found = read_marked(marked)
     if before is None or theirs is None:
         return found
-    return read_marked(marked, merge(before.text, theirs.text, found.decided("this")))
+    return read_marked(marked, merge(before.text, theirs.text, found.decided("request")))

@@ -66,14 +66,14 @@ class TreeConflict:
 
     def edit(self, choice: Choice | None) -> ContentEdit | None:
         """Return the edit for a choice. None if nothing is chosen, or if the page is so already."""
-        return None if choice is None else self.edits[choice.side == "this"]
+        return None if choice is None else self.edits[choice.kind == "request"]
 
     def outcome(self, choice: Choice | None) -> tuple[str, tuple[Setting, ...]]:
         """Return the text of the page after a choice, and its title, place and the like, compared with main."""
         if choice is None:
             return self.text, not_resolved(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)
-        return "" if is_deleted else self.text, self.settings[choice.side == "this"]
+        return "" if is_deleted else self.text, self.settings[choice.kind == "request"]
 
 
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, Choice]) -> list[ContentEdit]:

@@ -1,4 +1,4 @@
-"""Proves of a merged page that no text is lost, doubled or brought back."""
+"""Checks that a merged page has no text too often, or not often enough."""
 
 from __future__ import annotations
 
@@ -13,31 +13,35 @@ from octavo.documents.source_blocks import MARKER, PROSE, WORD, SourceBlock, Ver
 from octavo.documents.source_reader import read_page
 
 Run: TypeAlias = "tuple[str, ...]"
-"""Words in a row: five of a sentence, or a shorter sentence with each two of its words."""
-_RUN = 5
+"""Five neighbouring words of a sentence. A shorter sentence gives the whole sentence, and each two neighbouring words."""
+_RUN_LENGTH = 5
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
 _HTML_TAG = re.compile(r"<[^<>]*>")
 
 
-def unproved_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]:
-    """Return the runs of words that are lost or doubled when every conflict is decided for main, or for the change request.
+def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]:
+    """Return the runs of words that are lost or doubled if every conflict is decided for main, or for the change request.
 
-    Each run must be there as often as that side has it, or as often as that side with the change of the other.
+    Two counts limit how often a run may be there: how often that side has the run, and that count after the change that the other
+    side made to the count of the base.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
-    unproved: set[Run] = set()
+    miscounted: set[Run] = set()
     for side, own, other in zip(SIDES, sentences[1:], sentences[:0:-1], strict=True):
         every = (sentences.base, own, other, Counter(_sentences([read_page(side_of(page.root, side) or "")])))
         differing = {each for each in set().union(*every) if len({count[each] for count in every}) > 1}
-        was, ours, theirs, found = (_count_runs({each: count[each] for each in differing}) for count in every)
-        base = sentences.base
-        dropped_by_both = _count_runs({each: base[each] - max(own[each], other[each]) for each in differing})
-        for run in found.keys() | ours.keys() | theirs.keys():
-            with_other = ours[run] + theirs[run] - was[run]
-            least, most = max(0, with_other), max(0, with_other + dropped_by_both[run])
-            if not min(ours[run], least) <= found[run] <= max(ours[run], most):
-                unproved.add(run)
-    return unproved
+        in_base, in_own, in_other, in_merged = (
+            _count_runs({each: count[each] for each in differing}) for count in every
+        )
+        # If both sides deleted a sentence, the two deletions may be of the same place.
+        deleted = {each: sentences.base[each] - max(own[each], other[each]) for each in differing}
+        deleted_by_both = _count_runs(deleted)
+        for run in in_merged.keys() | in_own.keys() | in_other.keys():
+            with_other = in_own[run] + in_other[run] - in_base[run]
+            least, most = max(0, with_other), max(0, with_other + deleted_by_both[run])
+            if not min(in_own[run], least) <= in_merged[run] <= max(in_own[run], most):
+                miscounted.add(run)
+    return miscounted
 
 
 def _count_runs(sentences: Mapping[str, int]) -> Counter[Run]:
@@ -51,9 +55,9 @@ def runs_of(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
 
 def _runs(sentence: str) -> Iterator[Run]:
     words = tuple(WORD.findall(sentence))
-    if len(words) < _RUN:
+    if len(words) < _RUN_LENGTH:
         yield from pairwise(words)
-    yield from (words[at : at + _RUN] for at in range(max(1, len(words) - _RUN + 1)))
+    yield from (words[start : start + _RUN_LENGTH] for start in range(max(1, len(words) - _RUN_LENGTH + 1)))
 
 
 def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[str]:
