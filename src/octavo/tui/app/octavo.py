@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.text import Text
 from textual.events import Event, InputEvent
 from textual.screen import Screen
 from textual.signal import Signal
 
 from octavo.api.errors import ApiError
+from octavo.data.state import NotSaved
 from octavo.settings import Settings
 from octavo.tui.app import routes
 from octavo.tui.app.background_tasks import BackgroundTasks
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from octavo.first_picture import FirstPicture
     from octavo.tui.app.kept_picture import KeptPicture
     from octavo.tui.shell.shell import Suggestions
+    from octavo.tui.widgets.confirm import Confirmed
     from octavo.tui.widgets.theme_picker import ThemePicker
 
 
@@ -225,9 +229,13 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         self.workspace = Workspace(self, self.trail)
         self.before_end: set[Callable[[], None]] = set()
         """Called when the terminal goes away: they keep what is being typed (D6)."""
+        self._where_unsaved = ""
+        """Where the texts are that could not be saved when the app ended, in a sentence. Empty: all were saved."""
         internals.add_line_filters(self, filters(settings))
         internals.replace_crash_screen(
-            self, lambda error: report_crash(settings.state_folder, error), first=self._keep_what_is_typed
+            self,
+            lambda error: report_crash(settings.state_folder, error, self._where_unsaved),
+            first=self._keep_what_is_typed,
         )
         if not settings.motion:
             self.animation_level = "none"
@@ -273,6 +281,7 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
     async def start(self, session: Session, view: str = "") -> None:
         """Leave what was, and show `session`."""
         self._keep_picture()
+        self._keep_what_is_typed()
         await self._end_session()
         self._session = session
         self._open(session)
@@ -489,8 +498,24 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.trail.holds(screen))
 
     async def action_quit(self) -> None:
+        """End. Ask before when a text cannot be saved."""
+        self._save_what_is_typed()
+        if self._session is not None and self._session.drafts.unsaved():
+            from octavo.tui.app.unsaved_texts import UnsavedTexts  # lazy: a full disk is rare
+
+            if not any(isinstance(each, UnsavedTexts) for each in self.screen_stack):
+                self.push_screen(UnsavedTexts(self), self._lose_texts)
+            return
         self._keep_picture()
         self._terminated()
+
+    def _lose_texts(self, answer: Confirmed | None) -> None:
+        if answer is None:
+            self.then = None
+        elif self._session is not None:
+            self._session.drafts.give_up()
+            self._keep_picture()
+            self._end()
 
     async def on_unmount(self) -> None:
         # The terminal is given back before: letting go of what is on disk may take a moment.
@@ -500,8 +525,11 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
     def _terminated(self) -> None:
         """The terminal is gone or we were asked to end: keep what is being typed, then go (D6)."""
         self._keep_what_is_typed()
+        self._end()
+
+    def _end(self) -> None:
         self._quitting = True
-        self.exit(0)
+        self.exit(0, message=Text(self._where_unsaved) if self._where_unsaved else None)
 
     def _keep_picture(self) -> None:
         if self.picturing is not None:
@@ -516,9 +544,21 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         else:
             loop.default_exception_handler(context)
 
-    def _keep_what_is_typed(self) -> None:
+    def _save_what_is_typed(self) -> None:
+        """Save all drafts, as far as that works within two seconds."""
         for keep in tuple(self.before_end):
             keep()
+        if self._session is not None and self._session.drafts.unsaved():
+            with suppress(NotSaved):
+                self._session.drafts.flush()
+
+    def _keep_what_is_typed(self) -> None:
+        """Save all drafts, and write those that cannot be saved to files: you cannot be asked any more."""
+        self._save_what_is_typed()
+        if self._session is not None and self._session.drafts.unsaved():
+            from octavo.tui.app.editor_files import write_unsaved  # lazy: a full disk is rare
+
+            self._where_unsaved = write_unsaved(self._session, self.settings.state_folder)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[Any]:
         return ()

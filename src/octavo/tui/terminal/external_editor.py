@@ -161,9 +161,7 @@ def run_editor(
     if len(text.encode(errors="surrogatepass")) > LARGEST:
         return NotEdited("The text is larger than 1 MiB, which is more than is read back from an editor.")
     try:
-        path = _write(text, folder, name, suffix)
-        if about is not None:
-            _note(path, replace(about, process=os.getpid()))
+        path = write_file(text, folder, name, suffix, about and replace(about, process=os.getpid()))
     except OSError as error:
         return NotEdited(f"No file to edit could be made in {folder}: {error.strerror}.")
     read = _run(at_line(program, str(path), line), path, environment, text, keep)
@@ -226,12 +224,21 @@ def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
     return [found] if found else NotEdited("There is no editor. Set EDITOR to the one you use.")
 
 
-def _write(text: str, folder: Path, name: str, suffix: str) -> Path:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.chmod(0o700)
+def write_file(text: str, folder: Path, name: str, suffix: str, about: FileNote | None = None) -> Path:
+    """Write `text` to a new private file in `folder`, and beside it what it is `about`. Raises OSError."""
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700, parents=True)
+    if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & stat.S_ISVTX:
+        folder.chmod(0o700)
     descriptor, path = tempfile.mkstemp(prefix=f"{name}-", suffix=suffix, dir=folder)
-    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+            file.write(text)
+        if about is not None:
+            _note(Path(path), about)
+    except OSError:
+        forget(Path(path))  # a part of the text helps nobody
+        raise
     return Path(path)
 
 
