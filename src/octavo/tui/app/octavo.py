@@ -32,6 +32,7 @@ from octavo.tui.shell.write_queue import WriteQueue
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
+from octavo.tui.terminal.key_reader import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.notices import NoticeBoard, Tone
@@ -322,6 +323,11 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
             self.say(problem, tone="care")
 
     async def on_event(self, event: Event) -> None:
+        if isinstance(event, EscapeOrAlt):
+            is_alt = self.screen_stack and internals.is_bound(self, event.key)
+            for each in (event.with_alt,) if is_alt else event.apart:
+                await self.on_event(each)
+            return
         if isinstance(event, InputEvent):
             self.teardown.garbage.key_pressed()
             self.keeping_fresh.key_pressed()
