@@ -12,10 +12,14 @@ from textual.app import App, ReturnType
 from textual.events import Event, Key, Paste
 from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.timer import Timer
 
 from octavo.tui.terminal.textual_internals import is_ending
 
 _ANSWERS = frozenset({"enter", "escape"})
+_OF_WORDS = frozenset({"enter", "backspace", "space"})
+PAUSE = 0.5
+"""Seconds without a key after which the next key is not of the same words."""
 ROUND = 0.05
 """Seconds after which what was asked to tell when it has done what it was told is asked anew: it may be gone."""
 
@@ -24,6 +28,7 @@ class TypeAhead(App[ReturnType]):
     """Put before an app: what is typed before the screen it is for is there waits for it, and goes there in its order.
 
     Textual gives it to the screen before, or to one that has no parts or no focus yet: letters were lost, or were commands.
+    And what is typed on for a field that was refused, or that is gone, does nothing until there is a pause.
     """
 
     def __init__(self) -> None:
@@ -36,11 +41,58 @@ class TypeAhead(App[ReturnType]):
         """That of the last, if it is still there."""
         self._leads_on = False
         """Whether the last was a key that dialogs answer to, and may be doing so."""
+        self._is_writing = False
+        """Whether words are typed into a field."""
+        self._ignores = False
+        """Whether they are for one that is not there."""
+        self._pause: Timer | None = None
+
+    def ignore_words(self) -> None:
+        """Let what is typed without a pause from now on do nothing: the field it is for is not there."""
+        self._ignores, self._is_writing = True, False
+        self._wait_for_pause()
+
+    @property
+    def ignores_words(self) -> bool:
+        """Whether a letter does nothing now, as it is of words whose field is not there."""
+        return self._ignores or (self._is_writing and not self._has_field)
+
+    @property
+    def _has_field(self) -> bool:
+        return self._on_show is not None and hasattr(self.focused, "cursor_blink")  # of all that is written in
+
+    def _wait_for_pause(self) -> None:
+        if self._pause is not None:
+            self._pause.stop()
+        self._pause = self.set_timer(PAUSE, self._forget_words)
+
+    def _forget_words(self) -> None:
+        self._ignores = self._is_writing = False
+
+    def _is_ignored(self, event: Key | Paste) -> bool:
+        """Whether it is of words whose field is not there."""
+        if isinstance(event, Key) and not (event.is_printable or event.key in _OF_WORDS):
+            self._forget_words()
+            return False
+        has_field = self._has_field
+        if self._is_writing and not has_field and not self._leads_on:
+            self._ignores = True
+        if self._ignores and not has_field:
+            self._is_writing = False
+            self._wait_for_pause()
+            return True
+        self._ignores = False
+        self._is_writing = has_field and isinstance(event, Key) and event.is_printable
+        if self._is_writing:
+            self._wait_for_pause()
+        return False
 
     async def on_event(self, event: Event) -> None:
         if not isinstance(event, Key | Paste):
             await super().on_event(event)
         elif is_ending(self):
+            return
+        elif self._ignores and event.is_forwarded and self._is_ignored(event):
             return
         elif event.is_forwarded:
             # Nothing took it, and a key before it led elsewhere: it is for what is there now.
@@ -49,6 +101,8 @@ class TypeAhead(App[ReturnType]):
             else:
                 await super().on_event(event)
         else:
+            if not self._waits and self._is_ignored(event):
+                return
             is_there = self._on_show is not None and self.focused is not None
             leads_elsewhere = self._waits or self._leads_on or self._last() not in (None, self._on_show)
             if is_there and not leads_elsewhere:

@@ -60,6 +60,14 @@ class Explains(Protocol):
 
 
 @runtime_checkable
+class IgnoresWords(Protocol):
+    """An app that can tell words from keys."""
+
+    def ignore_words(self) -> None:
+        """Let what is typed without a pause from now on do nothing: the field it is for is not there."""
+
+
+@runtime_checkable
 class SendsWrites(Protocol):
     """An app that may have been started without writing."""
 
@@ -230,7 +238,10 @@ class HasCommands:
         if not _is_whole(self):
             return None
         if (reason := self.why_not(id)) is not None:
-            cast("Any", self).app.explain(reason)
+            app = cast("Any", self).app
+            app.explain(reason)
+            if isinstance(app, IgnoresWords):
+                app.ignore_words()
             return None
         app, _, command, about = self._command_now(id)
         return command.run(app, about)
