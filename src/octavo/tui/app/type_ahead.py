@@ -90,9 +90,7 @@ class TypeAhead(App[ReturnType]):
     async def on_event(self, event: Event) -> None:
         if not isinstance(event, Key | Paste):
             await super().on_event(event)
-        elif is_ending(self):
-            return
-        elif self._ignores and event.is_forwarded and self._is_ignored(event):
+        elif is_ending(self) or (self._ignores and event.is_forwarded and self._is_ignored(event)):
             return
         elif event.is_forwarded:
             # Nothing took it, and a key before it led elsewhere: it is for what is there now.
