@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
@@ -14,7 +13,6 @@ from textual.screen import Screen
 from textual.signal import Signal
 
 from octavo.api.errors import ApiError
-from octavo.data.state import NotSaved
 from octavo.settings import Settings
 from octavo.tui.app import routes
 from octavo.tui.app.background_tasks import BackgroundTasks
@@ -505,35 +503,35 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
 
     async def action_quit(self) -> None:
         """End. Ask before when a text cannot be saved."""
-        self._save_what_is_typed()
-        if self._session is not None and self._session.drafts.unsaved():
-            from octavo.tui.app.unsaved_texts import UnsavedTexts  # lazy: a full disk is rare
+        from octavo.tui.app.quitting import save_what_is_typed  # lazy: once in a run
 
-            if not any(isinstance(each, UnsavedTexts) for each in self.screen_stack):
-                self.push_screen(UnsavedTexts(self), self._lose_texts)
-            return
-        self._keep_picture()
-        self._terminated()
-
-    def _lose_texts(self, answer: Confirmed | None) -> None:
-        if answer is None:
-            self.then = None
-        elif self._session is not None:
-            self._session.drafts.give_up()
+        save_what_is_typed(self)
+        if self._session is None or not self._session.drafts.unsaved():
             self._keep_picture()
-            self._end()
+            self._terminated()
+            return
+        from octavo.tui.app.unsaved_texts import UnsavedTexts  # lazy: a full disk is rare
+
+        def decided(answer: Confirmed | None) -> None:
+            if answer is None:
+                self.then = None
+            elif self._session is not None:
+                self._session.drafts.give_up()
+                self._keep_picture()
+                self._terminated(lose=True)
+
+        if not any(isinstance(each, UnsavedTexts) for each in self.screen_stack):
+            self.push_screen(UnsavedTexts(self), decided)
 
     async def on_unmount(self) -> None:
         # The terminal is given back before: letting go of what is on disk may take a moment.
         if self._quitting:
             await self._end_session()
 
-    def _terminated(self) -> None:
-        """The terminal is gone or we were asked to end: keep what is being typed, then go (D6)."""
-        self._keep_what_is_typed()
-        self._end()
-
-    def _end(self) -> None:
+    def _terminated(self, *, lose: bool = False) -> None:
+        """The terminal is gone or we were asked to end: keep what is being typed, then go (D6). `lose`: keep nothing."""
+        if not lose:
+            self._keep_what_is_typed()
         self._quitting = True
         self.exit(0, message=Text(self._where_unsaved) if self._where_unsaved else None)
 
@@ -550,17 +548,11 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         else:
             loop.default_exception_handler(context)
 
-    def _save_what_is_typed(self) -> None:
-        """Save all drafts, as far as that works within two seconds."""
-        for keep in tuple(self.before_end):
-            keep()
-        if self._session is not None and self._session.drafts.unsaved():
-            with suppress(NotSaved):
-                self._session.drafts.flush()
-
     def _keep_what_is_typed(self) -> None:
         """Save all drafts, and write those that cannot be saved to files: you cannot be asked any more."""
-        self._save_what_is_typed()
+        from octavo.tui.app.quitting import save_what_is_typed  # lazy: once in a run
+
+        save_what_is_typed(self)
         if self._session is not None and self._session.drafts.unsaved():
             from octavo.tui.app.editor_files import write_unsaved  # lazy: a full disk is rare
 

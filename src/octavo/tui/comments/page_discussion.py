@@ -12,7 +12,7 @@ from octavo.tui.comments.diff_threads import DRAFT
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.shell.permissions import not_allowed_with
-from octavo.tui.shell.view import View
+from octavo.tui.shell.view import View, is_covered
 from octavo.tui.widgets.commands import Command, Commands
 
 
@@ -80,7 +80,7 @@ class PageDiscussion:
     @property
     def _why_no_block(self) -> str | None:
         pane = self._view.keys_go_on_to
-        if pane is not None and self._view.is_covered(pane):
+        if pane is not None and is_covered(self._view, pane):
             return "The page is not on show. Press tab to go to it."
         return self._shown.why_no_block()
 

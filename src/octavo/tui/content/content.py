@@ -157,9 +157,6 @@ class ContentScreen(View, CopiesLater):
     def keys_go_on_to(self) -> PageView:
         return self.view
 
-    def is_covered(self, pane: Widget) -> bool:
-        return super().is_covered(pane) or (self.has_class("-tiny") and self.has_class("-aside"))
-
     # Where one is
 
     @property

@@ -60,11 +60,12 @@ class Explains(Protocol):
 
 
 @runtime_checkable
-class IgnoresWords(Protocol):
-    """An app that can tell words from keys."""
+class TellsWords(Protocol):
+    """An app that tells words from keys."""
 
-    def ignore_words(self) -> None:
-        """Let what is typed without a pause from now on do nothing: the field it is for is not there."""
+    @property
+    def words(self) -> Any:
+        """What is typed: `ignore` lets it do nothing until there is a pause."""
 
 
 @runtime_checkable
@@ -240,8 +241,8 @@ class HasCommands:
         if (reason := self.why_not(id)) is not None:
             app = cast("Any", self).app
             app.explain(reason)
-            if isinstance(app, IgnoresWords):
-                app.ignore_words()
+            if isinstance(app, TellsWords):
+                app.words.ignore()
             return None
         app, _, command, about = self._command_now(id)
         return command.run(app, about)
