@@ -29,7 +29,7 @@ _OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[?1049l\x1b[?25h"
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _TERMINAL = (
-    *("TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR", "TEXTUAL_COLOR_SYSTEM", "COLUMNS", "LINES"),
+    *("TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR", "TEXTUAL_COLOR_SYSTEM"),
     *("LC_ALL", "LC_CTYPE", "LANG"),
 )
 """What decides how a terminal is drawn on."""

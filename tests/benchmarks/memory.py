@@ -191,7 +191,7 @@ def main() -> None:
         _wait.SLEEP_GRANULARITY, _wait.SLEEP_IDLE = 0.005, 0.001
         name, times = sys.argv[1].split(":")
         with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
-            os.environ |= {"HOME": folder, "EDITOR": "true", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+            os.environ |= {"HOME": folder, "EDITOR": "sh -c 'sleep 1'", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
             os.chdir(folder)
             asyncio.run(measure(Path(folder), name, int(times)))
         return

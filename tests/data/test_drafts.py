@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+
+import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.state import State
+from octavo.data.state import NotSaved, State
 from tests.data.conftest import ByHand
 from tests.server.asking import Clock
 
@@ -156,4 +160,88 @@ async def test_what_is_on_its_way_to_the_disk_is_told_already(tmp_path: Path, cl
     for each in saving:
         await each
     assert drafts.all() == told
+    state.close()
+
+
+async def test_a_draft_behind_a_lock_is_saved_once_the_lock_is_gone(tmp_path: Path, clock: Clock) -> None:
+    state, drafts = opened(tmp_path, clock)
+    await drafts.save("a", "sixteen letters.")
+    with closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(NotSaved):
+            drafts.save_now("a", "sixteen letters. and the rest")
+        with pytest.raises(NotSaved):
+            drafts.save_now("b", "another")
+        assert {each.place: each.text for each in drafts.unsaved()} == {
+            "a": "sixteen letters. and the rest",
+            "b": "another",
+        }
+        assert drafts.late() == {"a", "b"}
+        assert drafts.why_unsaved == "another program holds the file"
+        other.execute("ROLLBACK")
+    while drafts.unsaved():  # the first try may be under way for as long as SQLite waits
+        await drafts.save_again()
+        await asyncio.sleep(0.01)
+    assert (_versions(drafts, "a"), _versions(drafts, "b")) == (["sixteen letters. and the rest"], ["another"])
+    assert drafts.late() == frozenset()
+    state.close()
+
+
+async def test_a_draft_is_counted_as_one_when_it_is_on_disk(tmp_path: Path, clock: Clock) -> None:
+    state, drafts = opened(tmp_path, clock)
+    state.write_now(lambda db: None)
+    with closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        told = asyncio.Event()
+        drafts.watch(told.set)
+        saving = asyncio.ensure_future(drafts.save("a", "Hello"))
+        assert drafts.places() == frozenset(), "nothing is on disk yet"
+        told.clear()
+        await told.wait()
+        assert drafts.late() == drafts.places() == {"a"}, "it takes longer than it should"
+        other.execute("ROLLBACK")
+    await saving
+    assert drafts.late() == frozenset()
+    assert drafts.places() == {"a"}
+    state.close()
+
+
+FULL = """
+import asyncio, resource, signal, sys
+from pathlib import Path
+from octavo.data.drafts import Drafts
+from octavo.data.state import NotSaved, State
+
+async def main() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    folder = Path(sys.argv[1])
+    state = State(folder, "mia")
+    drafts = Drafts(state)
+    await drafts.save("a", "sixteen letters.")
+    size = sum(each.stat().st_size for each in folder.glob("state.db-wal"))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    text = "a long text " * 20_000
+    try:
+        await drafts.save("a", text)
+    except NotSaved as error:
+        print(error)
+    print([len(each.text) for each in drafts.unsaved()], drafts.late())
+    await drafts.save_again()
+    print(len(drafts.unsaved()))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    await drafts.save_again()
+    print(drafts.unsaved(), drafts.late())
+    state.close()
+
+asyncio.run(main())
+"""
+
+
+def test_a_draft_on_a_full_disk_is_saved_once_there_is_room(tmp_path: Path, clock: Clock) -> None:
+    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=True)
+    failed, unsaved, still, then = done.stdout.splitlines()
+    assert failed.startswith("Nothing is being saved: ")
+    assert (unsaved, still, then) == ("[240000] frozenset({'a'})", "1", "() frozenset()")
+    state, drafts = opened(tmp_path, clock)
+    assert drafts.get("a") == "a long text " * 20_000
     state.close()

@@ -246,7 +246,7 @@ class TestMigrations:
     ],
 )
 def test_what_the_file_system_refuses_is_said_with_what_helps(number: int, helps: str) -> None:
-    assert helps in why_not_saved(OSError(number, "says libc"), Path("/net/state/outbox.lock"))
+    assert helps in why_not_saved(OSError(number, "says libc"), Path("/net/state/outbox.lock"))[1]
 
 
 class TestDamage:

@@ -171,7 +171,10 @@ class Run:
         return [notice.text for notice in self.app.notices.shown()] + [each.message for each in self.app._notifications]
 
     async def press(self, *keys: str) -> None:
-        """Press keys, one after the other, and let the app come to rest after the last."""
+        """Press keys, one after the other, and let the app come to rest after the last. Whoever was told that a key does
+        nothing has read that first."""
+        while self.app.words.are_ignored:
+            await self.pilot.pause(0.004)
         await self.pilot.press(*keys)
         await self.settle()
 

@@ -22,12 +22,14 @@ CONTROLS = (
 """Before a command: the terminal is the one that controls it, so that Ctrl-C there is a signal to all in the foreground."""
 
 
-def terminal(stage: Stage, *command: str, size: tuple[int, int] = (120, 36), controls: bool = False) -> Terminal:
+def terminal(
+    stage: Stage, *command: str, size: tuple[int, int] = (120, 36), controls: bool = False, **environ: str
+) -> Terminal:
     """Run a module of Python, such as `octavo demo`, in the folders of `stage`. `controls`: as a shell does, with signals
-    from the keys of the terminal."""
+    from the keys of the terminal. `environ` are more variables of its environment."""
     _was_reading(stage)
     folders = {f"OCTAVO_{name.upper()}_DIR": str(stage.folder / name) for name in ("config", "data", "state", "cache")}
-    environ = {**folders, "PYTHONPATH": str(ROOT)}  # for modules of the tests, wherever it runs
+    environ |= {**folders, "PYTHONPATH": str(ROOT)}  # for modules of the tests, wherever it runs
     return Terminal((*(CONTROLS if controls else ()), *MODULE, *command), environ, columns=size[0], rows=size[1])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
@@ -17,6 +18,7 @@ from textual.screen import Screen
 from octavo import tui
 from octavo.api import adaptive_schema, change_requests, content, organizations, teams
 from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.data.state import NotSaved
 from octavo.server.demo.docs_site import SITE
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.link_following import follow
@@ -27,6 +29,7 @@ from octavo.tui.resources.trying_conditions import open_condition
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.writing.page_drafts import PagePlace
+from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_looking import look
 
@@ -95,6 +98,15 @@ async def write_into_four(run: Run) -> None:
     await DialogDraft(run.app, name).save("# Retries\n\n<<<<<<< theirs\nOnce.\n=======\nTwice.\n>>>>>>> mine\n")
 
 
+async def an_unsaved_text(run: Run) -> None:
+    allow = refuse_to_save(run.app.session.state)
+    with suppress(NotSaved):
+        await run.app.session.drafts.save("claims tried nowhere", "{}")
+    await run.app.action_quit()
+    allow()
+    await run.settle()
+
+
 WAYS: dict[str, dict[str, Way]] = {
     "content": {
         "HelpScreen": ("?",),
@@ -106,6 +118,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "FormDialog": (a_form,),
         "Picker of a form": (a_form, "tab", "enter"),
         "TryCondition": (a_condition,),
+        "UnsavedTexts": (an_unsaved_text,),
         "PageForm": ("M", "down", "down", "enter", "enter"),
         "InfoScreen": ("i",),
         "OrganizationMenu": ("ctrl+o",),
@@ -145,6 +158,7 @@ WAYS: dict[str, dict[str, Way]] = {
 it was opened for."""
 SELDOM = {
     *("PaletteScreen", "ActivityScreen", "Picker of a form", "TryCondition", "PageForm", "OrganizationMenu"),
+    "UnsavedTexts",
     *("FilesScreen", "PageHistoryScreen", "Offers", "ReactionPicker", "RecordSheet", "PictureScreen", "BrowserScreen"),
     *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "OutcomeScreen", "OwnConflictsScreen"),
 }

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+
+import pytest
 
 from octavo.api import comments
+from octavo.data import database
 from octavo.data.drafts import Drafts
 from octavo.data.state import State
 from tests.data.sends import refuse_to_save
-from tests.journeys.stage import Stage
+from tests.journeys.stage import MARA, Stage
 
 
 async def test_what_cannot_be_taken_back_is_said_and_can_be_later(stage: Stage) -> None:
@@ -54,23 +60,150 @@ async def test_who_writes_is_not_stopped_by_who_holds_the_file(stage: Stage) -> 
         state.write_now(lambda db: None)
         with closing(sqlite3.connect(stage.folder / "state" / "state.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            before = set(run.app.before_end)
             await run.press("c")
             await run.pilot.press(*"Hello")
             await run.pilot.press("escape")
             assert "Hello" not in run.text, "it is closed, and what was written is on its way"
-            ends = run.app.before_end - before
-            assert ends
             other.execute("ROLLBACK")
-        for keep in ends:
-            keep()
+        run.app.session.drafts.flush()
         again = State(stage.folder / "state", state.namespace)
         assert [draft.text for draft in Drafts(again).all()] == ["Hello"]
         again.close()
         await run.settle()
-        assert run.app.before_end == before
         await run.press("c")
         await run.see("Hello", "draft")
         await run.press("ctrl+s")
         await run.sent()
         assert run.app.session.drafts.all() == ()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite waits shorter for who holds the file."""
+    monkeypatch.setattr(database, "WAITS", 0.2)
+
+
+@contextmanager
+def locked(stage: Stage) -> Iterator[None]:
+    """Hold the state file as another program would."""
+    with closing(sqlite3.connect(stage.folder / "state" / "state.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+async def test_a_row_says_that_its_text_is_not_saved_until_it_is(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        run.app.session.state.write_now(lambda db: None)
+        with locked(stage):
+            await run.press("c")
+            await run.type("Half a thought")
+            await run.pilot.press("escape")
+            await run.see("! not saved yet", "1 text not saved yet: ", "another program holds the file")
+            assert "✎ draft" not in run.text
+            await run.pilot.press("c")
+            await run.see("Not saved yet: another program holds the file. Octavo keeps trying.")
+            assert "draft kept" not in run.text
+            await run.pilot.press("escape")
+        await run.see("✎ draft")
+        await run.gone("not saved yet")
+        await run.settle()
+    assert drafts_on_disk(stage) == ["Half a thought"]
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("key", ["ctrl+q", "q"])
+async def test_quitting_asks_before_a_text_is_lost(stage: Stage, key: str) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        run.app.session.state.write_now(lambda db: None)
+        with locked(stage):
+            await run.press("c")
+            await run.type("Half a thought")
+            await run.pilot.press("escape", key)
+            await run.see(
+                "Quit and lose unsaved text?", "14 characters: Half a thought", "another program holds the file"
+            )
+            await run.pilot.press("c")
+            assert run.app.clipboard == "Half a thought"
+            await run.pilot.press("w")
+            await run.see("Save the unsaved text?")
+            await run.pilot.press("ctrl+u", *str(stage.folder / "kept.md"), "enter")
+            await run.see("Saved the unsaved text to")
+            assert (stage.folder / "kept.md").read_text() == "Half a thought"
+            await run.pilot.press("escape")
+            await run.gone("Quit and lose")
+            assert not run.app.ending
+            await run.pilot.press(key)
+            await run.see("Quit and lose unsaved text?")
+        await run.see("All texts are saved now.")
+        await run.press("y")
+        assert run.app.ending
+    assert drafts_on_disk(stage) == ["Half a thought"]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_quitting_with_an_open_text_that_cannot_be_saved_loses_it_only_on_yes(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        run.app.session.state.write_now(lambda db: None)
+        with locked(stage):
+            await run.press("c")
+            await run.type("Half a thought")
+            await run.pilot.press("ctrl+q")
+            await run.see("Quit and lose unsaved text?")
+            await run.pilot.press("y")
+            await run.until(lambda: run.app.ending)
+    assert list((stage.folder / "state").glob("editing/unsaved-*")) == []
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_form_that_cannot_be_saved_is_asked_about_too(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart")
+        await run.press("3")
+        await run.see("#")
+        run.app.session.state.write_now(lambda db: None)
+        with locked(stage):
+            await run.pilot.press("ctrl+n")
+            await run.see("New change request")
+            await run.type("A subject nobody saw")
+            await run.pilot.press("ctrl+q")
+            await run.see("Quit and lose unsaved text?", "A subject nobody saw")
+            await run.pilot.press("escape")
+            await run.see("1 text not saved yet")
+        await run.gone("not saved yet")
+    assert drafts_on_disk(stage) == ["A subject nobody saw"]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_text_that_cannot_be_saved_when_the_app_is_ended_comes_back(stage: Stage) -> None:
+    with ExitStack() as until_it_ended:
+        async with stage.play(start="comments") as run:
+            await run.see("Open 72")
+            await run.press("c")
+            await run.type("Sixteen letters.")
+            await run.press("escape")
+            await run.see("✎ draft")
+            until_it_ended.enter_context(locked(stage))
+            await run.press("c")
+            await run.type(" And three thousand more.")
+            os.kill(os.getpid(), signal.SIGTERM)
+            await run.until(lambda: run.app.ending)
+    assert drafts_on_disk(stage) == ["Sixteen letters."]
+    async with stage.play(start="comments") as run:
+        await run.hear("is a draft again")
+        await run.press("c")
+        await run.see("Sixteen letters. And three thousand more.", "draft")
+        await run.press("escape")
+    assert drafts_on_disk(stage) == ["Sixteen letters. And three thousand more."]
+    assert list((stage.folder / "state" / "editing").iterdir()) == []
+
+
+def drafts_on_disk(stage: Stage) -> list[str]:
+    state = State(stage.folder / "state", f"demo {MARA}")
+    texts = [draft.text for draft in Drafts(state).all()]
+    state.close()
+    return texts

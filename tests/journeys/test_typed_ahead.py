@@ -120,3 +120,43 @@ async def test_what_is_opened_by_a_key_right_after_the_one_that_quits_ends_nothi
             while run.app.return_value is None:
                 await run.pilot.pause(0.004)
     assert run.app.return_code == 0
+
+
+WORDS = "approve this, it can be merged: done x X q"
+
+
+async def type_at_once(run: Run, words: str) -> None:
+    """Type letter by letter, without a pause."""
+    names = {" ": "space", ",": "comma", ":": "colon"}
+    for each in words:
+        run.app.post_message(Key(names.get(each, each), each))
+    await run.settle()
+
+
+@pytest.mark.parametrize(
+    ("start", "key"), [("changes", "C"), ("changes", "ctrl+n"), ("comments", "c"), ("content", "c")]
+)
+async def test_words_typed_after_a_refused_key_do_nothing(stage: Stage, start: str, key: str) -> None:
+    async with stage.play(start=start, read_only="Started with --read-only.") as run:
+        run.app.post_message(Key(key, key if len(key) == 1 else None))
+        await type_at_once(run, WORDS)
+        assert len(run.app.screen_stack) == 1, run.text
+        assert run.app.current_mode == start
+        assert not run.app.ending
+        await run.press("question_mark")
+        await run.see("Help")
+
+
+async def test_words_typed_into_a_field_that_is_gone_do_nothing(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("j", "C")
+        await run.see("Comment on")
+        composer = run.app.screen
+        run.app.post_message(Key("s", "s"))
+        await run.pilot.pause()
+        assert written(run) == ["s"]
+        composer.dismiss(None)
+        await at_once(run, *"approve")
+        assert len(run.app.screen_stack) == 1, run.text
+        await run.press("a")
+        await run.see("Approve")

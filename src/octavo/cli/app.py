@@ -51,6 +51,9 @@ def run(options: argparse.Namespace) -> int:
     opening = _opening(settings, options)
     # It was read. What the app starts, a browser or an editor, must not inherit it (K11).
     os.environ.pop("OCTAVO_API_KEY", None)
+    # Exported by a shell, they tell the size the terminal had then: the app asks the terminal.
+    os.environ.pop("COLUMNS", None)
+    os.environ.pop("LINES", None)
     picture = _picture(settings, opening, fresh=options.command == "demo" and options.reset)
     try:
         guard_the_rest()

@@ -6,14 +6,19 @@ somebody else wrote to that one since: then both stay.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 
 from octavo.data.database import Work, moment
-from octavo.data.state import State
+from octavo.data.state import NotSaved, State
+
+SOON = 0.5
+"""Seconds in which a text is usually on disk. What takes longer counts as not saved."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,8 @@ class Draft:
     saved_at: datetime
     writer: str
     """Which instance wrote it."""
+    is_late: bool = False
+    """Whether it could not be saved yet."""
 
 
 class Drafts:
@@ -38,21 +45,68 @@ class Drafts:
         self._written_at: dict[str, float] = {}
         """When, for each of those."""
         self._turns: dict[str, int] = {}
+        self._saving: dict[str, tuple[Work[None], Future[None]]] = {}
+        """The last save of each place, until it is known to be on disk."""
+        self._late: set[str] = set()
+        """The places of which saving failed or takes long."""
         self._seen: dict[str, tuple[str, int]] = {}
         """The version of another instance that was shown: its writer and revision."""
         self._watchers: list[Callable[[], None]] = []
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` whenever this instance wrote or threw away a draft. Returns the way out."""
+        """Call `watcher` whenever this instance wrote, saved or threw away a draft. Returns the way out."""
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
 
     def places(self) -> frozenset[str]:
-        """The places that have a draft."""
+        """The places that have a draft on disk, or one that could not be saved yet (`late`)."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
-        on_disk = {str(place) for (place,) in rows}
-        written = {place for place, text in self._texts.items() if text}
-        return frozenset((on_disk - self._texts.keys()) | written)
+        on_disk = {str(place) for (place,) in rows if self._texts.get(place) != ""}
+        return frozenset(on_disk | self.late())
+
+    def unsaved(self) -> tuple[Draft, ...]:
+        """The texts of this instance that are not on disk as they are now."""
+        behind = (place for place in self._behind() if self._texts.get(place))
+        return tuple(
+            Draft(place, self._texts[place], moment(self._written_at[place]), self._writer) for place in behind
+        )
+
+    def late(self) -> frozenset[str]:
+        """The places of `unsaved` whose save failed or takes long."""
+        behind = self._behind()
+        return frozenset(place for place in self._late if place in behind and self._texts.get(place))
+
+    @property
+    def why_unsaved(self) -> str:
+        """Why those are not on disk: the end of a sentence."""
+        return self._state.cause or "another program holds the file, or the disk is slow"
+
+    def give_up(self) -> None:
+        """Let the texts of `unsaved` be lost."""
+        self._saving.clear()
+
+    async def save_again(self) -> None:
+        """Save what could not be saved before."""
+        waiting = []
+        for place, (work, future) in tuple(self._saving.items()):
+            if future.done() and place in self._behind():
+                waiting.append(self._saved(place, self.turn(place), self._submitted(place, work)))
+        for failed in await asyncio.gather(*waiting, return_exceptions=True):
+            if failed is not None and not isinstance(failed, NotSaved):
+                raise failed
+
+    def _behind(self) -> frozenset[str]:
+        """The places of which the last save is not done, or failed."""
+        for place, (_, future) in tuple(self._saving.items()):
+            if future.done() and future.exception() is None:
+                del self._saving[place]
+                self._late.discard(place)
+        return frozenset(self._saving)
+
+    def _submitted(self, place: str, work: Work[None]) -> Future[None]:
+        future = self._state.submit(work)
+        self._saving[place] = work, future
+        return future
 
     def get(self, place: str) -> str | None:
         """The text at `place`: what this instance wrote, else the newest version there is."""
@@ -77,10 +131,11 @@ class Drafts:
         )
         for place, text, saved_at, writer in rows:
             newest.setdefault(place, Draft(place, text, moment(saved_at), writer))
+        late = self.late()
         for place, text in self._texts.items():
             newest.pop(place, None)
             if text:
-                newest[place] = Draft(place, text, moment(self._written_at[place]), self._writer)
+                newest[place] = Draft(place, text, moment(self._written_at[place]), self._writer, place in late)
         return tuple(sorted(newest.values(), key=lambda draft: draft.saved_at, reverse=True))
 
     def beginning(self, begin: str) -> tuple[Draft, ...]:
@@ -104,17 +159,40 @@ class Drafts:
         What is given to `save` or `save_now` last is what stays, whenever it is waited for.
         """
         work = self._taken(place, text)
-        return self._saved(place, self._turns[place], self._state.begin(work))
+        return self._saved(place, self._turns[place], self._submitted(place, work))
 
-    async def _saved(self, place: str, turn: int, saving: Awaitable[None]) -> None:
-        await saving
-        self._forget_blank(place, turn)
+    async def _saved(self, place: str, turn: int, future: Future[None]) -> None:
+        late = asyncio.get_running_loop().call_later(SOON, self._say_late, place, turn)
+        try:
+            await self._state.written(future)
+        except NotSaved:
+            self._say_late(place, turn)
+            raise
+        finally:
+            late.cancel()
+        self._note_saved(place, turn)
+
+    def _say_late(self, place: str, turn: int) -> None:
+        if self.turn(place) == turn:
+            self._late.add(place)
+            self.tell()
+
+    def _note_saved(self, place: str, turn: int) -> None:
+        if self._texts.get(place) == "":
+            self.forget(place, turn)
+        elif self.turn(place) == turn:
+            self.tell()
 
     def save_now(self, place: str, text: str) -> None:
         """`save` for a signal handler, which waits two seconds at most. Raises NotSaved."""
         work = self._taken(place, text)
-        self._state.write_now(work)
-        self._forget_blank(place, self._turns[place])
+        turn, future = self._turns[place], self._submitted(place, work)
+        try:
+            self._state.written_now(future)
+        except NotSaved:
+            self._say_late(place, turn)
+            raise
+        self._note_saved(place, turn)
 
     def flush(self) -> None:
         """Wait, for two seconds at most, until all that `save` was given is on disk. Raises NotSaved."""
@@ -142,6 +220,7 @@ class Drafts:
         if self.turn(place) == turn:
             self._texts.pop(place, None)
             self._seen.pop(place, None)
+            self._saving.pop(place, None)
             self.tell()
 
     def tell(self) -> None:
@@ -155,13 +234,9 @@ class Drafts:
         self._texts[place] = text if text.strip() else ""
         self._written_at[place] = self._state.now().timestamp()
         self.tell()
-        return self._saving(place, text) if text.strip() else self.removal(place)
+        return self._insertion(place, text) if text.strip() else self.removal(place)
 
-    def _forget_blank(self, place: str, turn: int) -> None:
-        if self._texts.get(place) == "":
-            self.forget(place, turn)
-
-    def _saving(self, place: str, text: str) -> Work[None]:
+    def _insertion(self, place: str, text: str) -> Work[None]:
         namespace, mine, now = self._state.namespace, self._writer, self._written_at[place]
         seen = self._seen.get(place)
 

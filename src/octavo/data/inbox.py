@@ -540,7 +540,7 @@ class _Reading:
             hung = of_draft(draft.place)
             if hung.kind in KINDS:
                 case = self._draft_case(draft, hung.at, hung.thread, hung.kind)
-                words = f"unsent draft: {KINDS[hung.kind]}"
+                words = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KINDS[hung.kind]}"
                 stamp = f"{draft.place} {_stamp(draft.saved_at)}"
                 case.claims.append(_Claim("unsent draft", words, draft.saved_at, stamp))
 

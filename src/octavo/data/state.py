@@ -74,6 +74,8 @@ class State:
         self.notices: tuple[str, ...] = ()
         self.trouble = ""
         """Why the last write failed, until one succeeds. A sentence; empty when all is well."""
+        self.cause = ""
+        """The cause alone, such as `the disk is full`."""
         self.read_only = False
         self._path = folder / "state.db" if folder else None
         self._facts: dict[str, Any] = {}
@@ -81,7 +83,7 @@ class State:
         try:
             self._db = self._opened(self._path, steps)
         except (sqlite3.Error, OSError) as error:
-            self._only_read(f"Nothing is being saved: {self._path} cannot be opened ({error}).")
+            self._only_read("Nothing is being saved: ", f"{self._path} cannot be opened ({error})", ".")
             self._path = None
             self._db = connect(None)
             _migrate(self._db, None, steps)
@@ -105,20 +107,23 @@ class State:
 
     def begin(self, work: Work[R]) -> Awaitable[R]:
         """`write`, in its turn from this moment on: before all that is asked for after this call."""
-        return self._written(None if self.read_only else self._submit(work))
+        return self.written(self.submit(work))
 
-    async def _written(self, future: Future[R] | None) -> R:
-        if future is None:
-            raise NotSaved(self.trouble)
+    async def written(self, future: Future[R]) -> R:
+        """Wait for what was submitted. Raises NotSaved."""
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:
             raise self._failed(error) from error
 
-    def write_now(self, work: Work[R], within: float = 2.0) -> R:
-        """`write` for a signal handler: waits `within` seconds at most. Raises NotSaved."""
+    def write_now(self, work: Work[R]) -> R:
+        """`write` for a signal handler. Raises NotSaved."""
+        return self.written_now(self.submit(work))
+
+    def written_now(self, future: Future[R]) -> R:
+        """`written` for a signal handler: waits two seconds at most, and hardly while writing fails. Raises NotSaved."""
         try:
-            return self._submit(work).result(within)
+            return future.result(0.5 if self.trouble else 2.0)
         except (sqlite3.Error, OSError) as error:  # TimeoutError is an OSError
             raise self._failed(error) from error
 
@@ -132,7 +137,7 @@ class State:
                 " WHERE value IS NOT excluded.value"
             )
             row = (self.namespace, name, json.dumps(value))
-            self._submit(lambda db: db.execute(statement, row))
+            self.submit(lambda db: db.execute(statement, row))
 
     def recall(self, name: str, default: Any = None) -> Any:
         """The fact kept under `name`."""
@@ -231,27 +236,32 @@ class State:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > len(steps):
             db.close()
-            self._only_read(
-                f"{path} was written by a newer Octavo. Update Octavo to save anything; until then it is only read."
-            )
+            step = ". Update Octavo to save anything; until then it is only read."
+            self._only_read("", f"{path} was written by a newer Octavo", step)
             return connect(path, read_only=True)
         _migrate(db, path, steps)
         return db
 
     def _opened_read_only(self, path: Path) -> sqlite3.Connection:
-        self._only_read(f"Nothing is being saved: {path} may not be written. Make it writable, then start again.")
+        self._only_read(
+            "Nothing is being saved: ", f"{path} may not be written", ". Make it writable, then start again."
+        )
         return connect(path, read_only=True)
 
-    def _only_read(self, notice: str) -> None:
+    def _only_read(self, begin: str, cause: str, step: str) -> None:
+        notice = f"{begin}{cause}{step}"
         self._notice(notice)
-        self.read_only, self.trouble = True, notice
+        self.read_only, self.trouble, self.cause = True, notice, cause
 
     def _notice(self, sentence: str) -> None:
         self.notices = (*self.notices, sentence)
 
-    def _submit(self, work: Work[R]) -> Future[R]:
+    def submit(self, work: Work[R]) -> Future[R]:
+        """Do `work` in one transaction, in its turn. The future fails with NotSaved or what SQLite or the disk says."""
         if self.read_only:
-            raise NotSaved(self.trouble)
+            refused: Future[R] = Future()
+            refused.set_exception(NotSaved(self.trouble))
+            return refused
         future = self._writer.submit(work)
         future.add_done_callback(self._noted)
         return future
@@ -259,33 +269,37 @@ class State:
     def _noted(self, future: Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()
         if error is None:
-            self.trouble = ""
+            self.trouble = self.cause = ""
         elif isinstance(error, (sqlite3.Error, OSError)):
             self._failed(error)
 
     def _failed(self, error: Exception, path: Path | None = None) -> NotSaved:
-        self.trouble = f"Nothing is being saved: {why_not_saved(error, path or self._path)}."
+        self.cause, step = why_not_saved(error, path or self._path)
+        self.trouble = f"Nothing is being saved: {self.cause}{step and '. '}{step}."
         return NotSaved(self.trouble)
 
     def _data_version(self) -> int:
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
 
-def why_not_saved(error: Exception, path: Path | None) -> str:
+def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
     """Why `path` could not be written or locked, and what helps."""
     name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
     if isinstance(error, TimeoutError):
         name = "BUSY"  # it waits for the lock
     match name.removeprefix("SQLITE_").split("_")[0]:
         case "FULL" | "ENOSPC" | "EDQUOT":
-            return "the disk is full. Free some space, then try again"
+            return "the disk is full", "Free some space, then try again"
         case "READONLY" | "CANTOPEN" | "PERM" | "EACCES" | "EPERM" | "EROFS":
-            return f"{path} may not be written. Make it writable, then try again"
+            return f"{path} may not be written", "Make it writable, then try again"
         case "BUSY" | "LOCKED":
-            return "another program holds the file. Try again in a moment"
+            return "another program holds the file", "Try again in a moment"
         case "ENOLCK" | "ENOSYS" | "EOPNOTSUPP" | "ENOTSUP":
-            return f"{path} is where no file can be locked. Set OCTAVO_STATE_DIR to a folder on a disk of this machine"
-    return f"{path} cannot be written ({error})"
+            return (
+                f"{path} is where no file can be locked",
+                "Set OCTAVO_STATE_DIR to a folder on a disk of this machine",
+            )
+    return f"{path} cannot be written ({error})", ""
 
 
 def _migrate(db: sqlite3.Connection, path: Path | None, steps: Sequence[Sequence[str]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -51,6 +51,8 @@ class Unsent:
     """Where it is kept among the drafts. Empty: it is held."""
     entry: str = ""
     """The id of what is held. Empty: it is a draft."""
+    is_late: bool = False
+    """Whether it is not on disk as it is now, so that it is lost when Octavo ends."""
 
     @property
     def starts_a_thread(self) -> bool:
@@ -89,16 +91,19 @@ def of_held(entry: Entry) -> Unsent:
 class UnsentIndex:
     """All that is not sent, by what it hangs on."""
 
-    def __init__(self, drafts: Iterable[str] = (), held: Sequence[Entry] = ()) -> None:
-        """`drafts` are the places of those there are."""
+    def __init__(
+        self, drafts: Iterable[str] = (), held: Sequence[Entry] = (), late: frozenset[str] = frozenset()
+    ) -> None:
+        """`drafts` are the places of those there are, `late` of those that could not be saved yet."""
         there = {each.id: of_held(each) for each in held}
         found = list(there.values())
         for place in sorted(drafts):
             changes = there.get(place.removeprefix(_CHANGES_A_HELD_ONE))
             if changes is None:
-                found.append(of_draft(place))
+                found.append(replace(of_draft(place), is_late=place in late))
             else:
-                found.append(Unsent("edit", changes.at, changes.page, changes.block, changes.thread, place))
+                edit = Unsent("edit", changes.at, changes.page, changes.block, changes.thread, place)
+                found.append(replace(edit, is_late=place in late))
         self._all: tuple[Unsent, ...] = tuple(found)
 
     def __bool__(self) -> bool:

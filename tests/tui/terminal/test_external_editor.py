@@ -10,6 +10,7 @@ import pytest
 
 from octavo.tui.terminal.external_editor import LARGEST, Edited, NotEdited, run_editor
 from octavo.tui.writing.page_drafts import with_own_end
+from tests.benchmarks.terminal import Terminal
 
 
 def editor(folder: Path, script: str) -> dict[str, str]:
@@ -159,3 +160,66 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 )
 def test_the_end_of_a_text_is_its_own_whatever_the_editor_makes_of_it(before: str, after: str, meant: str) -> None:
     assert with_own_end(before, after) == meant
+
+
+REWRITES = "import pathlib, sys; path = pathlib.Path(sys.argv[-1]); path.write_bytes({})"
+
+
+@pytest.mark.parametrize(
+    "before", ["one\ntwo\n", "one\r\ntwo\r\n", "one\r\ntwo\n", "one", "\n\n", "a\rb\n", "\ufeffone\n"]
+)
+@pytest.mark.parametrize(
+    "written",
+    [
+        "path.read_bytes().replace(b'\\r\\n', b'\\n').replace(b'\\n', b'\\r\\n')",
+        "b'\\xef\\xbb\\xbf' + path.read_bytes()",
+        "b'\\xef\\xbb\\xbf' + path.read_bytes().replace(b'\\r\\n', b'\\n').replace(b'\\n', b'\\r\\n')",
+    ],
+)
+def test_line_ends_and_a_byte_order_mark_are_no_change(tmp_path: Path, before: str, written: str) -> None:
+    kept: list[str] = []
+
+    def keep(text: str) -> str:
+        kept.append(text)
+        return ""
+
+    command = (sys.executable, "-c", REWRITES.format(written))
+    result = run_editor(before, tmp_path, {"PATH": os.environ["PATH"]}, command=command, keep=keep)
+    assert result == Edited(before)
+    assert kept == [before]
+
+
+def test_a_changed_line_does_not_change_the_line_ends_of_others(tmp_path: Path) -> None:
+    for before, after in (("one\ntwo\n", "one\nthree\n"), ("one\r\ntwo\r\n", "one\r\nthree\r\n")):
+        for end in (b"\n", b"\r\n"):
+            command = (sys.executable, "-c", REWRITES.format(f"{b'one' + end + b'three' + end!r}"))
+            assert run_editor(
+                before, tmp_path, {"PATH": os.environ["PATH"]}, command=command, keep=lambda text: ""
+            ) == Edited(after)
+
+
+ASKED = """
+import os, sys
+from pathlib import Path
+from octavo.tui.terminal.external_editor import run_editor
+result = run_editor("before", Path(sys.argv[1]), os.environ, command=(sys.argv[2],))
+print("RESULT", result)
+"""
+
+
+def test_an_editor_that_returns_at_once_is_waited_for(tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.write_text(
+        '#!/bin/sh\n(sleep 0.3; while [ ! -e "$0.go" ]; do sleep 0.05; done; printf later > "$1") >/dev/null 2>&1 &\n'
+    )
+    code.chmod(0o700)
+    root = Path(__file__).parents[3]
+    with Terminal(
+        [sys.executable, "-c", ASKED, str(tmp_path / "editing"), str(code)], {"PYTHONPATH": str(root)}
+    ) as running:
+        running.wait_for("code ended at once", "code --wait", "press enter")
+        (tmp_path / "code.go").touch()
+        running.wait_for("The file was saved. Press enter when you are done.")
+        running.write(b"\n")
+        running.wait_for("RESULT Edited(text='later')")
+    assert list((tmp_path / "editing").iterdir()) == []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -10,17 +12,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo.data.state import NotSaved
+from octavo.data.unsent import KINDS
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.routes import ToChangeRequest
-from octavo.tui.terminal.external_editor import Edited, FileNote, NotEdited, about_of, edit_again, forget, read_back
+from octavo.tui.terminal.external_editor import (
+    Edited,
+    FileNote,
+    NotEdited,
+    about_of,
+    edit_again,
+    forget,
+    read_back,
+    write_file,
+)
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
+    from octavo.tui.shell.session import Session
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
 SECONDS = 15.0
 _LEFT = "It was open in an editor when Octavo ended."
+UNSAVED = "unsaved"
+"""How the names of files begin that hold a draft which could not be saved."""
 _NAMES = {"comment": "A comment", "conflict": "What becomes of a conflict", "page": "A page"}
 
 
@@ -31,6 +47,11 @@ class KeptFile:
     path: Path
     about: FileNote
     saved_at: datetime
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether it is the newest version of a draft, not what an editor left."""
+        return self.path.name.startswith(f"{UNSAVED}-")
 
     @property
     def sentence(self) -> str:
@@ -95,11 +116,14 @@ async def tell(app: Shell) -> None:
     for file in kept_files(app):
         is_of_page = file.about.place.startswith("page ")
         read = read_back(file.path)
-        if isinstance(read, Edited) and not file.about.why and is_of_page:
+        if isinstance(read, Edited) and not file.about.why and is_of_page and not file.is_draft:
             continue  # the page takes it over
         if isinstance(read, Edited) and not file.about.why and file.about.place:
             try:
-                _keep(app, file.about, read.text)
+                if file.is_draft:
+                    DialogDraft(app, file.about.place).take_newer(read.text, file.saved_at)
+                else:
+                    _keep(app, file.about, read.text)
             except NotSaved as error:
                 app.say(str(error), tone="failed")
                 continue
@@ -111,6 +135,29 @@ async def tell(app: Shell) -> None:
         app.say(f"Your text of “{left[0].about.title}” is kept: ! opens it again.", tone="care", seconds=SECONDS)
     elif left:
         app.say(f"{len(left)} texts from your editor are kept: ! opens them again.", tone="care", seconds=SECONDS)
+
+
+def write_unsaved(session: Session, state_folder: Path) -> str:
+    """Write the drafts that could not be saved to files, and say where they are. The next start makes drafts of them, if
+    they are where it looks."""
+    own, other = state_folder / "editing", Path(tempfile.gettempdir())
+    unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
+    for draft in unsaved:
+        title = KINDS.get(draft.place.partition(" ")[0], "A text").capitalize()
+        about = FileNote(title, draft.place, session.state.namespace)
+        for folder in written:
+            with suppress(OSError):
+                write_file(draft.text, folder, UNSAVED, ".md", about)
+                written[folder] += 1
+                break
+    said = f"Octavo could not save {plural(len(unsaved), 'text')}: {session.drafts.why_unsaved}."
+    if written[own]:
+        said += f" {plural(written[own], 'text comes back as a draft', 'texts come back as drafts')} at the next start."
+    if written[other]:
+        said += f" {plural(written[other], 'text is', 'texts are')} in {other}, in files named {UNSAVED}-…."
+    if lost := len(unsaved) - sum(written.values()):
+        said += f" {plural(lost, 'text is', 'texts are')} lost."
+    return said
 
 
 def _keep(app: Shell, about: FileNote, text: str) -> None:

@@ -6,6 +6,7 @@ from textual.dom import DOMNode
 
 from octavo.tui.app.activity import ActivityScreen
 from octavo.tui.app.sign_in import SignInScreen
+from octavo.tui.app.unsaved_texts import UnsavedTexts
 from octavo.tui.comments.all_threads import CommentsScreen
 from octavo.tui.comments.composer import Composer
 from octavo.tui.comments.offers import Offers
@@ -59,6 +60,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     CommentsScreen,
     ChangesScreen,
     MergeSeveralDialog,
+    UnsavedTexts,
     ChangeRequestScreen,
     DiffView,
     ConflictsScreen,

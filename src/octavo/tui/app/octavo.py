@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.text import Text
 from textual.events import Event, InputEvent
 from textual.screen import Screen
 from textual.signal import Signal
@@ -29,6 +30,7 @@ from octavo.tui.shell.write_queue import WriteQueue
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
+from octavo.tui.terminal.key_reader import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.notices import NoticeBoard, Tone
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from octavo.first_picture import FirstPicture
     from octavo.tui.app.kept_picture import KeptPicture
     from octavo.tui.shell.shell import Suggestions
+    from octavo.tui.widgets.confirm import Confirmed
     from octavo.tui.widgets.theme_picker import ThemePicker
 
 
@@ -225,9 +228,13 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         self.workspace = Workspace(self, self.trail)
         self.before_end: set[Callable[[], None]] = set()
         """Called when the terminal goes away: they keep what is being typed (D6)."""
+        self._where_unsaved = ""
+        """Where the texts are that could not be saved when the app ended, in a sentence. Empty: all were saved."""
         internals.add_line_filters(self, filters(settings))
         internals.replace_crash_screen(
-            self, lambda error: report_crash(settings.state_folder, error), first=self._keep_what_is_typed
+            self,
+            lambda error: report_crash(settings.state_folder, error, self._where_unsaved),
+            first=self._keep_what_is_typed,
         )
         if not settings.motion:
             self.animation_level = "none"
@@ -273,6 +280,7 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
     async def start(self, session: Session, view: str = "") -> None:
         """Leave what was, and show `session`."""
         self._keep_picture()
+        self._keep_what_is_typed()
         await self._end_session()
         self._session = session
         self._open(session)
@@ -313,6 +321,11 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
             self.say(problem, tone="care")
 
     async def on_event(self, event: Event) -> None:
+        if isinstance(event, EscapeOrAlt):
+            is_alt = self.screen_stack and internals.is_bound(self, event.key)
+            for each in (event.with_alt,) if is_alt else event.apart:
+                await self.on_event(each)
+            return
         if isinstance(event, InputEvent):
             self.teardown.garbage.key_pressed()
             self.keeping_fresh.key_pressed()
@@ -489,19 +502,38 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.trail.holds(screen))
 
     async def action_quit(self) -> None:
-        self._keep_picture()
-        self._terminated()
+        """End. Ask before when a text cannot be saved."""
+        from octavo.tui.app.quitting import save_what_is_typed  # lazy: once in a run
+
+        save_what_is_typed(self)
+        if self._session is None or not self._session.drafts.unsaved():
+            self._keep_picture()
+            self._terminated()
+            return
+        from octavo.tui.app.unsaved_texts import UnsavedTexts  # lazy: a full disk is rare
+
+        def decided(answer: Confirmed | None) -> None:
+            if answer is None:
+                self.then = None
+            elif self._session is not None:
+                self._session.drafts.give_up()
+                self._keep_picture()
+                self._terminated(lose=True)
+
+        if not any(isinstance(each, UnsavedTexts) for each in self.screen_stack):
+            self.push_screen(UnsavedTexts(self), decided)
 
     async def on_unmount(self) -> None:
         # The terminal is given back before: letting go of what is on disk may take a moment.
         if self._quitting:
             await self._end_session()
 
-    def _terminated(self) -> None:
-        """The terminal is gone or we were asked to end: keep what is being typed, then go (D6)."""
-        self._keep_what_is_typed()
+    def _terminated(self, *, lose: bool = False) -> None:
+        """The terminal is gone or we were asked to end: keep what is being typed, then go (D6). `lose`: keep nothing."""
+        if not lose:
+            self._keep_what_is_typed()
         self._quitting = True
-        self.exit(0)
+        self.exit(0, message=Text(self._where_unsaved) if self._where_unsaved else None)
 
     def _keep_picture(self) -> None:
         if self.picturing is not None:
@@ -517,8 +549,14 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
             loop.default_exception_handler(context)
 
     def _keep_what_is_typed(self) -> None:
-        for keep in tuple(self.before_end):
-            keep()
+        """Save all drafts, and write those that cannot be saved to files: you cannot be asked any more."""
+        from octavo.tui.app.quitting import save_what_is_typed  # lazy: once in a run
+
+        save_what_is_typed(self)
+        if self._session is not None and self._session.drafts.unsaved():
+            from octavo.tui.app.editor_files import write_unsaved  # lazy: a full disk is rare
+
+            self._where_unsaved = write_unsaved(self._session, self.settings.state_folder)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[Any]:
         return ()

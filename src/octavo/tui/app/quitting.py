@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from octavo.data.state import NotSaved
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.wording import plural
 
@@ -27,6 +29,15 @@ def quit_or_up(app: Shell) -> None:
         app.pop_screen()
     else:
         _quit(app)
+
+
+def save_what_is_typed(app: Shell) -> None:
+    """Save all drafts, as far as that works within two seconds."""
+    for keep in tuple(app.before_end):
+        keep()
+    if app.has_session and app.session.drafts.unsaved():
+        with suppress(NotSaved):
+            app.session.drafts.flush()
 
 
 def _quit(app: Shell) -> None:

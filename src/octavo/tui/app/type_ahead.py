@@ -12,12 +12,69 @@ from textual.app import App, ReturnType
 from textual.events import Event, Key, Paste
 from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.timer import Timer
 
 from octavo.tui.terminal.textual_internals import is_ending
 
 _ANSWERS = frozenset({"enter", "escape"})
+_OF_WORDS = frozenset({"enter", "backspace", "space"})
+PAUSE = 0.5
+"""Seconds without a key after which the next key is not of the same words."""
 ROUND = 0.05
 """Seconds after which what was asked to tell when it has done what it was told is asked anew: it may be gone."""
+
+
+class Words:
+    """The words that are typed, as far as they are told from keys: what is typed on for a field that was refused, or that
+    is gone, does nothing until there is a pause."""
+
+    def __init__(self, app: App[Any]) -> None:
+        self._app = app
+        self._are_written = False
+        """Whether they go into a field."""
+        self._are_lost = False
+        """Whether they are for one that is not there."""
+        self._pause: Timer | None = None
+
+    def ignore(self) -> None:
+        """Let what is typed without a pause from now on do nothing: the field it is for is not there."""
+        self._are_lost, self._are_written = True, False
+        self._wait_for_pause()
+
+    @property
+    def are_ignored(self) -> bool:
+        """Whether a letter does nothing now, as it is of words whose field is not there."""
+        return self._are_lost or (self._are_written and not self._has_field)
+
+    @property
+    def _has_field(self) -> bool:
+        return bool(self._app.screen_stack) and hasattr(self._app.focused, "cursor_blink")  # of all that is written in
+
+    def _wait_for_pause(self) -> None:
+        if self._pause is not None:
+            self._pause.stop()
+        self._pause = self._app.set_timer(PAUSE, self._forget)
+
+    def _forget(self) -> None:
+        self._are_lost = self._are_written = False
+
+    def take(self, event: Key | Paste, *, leads_on: bool = False) -> bool:
+        """Whether it is of words whose field is not there. `leads_on`: the key before may have closed that."""
+        if isinstance(event, Key) and not (event.is_printable or event.key in _OF_WORDS):
+            self._forget()
+            return False
+        has_field = self._has_field
+        if self._are_written and not has_field and not leads_on:
+            self._are_lost = True
+        if self._are_lost and not has_field:
+            self._are_written = False
+            self._wait_for_pause()
+            return True
+        self._are_lost = False
+        self._are_written = has_field and isinstance(event, Key) and event.is_printable
+        if self._are_written:
+            self._wait_for_pause()
+        return False
 
 
 class TypeAhead(App[ReturnType]):
@@ -36,11 +93,12 @@ class TypeAhead(App[ReturnType]):
         """That of the last, if it is still there."""
         self._leads_on = False
         """Whether the last was a key that dialogs answer to, and may be doing so."""
+        self.words = Words(self)
 
     async def on_event(self, event: Event) -> None:
         if not isinstance(event, Key | Paste):
             await super().on_event(event)
-        elif is_ending(self):
+        elif is_ending(self) or (self.words.are_ignored and event.is_forwarded and self.words.take(event)):
             return
         elif event.is_forwarded:
             # Nothing took it, and a key before it led elsewhere: it is for what is there now.
@@ -49,6 +107,8 @@ class TypeAhead(App[ReturnType]):
             else:
                 await super().on_event(event)
         else:
+            if not self._waits and self.words.take(event, leads_on=self._leads_on):
+                return
             is_there = self._on_show is not None and self.focused is not None
             leads_elsewhere = self._waits or self._leads_on or self._last() not in (None, self._on_show)
             if is_there and not leads_elsewhere:

@@ -20,6 +20,7 @@ from octavo.api.safety import text as safe_text
 from octavo.data.state import NotSaved
 from octavo.tui.comments.people import MentionText, mention, named
 from octavo.tui.shell.dialog_draft import why_not_saved
+from octavo.tui.shell.left_unsent import AGAIN
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from octavo.tui.comments.offers import MentionCandidates
 
 _QUOTED_LINES = 3
-AGAIN = 2.0
-"""Seconds after which it is tried again to keep a draft, while nothing can be saved."""
-
 
 COMPOSER: Commands[Composer] = Commands(
     "composer",
@@ -85,6 +83,7 @@ class Composer(Dialog[str | None]):
         *,
         quoted: str = "",
         draft: str = "",
+        is_saved: bool = True,
         save_draft: Callable[[str], Awaitable[None]],
         save_draft_now: Callable[[str], None],
         trouble: Callable[[], str] = str,
@@ -99,7 +98,8 @@ class Composer(Dialog[str | None]):
         suggestion: str = "",
         replies: Sequence[str] = (),
     ) -> None:
-        """`title` says what it answers, `quoted` is an excerpt of that. `draft` is what the text begins with.
+        """`title` says what it answers, `quoted` is an excerpt of that. `draft` is what the text begins with;
+        `is_saved`: it is on disk.
 
         `preview` gives a widget that shows a text as it will look. `editing_folder` is where a file for the editor
         may be; without it there is no editor. `about` says what is in it. `limit` is the most characters that can be
@@ -109,7 +109,8 @@ class Composer(Dialog[str | None]):
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
-        self._begun = self._saved = self._typed_last = draft
+        self._begun = self._typed_last = draft
+        self._saved = draft if is_saved else ""
         self._named = MentionText()
         self._save_draft, self._save_draft_now, self._trouble = save_draft, save_draft_now, trouble
         self._preview, self._limit, self._people = preview, limit, people
@@ -148,7 +149,10 @@ class Composer(Dialog[str | None]):
         writing = self.writing
         writing.focus()
         writing.move_cursor(writing.document.end)
-        if self._begun:
+        if self._begun != self._saved:
+            self._say(self._trouble() or "not saved yet", "$error")
+            self._begin_to_keep(self._begun)
+        elif self._begun:
             self._say("draft" if self._verb == "send" else "")
         self._count(len(self.text))
         if isinstance(self.app, SavesOnExit):
@@ -209,7 +213,12 @@ class Composer(Dialog[str | None]):
 
     def _try_again(self) -> None:
         """Nothing could be saved: that may be over, and only who saves something knows."""
-        if self._trouble() and self._under_way is None and not self._sending and not self._done:
+        if self._sending or self._done or self._timer is not None:
+            return
+        trouble = self._trouble()
+        if self._under_way is not None:
+            self._say(trouble, "$error")
+        elif trouble or self._current != self._saved:
             self._begin_to_keep(self._current)
 
     def _stop_timer(self) -> None:

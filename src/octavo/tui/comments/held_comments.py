@@ -53,7 +53,7 @@ def edit_held(app: Shell, entry: Entry) -> None:
     from octavo.tui.reader.markdown_preview import preview
 
     place = f"held {entry.id}"
-    kept, state = DialogDraft(app, place, entry.words), app.session.state
+    kept = DialogDraft(app, place, entry.words)
 
     def written(text: str | None) -> None:
         if text:
@@ -68,7 +68,8 @@ def edit_held(app: Shell, entry: Entry) -> None:
         draft=kept.text,
         save_draft=kept.save,
         save_draft_now=kept.save_now,
-        trouble=lambda: state.trouble,
+        is_saved=kept.is_saved,
+        trouble=lambda: kept.trouble,
         verb="keep it held",
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",

@@ -12,7 +12,7 @@ from octavo.tui.comments.diff_threads import DRAFT
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.shell.permissions import not_allowed_with
-from octavo.tui.shell.view import View
+from octavo.tui.shell.view import View, is_covered
 from octavo.tui.widgets.commands import Command, Commands
 
 
@@ -78,10 +78,17 @@ class PageDiscussion:
         return next((thread for thread in found if thread.is_open), found[0] if found else None)
 
     @property
+    def _why_no_block(self) -> str | None:
+        pane = self._view.keys_go_on_to
+        if pane is not None and is_covered(self._view, pane):
+            return "The page is not on show. Press tab to go to it."
+        return self._shown.why_no_block()
+
+    @property
     def thread_here(self) -> ThreadTarget | None:
         """The thread on the block the cursor is on."""
         at, block = self._shown.discussion, self._shown.block_on_show
-        if at is None or block is None or self._shown.why_no_block() is not None:
+        if at is None or block is None or self._why_no_block is not None:
             return None
         thread = self.thread_on(block)
         return ThreadTarget(at, thread, thread) if thread is not None else None
@@ -89,7 +96,7 @@ class PageDiscussion:
     @property
     def why_no_thread_here(self) -> str:
         """Why the keys of threads are about none."""
-        return self._shown.why_no_block() or "No thread hangs on the block under the cursor. t goes to the next one."
+        return self._why_no_block or "No thread hangs on the block under the cursor. t goes to the next one."
 
     def thread_under_cursor(self) -> Comment | None:
         """The thread that is itself under the cursor, between the lines of a diff: one replies to it."""
@@ -99,7 +106,7 @@ class PageDiscussion:
     def why_no_comment(self, *, whole: bool = False) -> str | None:
         """Why one cannot comment on the block the cursor is on, or on the `whole` page, in a sentence."""
         shown = self._shown
-        if why := (None if whole else shown.why_no_block()) or shown.why_nothing_to_say(whole=whole):
+        if why := (None if whole else self._why_no_block) or shown.why_nothing_to_say(whole=whole):
             return why
         at, page = shown.discussion, shown.page_at_hand if whole else shown.page_on_show
         if at is None or page is None:

@@ -323,8 +323,9 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         look, lines = self._look, []
         for each in drafts:
             words = " ".join((self.shell.session.drafts.get(each.place) or "").split())
-            what = "Your changed words, not sent" if each.kind == "edit" else "Your reply, not sent"
-            head = [Piece(f"{look.glyphs.pen} ", look.note), Piece(what, look.note)]
+            what = "Your changed words" if each.kind == "edit" else "Your reply"
+            what, style = (f"{what}, not saved yet", look.error) if each.is_late else (f"{what}, not sent", look.note)
+            head = [Piece(f"{look.glyphs.pen} ", style), Piece(what, style)]
             wrapped = wrap([Piece(words, look.muted)], max(16, width - 3))
             lines.append(Line([Piece(" "), *head]))
             lines += [Line([Piece("   "), *line]) for line in wrapped[:_DRAFT_MOST]]

@@ -154,9 +154,8 @@ class ContentScreen(View, CopiesLater):
         return self.reading.view
 
     @property
-    def keys_go_on_to(self) -> PageView | None:
-        hidden = self.has_class("-tiny") and (self.has_class("-on-left") or self.has_class("-aside"))
-        return None if hidden else self.view
+    def keys_go_on_to(self) -> PageView:
+        return self.view
 
     # Where one is
 

@@ -28,6 +28,7 @@ from octavo.tui.shell.info import show_info
 from octavo.tui.shell.list_view import PANES, ListView, Preview
 from octavo.tui.shell.routes import Route, ToPage
 from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.view import is_covered
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
@@ -111,7 +112,7 @@ def _why_one_kind(app: Shell, view: BrowserScreen) -> str | None:
 
 def at_hand(view: BrowserScreen) -> acting.AtHand | None:
     """What is ticked, else what the cursor is on."""
-    if not view.levels or view.rows.item is None:
+    if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
     return view.level.at_hand(*(view.ticked or (view.rows.item,)), untick=view.rows.ticks.untick)
 
@@ -123,7 +124,7 @@ def place(view: BrowserScreen) -> acting.Place | None:
 
 def arranged(view: BrowserScreen) -> arranging.Arranged | None:
     """The structure on show, and the part of it under the cursor."""
-    if not view.levels:
+    if not view.levels or is_covered(view, view.rows):
         return None
     level = view.level
     return arranging.arranged(level.kind, level.known, level.inside, view.answer.value, view.rows.item)
@@ -138,6 +139,8 @@ def _open(view: BrowserScreen, route: Route) -> None:
 
 
 def _why_nothing_at_hand(view: BrowserScreen) -> str:
+    if view.levels and is_covered(view, view.rows):
+        return f"The {view.level.kind.many} are not on show. Press enter to show them."
     return UNNAMED if view.levels and view.rows.item is not None else "The cursor is on nothing."
 
 

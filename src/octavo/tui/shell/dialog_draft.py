@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from octavo.data.state import NotSaved
@@ -32,31 +32,46 @@ class DialogDraft:
         draft = self._drafts.get(self._place)
         return self._begin if draft is None else draft
 
+    @property
+    def is_saved(self) -> bool:
+        """Whether what is written is on disk as it is."""
+        return all(draft.place != self._place for draft in self._drafts.unsaved())
+
+    @property
+    def trouble(self) -> str:
+        """Why it is not saved, in a sentence, or why nothing can be saved. Empty: it can be."""
+        if self._place in self._drafts.late():
+            return f"Not saved yet: {self._drafts.why_unsaved}. Octavo keeps trying."
+        return self._app.session.state.trouble
+
     def save(self, text: str) -> Awaitable[None]:
-        """Await it: then `text` is kept, as it is when the app ends before. Awaiting raises NotSaved."""
-
-        def before_end() -> None:
-            with suppress(NotSaved):
-                self._drafts.flush()
-
-        saving = self._drafts.save(self._place, self._draft(text))
-        self._app.before_end.add(before_end)
-        return self._saved(saving, before_end)
+        """Await it: then `text` is kept. Awaiting raises NotSaved."""
+        return self._drafts.save(self._place, self._draft(text))
 
     def save_now(self, text: str) -> None:
         """Keep `text` before this returns: the app ends. Raises NotSaved."""
         self._drafts.save_now(self._place, self._draft(text))
 
+    def take_newer(self, text: str, written_at: datetime) -> None:
+        """Keep `text`, which was written at that time, unless there is a newer draft. Raises NotSaved."""
+        there = next((each for each in self._drafts.all() if each.place == self._place), None)
+        if there is None or there.saved_at < written_at:
+            self._drafts.get(self._place)  # what is there is replaced
+            self._drafts.save_now(self._place, text)
+
     def keep(self, text: str) -> None:
-        """Keep `text`, and say so if that fails."""
-        self._app.background(self._keep(self.save(text)))
+        """Keep `text`, and say why that fails, once until it works."""
+        is_told = self._place in self._drafts.late()
+        self._app.background(self._keep(self.save(text), is_told))
 
     def keep_now(self, text: str) -> None:
         """`keep` before this returns: the app ends."""
+        is_told = self._place in self._drafts.late()
         try:
             self.save_now(text)
         except NotSaved as error:
-            self._app.say(str(error), tone="failed")
+            if not is_told:
+                self._app.say(str(error), tone="failed")
 
     def drop(self) -> None:
         """The server has it."""
@@ -65,17 +80,12 @@ class DialogDraft:
     def _draft(self, text: str) -> str:
         return "" if text.strip() == self._begin.strip() else text
 
-    async def _saved(self, saving: Awaitable[None], before_end: Callable[[], None]) -> None:
-        try:
-            await saving
-        finally:
-            self._app.before_end.discard(before_end)
-
-    async def _keep(self, saving: Awaitable[None]) -> None:
+    async def _keep(self, saving: Awaitable[None], is_told: bool) -> None:
         try:
             await saving
         except NotSaved as error:
-            self._app.say(str(error), tone="failed")
+            if not is_told:
+                self._app.say(str(error), tone="failed")
 
 
 def why_not_saved(save: Callable[[str], None], text: str) -> str:

@@ -150,6 +150,7 @@ class StatusBar(Widget):
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._changed())
+        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._changed())
 
     def _changed(self) -> None:
         # What is not on show is reckoned when it is.
@@ -179,6 +180,7 @@ class StatusBar(Widget):
         workspace = self.shell.workspace
         read_only = "read-only" if self.shell.has_session and self.shell.session.read_only else ""
         said = [
+            (workspace.unsent.trouble, "bold $error"),
             (facts, ""),
             (workspace.news.words, "$primary"),
             (workspace.waiting, "$warning"),

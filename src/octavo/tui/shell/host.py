@@ -13,6 +13,7 @@ from octavo.tui.shell.routes import Route
 if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.signal import Signal
+    from textual.timer import Timer
 
     from octavo.tui.shell.session import Session, SignInMethods
     from octavo.tui.widgets.notices import NoticeBoard, Tone
@@ -95,5 +96,7 @@ class Host(Protocol):
     def suspend(self) -> AbstractContextManager[None]: ...
 
     def copy_to_clipboard(self, text: str) -> None: ...
+
+    def set_interval(self, interval: float, callback: Callable[[], None]) -> Timer: ...
 
     def call_from_thread(self, callback: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...

@@ -9,16 +9,24 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from octavo.data.unsent import Unsent, UnsentIndex
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from textual.signal import Signal
+    from textual.timer import Timer
 
     from octavo.tui.shell.host import Host
     from octavo.tui.shell.session import Session
 
+AGAIN = 2.0
+"""Seconds between two attempts to save what could not be saved."""
+
 
 class LeftUnsent:
-    """Follows the drafts and the held comments of a session. The index is made anew only when one begins or goes."""
+    """Follows the drafts and the held comments of a session. The index is made anew only when one begins or goes.
+
+    A draft that could not be saved is saved again until that works.
+    """
 
     def __init__(self, app: Host, changed: Callable[[], None]) -> None:
         """`changed` is called before the views are told."""
@@ -29,7 +37,10 @@ class LeftUnsent:
         self.index = UnsentIndex()
         self._tell = changed
         self._session: Session | None = None
-        self._made_of: tuple[frozenset[str], tuple[str, ...]] = frozenset(), ()
+        self._app = app
+        self._again: Timer | None = None
+        """Saves again what could not be saved, as long as there is any."""
+        self._made_of: tuple[frozenset[str], frozenset[str], tuple[str, ...]] = frozenset(), frozenset(), ()
         self._leave: list[Callable[[], None]] = []
 
     def follow(self, session: Session) -> None:
@@ -42,25 +53,46 @@ class LeftUnsent:
         """Follow nothing, and know nothing."""
         while self._leave:
             self._leave.pop()()
-        self._session, self.index, self._made_of = None, UnsentIndex(), (frozenset(), ())
+        if self._again is not None:
+            self._again.stop()
+        self._again = None
+        self._session, self.index, self._made_of = None, UnsentIndex(), (frozenset(), frozenset(), ())
 
     def _look(self) -> None:
         if self._session is None:
             return
         held = [each for each in self._session.outbox.entries if each.state == "gathered"]
-        made_of = self._session.drafts.places(), tuple(each.id for each in held)
+        late = self._session.drafts.late()
+        made_of = self._session.drafts.places(), late, tuple(each.id for each in held)
+        if late and self._again is None:
+            self._again = self._app.set_interval(AGAIN, self._save_again)
+        elif not late and self._again is not None:
+            self._again.stop()
+            self._again = None
         if made_of != self._made_of:
-            self._made_of, self.index = made_of, UnsentIndex(made_of[0], held)
+            self._made_of, self.index = made_of, UnsentIndex(made_of[0], held, late)
             self._tell()
             self.changed.publish(None)
         self.reworded.publish(None)
+
+    def _save_again(self) -> None:
+        if self._session is not None:
+            self._app.background(self._session.drafts.save_again())
+
+    @property
+    def trouble(self) -> str:
+        """How many texts are not on disk as they are now, and why. Empty: all are."""
+        late = self._made_of[1]
+        if self._session is None or not late:
+            return ""
+        return f"{plural(len(late), 'text')} not saved yet: {self._session.drafts.why_unsaved}"
 
 
 def mark(words: Iterable[Unsent], *, tight: bool = False) -> Content:
     """The sign of drafts and of held comments with a word, or where room is `tight` without. Empty where there are none."""
     among: Sequence[Unsent] = tuple(words)
-    held = sum(bool(each.entry) for each in among)
-    return _mark(len(among) - held, held, tight) if among else Content("")
+    held, late = sum(bool(each.entry) for each in among), sum(each.is_late for each in among)
+    return _mark(len(among) - held - late, held, late, tight) if among else Content("")
 
 
 def beside(words: Iterable[Unsent], said: str) -> Content:
@@ -70,8 +102,10 @@ def beside(words: Iterable[Unsent], said: str) -> Content:
 
 
 @lru_cache(100)
-def _mark(drafts: int, held: int, tight: bool) -> Content:
-    parts = [("✎", "draft" if drafts == 1 else f"{drafts} drafts")] * bool(drafts)
-    parts += [("◌", "held" if held == 1 else f"{held} held")] * bool(held)
-    said = [sign if tight else f"{sign} {words}" for sign, words in parts]
-    return Content.styled(("" if tight else " ").join(said), "$octavo-note")
+def _mark(drafts: int, held: int, late: int, tight: bool) -> Content:
+    note, error = "$octavo-note", "$error"
+    parts = [("!", "not saved yet" if late == 1 else f"{late} not saved yet", error)] * bool(late)
+    parts += [("✎", "draft" if drafts == 1 else f"{drafts} drafts", note)] * bool(drafts)
+    parts += [("◌", "held" if held == 1 else f"{held} held", note)] * bool(held)
+    said = [Content.styled(sign if tight else f"{sign} {words}", style) for sign, words, style in parts]
+    return Content("" if tight else " ").join(said)

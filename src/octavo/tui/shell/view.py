@@ -199,9 +199,19 @@ def _is_opening(view: View) -> bool:
     return view.shell.opening
 
 
+def is_covered(view: View, pane: Widget) -> bool:
+    """Whether there is room for one pane only, and that is another than `pane`: then no key acts on what is in it."""
+    if not view.has_class("-tiny"):
+        return False
+    around = [each for each in pane.ancestors_with_self if isinstance(each, Widget)]
+    is_beside = view.has_class("-aside") and all(each.id != "aside" for each in around)
+    return is_beside or any(each.has_class("hairline") for each in around) != view.has_class("-on-left")
+
+
 def _pane_beside(view: View) -> Widget | None:
     """Nothing has the focus on a screen that has no parts yet, and keys come for it then too."""
-    return view.keys_go_on_to if isinstance(view.focused, Lines) else None
+    pane = view.keys_go_on_to if isinstance(view.focused, Lines) else None
+    return None if pane is None or is_covered(view, pane) else pane
 
 
 @internals.with_bindings_of(_pane_beside)

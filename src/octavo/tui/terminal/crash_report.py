@@ -20,8 +20,9 @@ REPORTS_OF_ONE_PROCESS = 100
 """Reports of processes of one number."""
 
 
-def report_crash(folder: Path, error: BaseException) -> Text:
-    """Write what went wrong to a new file in `folder`, without keys, and return what to say about it."""
+def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
+    """Write what went wrong to a new file in `folder`, without keys, and return what to say about it. `unsaved` says where
+    the texts are that could not be saved. Empty: all were saved."""
     while isinstance(error, WorkerFailed):
         error = error.error  # what is told of a worker's error is told where no line of it is under way any more
     said = line(redact(f"{type(error).__name__}: {error}"))
@@ -29,7 +30,8 @@ def report_crash(folder: Path, error: BaseException) -> Text:
         where = f"The details are in {_write(folder, text(redact(''.join(traceback.format_exception(error)))))}"
     except OSError as refused:
         where = f"The details could not be written: {refused.strerror}"
-    return Text(f"Octavo ended: {said}\n{where}\nNothing you typed is lost: drafts and unsent comments are kept.\n")
+    kept = unsaved or "Nothing you typed is lost: drafts and unsent comments are kept."
+    return Text(f"Octavo ended: {said}\n{where}\n{kept}\n")
 
 
 class FaultLog(logging.Handler):

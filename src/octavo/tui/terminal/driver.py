@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual.drivers.linux_driver import LinuxDriver
 
-from octavo.tui.terminal.textual_internals import ParseError, XTermParser, app_of, key_parser, resume_only_stopped
+from octavo.tui.terminal.key_reader import KeyReader
+from octavo.tui.terminal.textual_internals import ParseError, app_of, key_parser, resume_only_stopped
 
 if TYPE_CHECKING:
     from octavo.first_picture import FirstPicture
@@ -79,27 +80,29 @@ class TerminalDriver(LinuxDriver):
     def run_input_thread(self) -> None:
         """Turn what the terminal sends into messages, until `disable_input`."""
         parser, decoder = key_parser(self), getincrementaldecoder("utf-8")("replace")
+        keys = KeyReader(parser)
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             if self._pipe is not None:
                 selector.register(self._pipe[0], selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                self._take(selector, self.LOOK, parser, decoder)
-            self._take(selector, 0, parser, decoder)
+                self._take(selector, self.LOOK, keys, decoder)
+            self._take(selector, 0, keys, decoder)
         try:
             for _ in parser.feed(""):
                 pass
         except (EOFError, ParseError):
             pass
 
-    def _take(self, selector: selectors.BaseSelector, timeout: float, parser: XTermParser, decoder: Any) -> None:
+    def _take(self, selector: selectors.BaseSelector, timeout: float, keys: KeyReader, decoder: Any) -> None:
         ready = any(key.fd == self.fileno for key, _ in selector.select(timeout))
         # Nothing is the end of all for the parser, so nothing is not what it is fed.
         if ready and (text := decoder.decode(self._typed(selector))):
-            for message in parser.feed(text):
+            for message in keys.feed(text):
                 self.process_message(message)
-        for message in parser.tick():
-            self.process_message(message)
+        if not ready:
+            for message in keys.tick():
+                self.process_message(message)
 
     def _typed(self, selector: selectors.BaseSelector) -> bytes:
         try:

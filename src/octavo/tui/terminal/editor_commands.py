@@ -50,6 +50,20 @@ _OPTION = {"kate": "--line", "kwrite": "--line", "mate": "--line"}
 """`--line 12 FILE`"""
 
 
+_WAIT = {
+    **dict.fromkeys((*_GOTO, "subl", "sublime_text", "zed", "zeditor", "gedit", "mate", "atom"), "--wait"),
+    **dict.fromkeys(("kate", "kwrite"), "--block"),
+    **dict.fromkeys(("gvim", "mvim"), "--nofork"),
+}
+"""Editors that end at once while the file is open in a window, and what makes them wait."""
+
+
+def option_to_wait(program: Sequence[str]) -> str:
+    """What makes `program` wait until the file is closed, if it does not have that yet. Empty: nobody knows."""
+    option = _WAIT.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
+    return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
+
+
 def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
     """The command that opens a file at a line, counted from 1. Where nobody knows how a program takes one, or there is no
     need to, the one that opens the file."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shlex
 import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -22,9 +25,11 @@ from textual.app import SuspendNotSupported
 
 from octavo.settings import Settings
 from octavo.tui.terminal.child_programs import for_children
-from octavo.tui.terminal.editor_commands import at_line
+from octavo.tui.terminal.editor_commands import at_line, option_to_wait
 from octavo.untrusted_input import parse_json
 
+AT_ONCE = 0.5
+"""Seconds: a program that ends sooner shows the file in a window of another, or not at all."""
 LARGEST = 1024 * 1024
 """Bytes: a longer file is not read back."""
 
@@ -152,8 +157,8 @@ def run_editor(
 
     The file is removed when its text was read, and kept with what it is `about` when anything failed. What `name` begins
     with is what the name of the file begins with. `keep` is called with the text before the file is removed, and answers
-    why it could not keep it, in a sentence: empty when it did. With it the text is exactly that of the file; without it,
-    it has no line end at its end, and lines end as they do here.
+    why it could not keep it, in a sentence: empty when it did. With it the text is that of the file, with the line ends and
+    the byte order mark of `text`; without it, it has no line end at its end, and lines end as they do here.
     """
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
@@ -161,9 +166,7 @@ def run_editor(
     if len(text.encode(errors="surrogatepass")) > LARGEST:
         return NotEdited("The text is larger than 1 MiB, which is more than is read back from an editor.")
     try:
-        path = _write(text, folder, name, suffix)
-        if about is not None:
-            _note(path, replace(about, process=os.getpid()))
+        path = write_file(text, folder, name, suffix, about and replace(about, process=os.getpid()))
     except OSError as error:
         return NotEdited(f"No file to edit could be made in {folder}: {error.strerror}.")
     read = _run(at_line(program, str(path), line), path, environment, text, keep)
@@ -180,13 +183,19 @@ def _run(
     keep: Callable[[str], str] | None,
 ) -> Edited | NotEdited:
     """Run a command on a file. `before` is what the file says; None: nobody else has that text."""
+    began, found = time.monotonic(), before if before is not None else _text_of(path)
     try:
         ended = subprocess.run(words, env=for_children(environment), check=False)
     except OSError as error:
         if before is not None:
             forget(path)
         return NotEdited(f"{words[0]} could not be started: {error.strerror}. Set EDITOR to another program.")
+    is_quick = option_to_wait(words) or time.monotonic() - began < AT_ONCE
+    if ended.returncode == 0 and is_quick and _text_of(path) == found and sys.stdin.isatty():
+        _wait_until_done(words, path, found)
     read = read_back(path)
+    if isinstance(read, Edited) and found is not None:
+        read = Edited(written_as_before(found, read.text))
     if ended.returncode != 0:
         said = f"{PurePath(words[0]).name} {_ended(ended.returncode)}"
         if before is not None and isinstance(read, Edited) and read.text == before:
@@ -205,6 +214,44 @@ def _run(
         with suppress(OSError):  # then it is kept without the reason
             _note(path, replace(about, why=read.sentence, process=0))
     return read
+
+
+def _text_of(path: Path) -> str | None:
+    read = read_back(path)
+    return read.text if isinstance(read, Edited) else None
+
+
+def _wait_until_done(words: Sequence[str], path: Path, before: str | None) -> None:
+    """Ask for enter: the program has ended, but the file may be open in a window of it. Says when the file was saved."""
+    name, option = PurePath(words[0]).name, option_to_wait(words)
+    sys.stdout.write(
+        f"\n{name} ended at once, and the file is not changed. Is it open in another window?\n"
+        "Save the file there, then press enter here. If it is not open anywhere, press enter now.\n"
+        f"To be asked no more, set EDITOR to “{name} {option or '--wait'}”, or to a program that waits.\n"
+    )
+    sys.stdout.flush()
+    try:
+        while not select.select([sys.stdin], [], [], 0.2)[0]:
+            if (now := _text_of(path)) is not None and now != before:
+                before = now
+                sys.stdout.write("The file was saved. Press enter when you are done.\n")
+                sys.stdout.flush()
+        os.read(sys.stdin.fileno(), 4096)
+    except OSError:
+        return  # the terminal is gone: what was saved until now is taken
+
+
+def written_as_before(before: str, after: str) -> str:
+    """`after` with the line ends and the byte order mark that `before` has: some editors write those of Windows."""
+    if before.startswith("\ufeff") and not after.startswith("\ufeff"):
+        after = f"\ufeff{after}"
+    if after.replace("\r\n", "\n") == before.replace("\r\n", "\n"):
+        return before
+    if before and "\r\n" not in before:
+        return after.replace("\r\n", "\n")
+    if "\r\n" in before and "\n" not in before.replace("\r\n", ""):
+        return after.replace("\r\n", "\n").replace("\n", "\r\n")
+    return after
 
 
 def _ended(code: int) -> str:
@@ -226,12 +273,21 @@ def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
     return [found] if found else NotEdited("There is no editor. Set EDITOR to the one you use.")
 
 
-def _write(text: str, folder: Path, name: str, suffix: str) -> Path:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.chmod(0o700)
+def write_file(text: str, folder: Path, name: str, suffix: str, about: FileNote | None = None) -> Path:
+    """Write `text` to a new private file in `folder`, and beside it what it is `about`. Raises OSError."""
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700, parents=True)
+    if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & stat.S_ISVTX:
+        folder.chmod(0o700)
     descriptor, path = tempfile.mkstemp(prefix=f"{name}-", suffix=suffix, dir=folder)
-    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+            file.write(text)
+        if about is not None:
+            _note(Path(path), about)
+    except OSError:
+        forget(Path(path))  # a part of the text helps nobody
+        raise
     return Path(path)
 
 
@@ -291,7 +347,7 @@ def read_back(path: Path) -> Edited | NotEdited:
     except OSError as error:
         return NotEdited(f"{path} could not be read back: {error.strerror}.", path if _is_there(path) else None)
     try:
-        text = raw.decode("utf-8")
+        text = raw.decode("utf-8-sig")  # without the mark that some editors put before it
     except UnicodeDecodeError:
         return NotEdited("The text is not UTF-8, so it cannot be sent.", path)
     if "\0" in text:

@@ -36,7 +36,7 @@ from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Compose, Event, Mount, Resize, ScreenResume
+from textual.events import Compose, Event, Key, Mount, Resize, ScreenResume
 from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -699,6 +699,16 @@ def resume_only_stopped(driver: LinuxDriver, is_up: Callable[[], bool]) -> None:
 def key_parser(driver: LinuxDriver) -> XTermParser:
     """What makes messages of what the terminal of `driver` sends."""
     return XTermParser(driver._debug)
+
+
+def keys_of(parser: XTermParser, sequence: str, *, alt: bool = False) -> list[Key]:
+    """The keys that `sequence` is known to be, `alt` with that key held."""
+    return list(parser._sequence_to_key_events(sequence, alt=alt))
+
+
+def is_bound(app: App[Any], key: str) -> bool:
+    """Whether what has the focus, the screen on show or `app` has a binding for `key`."""
+    return any(key in bindings.key_to_bindings for _, bindings in app.screen._modal_binding_chain)
 
 
 def app_of(driver: LinuxDriver) -> App[Any]:

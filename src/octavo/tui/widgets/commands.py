@@ -60,6 +60,15 @@ class Explains(Protocol):
 
 
 @runtime_checkable
+class TellsWords(Protocol):
+    """An app that tells words from keys."""
+
+    @property
+    def words(self) -> Any:
+        """What is typed: `ignore` lets it do nothing until there is a pause."""
+
+
+@runtime_checkable
 class SendsWrites(Protocol):
     """An app that may have been started without writing."""
 
@@ -230,7 +239,10 @@ class HasCommands:
         if not _is_whole(self):
             return None
         if (reason := self.why_not(id)) is not None:
-            cast("Any", self).app.explain(reason)
+            app = cast("Any", self).app
+            app.explain(reason)
+            if isinstance(app, TellsWords):
+                app.words.ignore()
             return None
         app, _, command, about = self._command_now(id)
         return command.run(app, about)

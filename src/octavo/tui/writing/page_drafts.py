@@ -153,7 +153,10 @@ def folder(app: Shell) -> Path:
 
 
 def with_own_end(before: str, after: str) -> str:
-    """`after` with the line end at its end that `before` has: editors put one there, or take it away."""
+    """`after` with the line ends that `before` has, also at its end: editors put one there, or take it away."""
+    from octavo.tui.terminal.external_editor import written_as_before  # lazy: few pages are edited
+
+    after = written_as_before(before, after)
     if not before.endswith("\n"):
         return after.removesuffix("\n").removesuffix("\r")
     return after if after.endswith("\n") or not after else f"{after}\n"

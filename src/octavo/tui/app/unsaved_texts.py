@@ -1,0 +1,93 @@
+"""The dialog that asks before the app ends while a text cannot be saved."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from octavo.data.unsent import KINDS
+from octavo.tui.shell.exporting import Export, ask_where
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.data.drafts import Draft
+    from octavo.tui.shell.shell import Shell
+
+UNSAVED: Commands[UnsavedTexts] = Commands(
+    "unsaved",
+    (
+        Command("copy", "c", "Copy", "Copy the texts to the clipboard", run=lambda _, dialog: dialog.copy()),
+        Command("write", "w", "Write to a file", "Write the texts to a file", run=lambda _, dialog: dialog.write()),
+    ),
+    find=lambda dialog: dialog,
+)
+
+
+class UnsavedTexts(Confirm):
+    """Names the texts that are lost when the app ends now. Saving goes on while it is open."""
+
+    CONTEXT: ClassVar[str] = "unsaved texts"
+    HELP: ClassVar[str] = (
+        "These texts are not on disk. Octavo keeps trying to save them. c copies them, w writes them to a file, y quits "
+        "and loses them, esc goes back."
+    )
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (UNSAVED,)
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self._leave = shell.session.drafts.watch(self._look)
+        self._texts: tuple[Draft, ...] = shell.session.drafts.unsaved()
+        super().__init__(
+            "Quit and lose unsaved text?",
+            verb="Quit and lose the text",
+            intro=self._why,
+            facts=self._named,
+            foot="c copy · w write to a file",
+        )
+
+    @property
+    def _why(self) -> str:
+        return f"Not saved yet: {self._shell.session.drafts.why_unsaved}. Octavo keeps trying."
+
+    @property
+    def _named(self) -> tuple[Fact, ...]:
+        return tuple(
+            Fact("bad", _kind(each), f"{plural(len(each.text), 'character')}: {' '.join(each.text.split())[:60]}")
+            for each in self._texts
+        )
+
+    def on_unmount(self) -> None:
+        self._leave()
+
+    def _look(self) -> None:
+        """Say what is saved by now."""
+        self._texts = self._shell.session.drafts.unsaved()
+        if self._texts:
+            self.update(intro=self._why, facts=self._named)
+        else:
+            self.update(intro="All texts are saved now.", facts=(), verb="Quit", foot="")
+
+    def copy(self) -> None:
+        """Copy the texts."""
+        self._shell.copy_to_clipboard(self._together)
+        self._shell.say(f"Copied {plural(len(self._texts), 'text')}.")
+
+    def write(self) -> None:
+        """Write the texts to a file you name."""
+        written = self._together.encode("utf-8", "surrogatepass")
+
+        async def content() -> AsyncIterator[bytes]:
+            yield written
+
+        ask_where(self._shell, Export("the unsaved text", "octavo-unsaved.md", content))
+
+    @property
+    def _together(self) -> str:
+        return "\n\n".join(each.text for each in self._texts)
+
+
+def _kind(draft: Draft) -> str:
+    return KINDS.get(draft.place.partition(" ")[0], "a text").capitalize()

@@ -1,0 +1,40 @@
+"""What is not on the screen is not changed by a key: where there is room for one pane, the keys are about that."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.tui.review.change_request import ChangeRequestScreen
+from tests.journeys.stage import Stage
+
+NARROW = (60, 24)
+
+
+@pytest.mark.parametrize("key", ["e", "X", "a", "y", "o"])
+async def test_keys_act_on_no_row_of_a_table_that_is_not_on_show(stage: Stage, key: str) -> None:
+    async with stage.play(start="admin", size=NARROW) as run:
+        await run.see("Deepa Uchida", "e edit")
+        view, before = run.app.screen, run.app.clipboard
+        await run.press("escape")
+        assert "Deepa" not in run.text
+        await run.press(key)
+        assert run.app.screen is view, run.text
+        assert run.app.clipboard == before
+        await run.hear("The members are not on show. Press enter to show them.")
+        await run.press("enter")
+        await run.see("Deepa Uchida")
+
+
+@pytest.mark.parametrize("key", ["c", "d", "plus"])
+async def test_keys_act_on_no_block_of_a_diff_that_is_not_on_show(stage: Stage, key: str) -> None:
+    async with stage.play(start="changes", size=NARROW) as run:
+        await run.press("j", "enter")
+        await run.until(lambda: isinstance(run.app.screen, ChangeRequestScreen))
+        view, before = run.app.screen, run.app.clipboard
+        view.query_one("#left Tree, #left Rows").focus()
+        await run.settle()
+        assert view.has_class("-on-left"), run.text
+        await run.press(key)
+        assert run.app.screen is view, run.text
+        assert run.app.clipboard == before, run.app.clipboard
+        assert run.app.session.outbox.entries == ()

@@ -1,0 +1,51 @@
+"""Keys and pastes as real terminals send them, and what is in their environment."""
+
+from __future__ import annotations
+
+from octavo.data.drafts import Drafts
+from octavo.data.state import State
+from tests.journeys.stage import Stage
+from tests.journeys.terminals import terminal
+
+
+def test_escape_and_the_key_after_it_both_act_where_tmux_sends_them_together(stage: Stage) -> None:
+    with terminal(stage, "octavo", "demo") as running:
+        running.wait_for("Harbour API › Welcome", "how deep is the water now")
+        running.write(b"\r")
+        running.wait_for("f links")
+        running.write(b"c")
+        running.wait_for("Comment on Welcome", "Write a comment")
+        running.write(b"two words")
+        running.wait_for("two words")
+        running.write(b"\x1bb")  # alt+b is bound: it goes to the word before
+        running.settle()
+        running.write(b"-")
+        running.wait_for("two -words")
+        running.write(b"\x1b4")
+        running.wait_for("Comments · ")
+        running.write(b"\x1b?")
+        running.wait_for("Help")
+
+
+def test_pasted_escapes_are_text_and_no_keys(stage: Stage) -> None:
+    with terminal(stage, "octavo", "demo") as running:
+        running.wait_for("Harbour API › Welcome", "how deep is the water now")
+        running.write(b"\r")
+        running.wait_for("f links")
+        running.write(b"c")
+        running.wait_for("Comment on Welcome", "Write a comment")
+        running.write(b"\x1b[200~one \x1b[31mred\x1b[0m\x1bq\x1b[A word\x1b[201~!")
+        running.wait_for("word!", "draft kept")
+        running.write(b"\x11")
+        assert running.end() == 0
+    state = State(stage.folder / "state", f"demo {stage.database.parent}")
+    assert [each.text for each in Drafts(state).all()] == ["one ␛[31mred␛[0m␛q␛[A word!"]
+    state.close()
+
+
+def test_the_size_is_that_of_the_terminal_whatever_a_shell_exported(stage: Stage) -> None:
+    with terminal(stage, "octavo", "demo", COLUMNS="40", LINES="10") as running:
+        running.wait_for("Harbour API › Welcome", "how deep is the water now", "? help")
+        rows = running.screen.splitlines()
+        assert "6 Admin" in rows[0]
+        assert "? help" in rows[35], "the keys stand in the last row"

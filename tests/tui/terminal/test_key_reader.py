@@ -1,0 +1,81 @@
+"""Escape and what follows it, and escapes in pasted text, however what is read is cut."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from textual.events import Key, Paste
+
+from octavo.tui.terminal.key_reader import EscapeOrAlt, KeyReader
+from octavo.tui.terminal.textual_internals import XTermParser
+
+
+def read(*pieces: str, quiet: bool = True) -> list[str]:
+    """The keys and pastes that `pieces` come to. `quiet`: nothing more comes after them."""
+    reader = KeyReader(XTermParser())
+    messages = [message for piece in pieces for message in reader.feed(piece)]
+    if quiet:
+        messages += reader.tick()
+    return [told for message in messages for told in _told(message)]
+
+
+def _told(message: object) -> Sequence[str]:
+    if isinstance(message, EscapeOrAlt):
+        return [f"{message.key} or {' '.join(each.key for each in message.apart)}"]
+    if isinstance(message, Key):
+        return [message.key]
+    return [f"pasted {message.text!r}"] if isinstance(message, Paste) else [str(message)]
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("\x1bj", ["alt+j or escape j"]),
+        ("\x1bJ", ["alt+shift+j or escape J"]),
+        ("\x1bb", ["ctrl+left or escape b"]),
+        ("\x1b1", ["inverted_exclamation_mark or escape 1"]),
+        ("\x1b/", ["escape", "slash"]),
+        ("\x1b:", ["escape", "colon"]),
+        ("\x1b\r", ["escape", "enter"]),
+        ("\x1b\x13", ["escape", "ctrl+s"]),
+        ("\x1b\x1b", ["escape", "escape"]),
+        ("\x1b\x1b[A", ["escape", "up"]),
+        ("\x1b[A\x1b[1;3A", ["up", "alt+up"]),
+        ("\x1bOP\x1b[24~", ["f1", "f12"]),
+        ("\x1bO", ["alt+shift+o or escape O"]),
+        ("\x1b]", ["escape", "right_square_bracket"]),
+        ("\x1b[", ["escape", "left_square_bracket"]),
+        ("\x1b", ["escape"]),
+        ("\x1bqj", ["alt+q or escape q", "j"]),
+        ("é\x1bé", ["é", "alt+é or escape é"]),
+    ],
+)
+def test_escape_and_a_key_are_both_there(text: str, keys: list[str]) -> None:
+    for cut in range(len(text)):
+        assert read(text[:cut], text[cut:]) == keys, f"cut after {cut}"
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "plain",
+        "\x1b[31mred\x1b[0m",
+        "\x1b]0;title\x07a",
+        "ends with an escape \x1b",
+        "\x1b[200~within\x1b[200~",
+        "\x1bq\x1bO\x1b[A\x1b[20",
+        "lines\rof\r\ntext\t and \x1b\x1b\x1b",
+        "",
+    ],
+)
+def test_pasted_text_is_text(pasted: str) -> None:
+    whole = f"a\x1b[200~{pasted}\x1b[201~b"
+    told = ["a", f"pasted {pasted.replace(chr(27), '␛')!r}", "b"]
+    assert read(whole) == told
+    assert read(*whole) == told, "letter by letter"
+    cuts = random.Random(7)
+    for _ in range(50):
+        first, second = sorted(cuts.choices(range(len(whole)), k=2))
+        assert read(whole[:first], whole[first:second], whole[second:]) == told
