@@ -16,7 +16,7 @@ from types import FunctionType
 
 SOURCE = Path(__file__).parent.parent / "src" / "octavo"
 
-FREE = {"", "settings", "redaction", "first_picture"}
+FREE = {"", "settings", "redaction", "first_picture", "untrusted_input"}
 """Modules of no room, which any room may use: they import nothing of ours but each other."""
 
 MAY_IMPORT = {
@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "settings": set[str](),
     "redaction": set[str](),
     "first_picture": set[str](),
+    "untrusted_input": set[str](),
     "__init__": set[str](),
 }
 ROOMS = (
@@ -49,7 +50,13 @@ ROOMS = (
 )
 """Those of the terminal app, from the ground up: each may use those before it."""
 KNOWN_IN = {
-    "terminal": {"octavo.settings", "octavo.redaction", "octavo.first_picture", "octavo.api.safety"},
+    "terminal": {
+        "octavo.settings",
+        "octavo.redaction",
+        "octavo.first_picture",
+        "octavo.untrusted_input",
+        "octavo.api.safety",
+    },
     "widgets": {"octavo.api.folding", "octavo.api.safety"},
 }
 """All that these know of Octavo, beside themselves and the rooms of the terminal app below them."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from octavo import __version__
+from octavo.untrusted_input import parse_json
 
 PREFIX = "first-screen-"
 LARGEST = 1_000_000
@@ -96,7 +97,7 @@ class FirstPicture:
     def _fitting(self) -> list[str]:
         try:
             head, *rows = self._read().split("\n")
-            fits = json.loads(head) == self._head() and len(rows) == os.get_terminal_size(2).lines
+            fits = parse_json(head) == self._head() and len(rows) == os.get_terminal_size(2).lines
         except (OSError, ValueError):
             return []
         # Nothing but text and styles goes from a file to the terminal.

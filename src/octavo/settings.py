@@ -27,9 +27,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+
+from octavo.untrusted_input import read_toml
 
 FILE = "config.toml"
 THEME = ""
@@ -173,8 +176,10 @@ class _Values:
             return default
         if isinstance(value, bool):
             return value
-        if str(value).lower() in _TRUE + _FALSE:
-            return str(value).lower() in _TRUE
+        if isinstance(value, str) or value in (0, 1):
+            value = str(value).lower()
+            if value in _TRUE + _FALSE:
+                return value in _TRUE
         return self._refuse(where, "is neither true nor false", default)
 
     def turns_words(self) -> bool:
@@ -196,7 +201,7 @@ class _Values:
             return UNDO_SECONDS
         try:
             seconds = float("nan") if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             seconds = float("nan")
         if 0 <= seconds <= LONGEST_UNDO:
             return seconds
@@ -230,10 +235,11 @@ class _Values:
         value, where = self._find("ca_file")
         if value is None or value == "":
             return None
-        if isinstance(value, str) and "\0" not in value:
+        if isinstance(value, str):
             path = Path(value)
-            if path.is_file():
-                return path
+            with suppress(OSError, ValueError):  # no file has such a name
+                if path.is_file():
+                    return path
         return self._refuse(where, "is not a file that is there", None)
 
     def inbox_filters(self) -> tuple[InboxFilter, ...]:
@@ -311,16 +317,12 @@ def _shows_as_it_comes(environ: Mapping[str, str]) -> bool:
 def _file(path: Path) -> tuple[Mapping[str, Any], str]:
     """What the file says, and a sentence when it cannot be read."""
     try:
-        text = path.read_text("utf-8")
+        return read_toml(path), ""
     except FileNotFoundError:
         return {}, ""
-    except (OSError, ValueError):
-        return {}, f"{path} cannot be read. All settings are at their defaults."
-    import tomllib  # most people have no file, and start without it
-
-    try:
-        return tomllib.loads(text), ""
-    except tomllib.TOMLDecodeError as error:
+    except OSError as error:
+        return {}, f"{path} cannot be read: {error.strerror}. All settings are at their defaults."
+    except ValueError as error:
         return {}, f"{path} cannot be read: {error}. All settings are at their defaults."
 
 

@@ -75,6 +75,14 @@ async def test_one_wrong_change_refuses_all_and_is_named(
     assert await desk.get(at) == before
 
 
+async def test_front_matter_that_is_not_read_stays_in_the_text_of_the_page(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# One\n")
+    text = "---\ndescription: " + "[" * 1500 + "]" * 1500 + "\n---\n# Two\n\nWords.\n"
+    merged = await desk.publish(insert(text))
+    assert merged.result == "merge"
+    assert (await desk.page("Two")).markdown == text
+
+
 async def test_titles_come_from_the_heading_or_the_front_matter(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(

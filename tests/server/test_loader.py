@@ -269,7 +269,8 @@ def test_a_summary_cannot_name_what_is_outside(world: World, folder: Path, tmp_p
     write(folder, "SUMMARY.md", "* [Home](README.md)\n* [A](../secret.md)\n* [B](linked.md)\n* [C](%2e%2e/secret.md)\n")
     loaded = load(world, folder)
     assert outline(pages_of(world, loaded))[:4] == ["Home", "A", "B", "C"]
-    assert [text(world, loaded, title) for title in "ABC"] == ["", "", ""]
+    said = '{% hint style="warning" %}\nlinked.md leads out of the folder, so it is left out.\n{% endhint %}\n'
+    assert [text(world, loaded, title) for title in "ABC"] == ["", said, ""]
     assert {each.path for each in loaded.problems} == {"../secret.md", "linked.md"}
 
 
@@ -283,6 +284,18 @@ def test_what_cannot_be_read_is_reported_and_the_rest_loaded(world: World, folde
     assert {each.path for each in loaded.problems} == {"binary.md", "latin.md", "big.md", "pipe.md"}
     assert text(world, loaded, "Gr\ufffd\ufffde") == "# Gr\ufffd\ufffde\n"
     assert text(world, loaded, "Home") == "# Home\n\nfirst\n\nsecond\n"
+
+
+def test_a_page_whose_file_is_damaged_later_keeps_its_text(world: World, folder: Path) -> None:
+    write(folder, "guide/setup.md", "---\ndescription: How to\n---\n# Setup\n\nInstall it.\n")
+    load(world, folder)
+    for damaged in (b"# Setup\0", b"x" * 5_000_001):
+        (folder / "guide/setup.md").write_bytes(damaged)
+        loaded = load(world, folder)
+        assert [each.path for each in loaded.problems] == ["guide/setup.md"]
+        assert loaded.edited == 0
+        assert text(world, loaded, "Setup") == "# Setup\n\nInstall it.\n"
+        assert titled(world, loaded, "Setup")["description"] == "How to"
 
 
 def write_odd_names(folder: Path) -> None:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, from_json
 
+from octavo.untrusted_input import DEEPEST
+
 T = TypeVar("T")
 
 
@@ -28,6 +30,10 @@ class _Wrong(NamedTuple):
     kind: str
 
 
+TOO_DEEP = f"(not read: more than {DEEPEST} levels)"
+"""What stands in the place of a list or object that lies too deep."""
+_PART = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]|-?\d{4000,}+(?:\.\d*+)?(?:[eE][-+]?\d++)?', re.DOTALL)
+"""Texts, the ends of lists and objects, and numbers that nothing can hold."""
 _GONE = object()
 
 
@@ -49,15 +55,37 @@ def read_in_part(codec: TypeAdapter[T], body: bytes, wrong: ValidationError) -> 
 
 
 def json_of(body: bytes) -> Any:
-    """The JSON value of `body`. Who cuts a text may cut a character in two: for half of one there is U+FFFD.
+    """The JSON value of `body`, also where one text, number or list in it cannot be read. Raises ValueError.
 
-    Raises ValueError.
+    Who cuts a text may cut a character in two: for half of one there is U+FFFD.
     """
     try:
         return from_json(body)
     except ValueError:
         escape = rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)"
-        return from_json(re.sub(escape, lambda found: rb"\ufffd" if found[1] else found[0], body))
+        body = re.sub(escape, lambda found: rb"\ufffd" if found[1] else found[0], body)
+        return from_json(_readable(body.decode("utf-8", "replace").encode()))
+
+
+def _readable(body: bytes) -> bytes:
+    """Return `body` with `TOO_DEEP` for what lies too deep, and null for numbers that are too long."""
+    parts: list[bytes] = []
+    depth = start = 0
+    for found in _PART.finditer(body):
+        match found[0][:1]:
+            case b"[" | b"{":
+                depth += 1
+                if depth == DEEPEST + 1:
+                    parts.append(body[start : found.start()])
+            case b"]" | b"}":
+                if depth == DEEPEST + 1:
+                    parts.append(f'"{TOO_DEEP}"'.encode())
+                    start = found.end()
+                depth -= 1
+            case sign if sign != b'"' and depth <= DEEPEST:
+                parts += [body[start : found.start()], b"null"]
+                start = found.end()
+    return b"".join([*parts, body[start:]]) if depth <= DEEPEST else body
 
 
 class _Leaving:

@@ -10,6 +10,8 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
+from octavo.untrusted_input import DEEPEST
+
 LINE_LIMIT = 300
 
 _DIRECTION = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
@@ -93,12 +95,14 @@ def address(value: str) -> str:
     return _replaced(value, _in_line)
 
 
-def json(value: Any) -> Any:
-    """A JSON value with every string in it, keys too, made safe to show."""
+def json(value: Any, depth: int = 0) -> Any:
+    """A JSON value with every string in it, keys too, made safe to show. Raises ValueError if it has too many levels."""
+    if depth > DEEPEST:
+        raise ValueError(f"it has more than {DEEPEST} levels")
     if isinstance(value, str):
         return text(value)
     if isinstance(value, dict):
-        return {text(key): json(each) for key, each in value.items()}
+        return {text(key): json(each, depth + 1) for key, each in value.items()}
     if isinstance(value, list):
-        return [json(each) for each in value]
+        return [json(each, depth + 1) for each in value]
     return value

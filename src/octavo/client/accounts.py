@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from octavo.client.private_files import private_folder, read_private, write_private
+from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:
     from octavo.client.profiles import Access
@@ -78,7 +79,7 @@ class Accounts:
 
     def _read(self) -> bool:
         try:
-            kept: dict[str, Any] = json.loads(read_private(self._path))
+            kept: dict[str, Any] = parse_json(read_private(self._path))
             salt, keys, users, left = (kept[each] for each in ("salt", "keys", "users", "left"))
             if not (len(bytes.fromhex(salt)) == 32 and all(isinstance(each, dict) for each in (keys, users, left))):
                 return False

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from octavo.client import keys
 from octavo.client.private_files import NotPrivate, read_private, write_private
 from octavo.client.threads import Overdue, within
+from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:  # the library takes a quarter of a second to load, and finds its backends even more slowly
     from keyring.backend import KeyringBackend
@@ -125,7 +126,7 @@ class KeyFiles:
     def get(self, origin: str, profile: str) -> SecretStr | None:
         path = self._path(profile)
         try:
-            kept = json.loads(read_private(path))
+            kept = parse_json(read_private(path))
             return keys.accept(kept["key"]) if kept["origin"] == origin else None
         except FileNotFoundError:
             return None

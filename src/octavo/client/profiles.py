@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from octavo.api.safety import line
 from octavo.client import keys
 from octavo.client.origin import DEFAULT, host_of, origin_of
 from octavo.client.private_files import write_private
+from octavo.untrusted_input import read_toml
 
 FILE = "profiles.toml"
 KEY_VARIABLE = "OCTAVO_API_KEY"
@@ -114,7 +114,7 @@ def check_name(name: str) -> str:
 def read(path: Path) -> Profiles:
     """The profiles in the file. What cannot be read is left out, and `problem` says so."""
     try:
-        kept = tomllib.loads(path.read_text("utf-8"))
+        kept = read_toml(path)
     except FileNotFoundError:
         return Profiles()
     except (OSError, ValueError):

@@ -10,6 +10,7 @@ from typing import Any
 
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.inbox import REASONS, DraftRef, Row, Thing, ThreadRef, WriteRef
+from octavo.untrusted_input import parse_json
 
 MOST = 1000
 """Rows that are kept."""
@@ -24,7 +25,7 @@ def packed(rows: tuple[Row, ...]) -> bytes:
 def unpacked(kept: bytes) -> tuple[Row, ...]:
     """The rows that are kept. None of what cannot be read: another Octavo wrote it."""
     try:
-        return tuple(_unpacked(each) for each in json.loads(kept.decode("utf-8", "surrogatepass")))
+        return tuple(_unpacked(each) for each in parse_json(kept.decode("utf-8", "surrogatepass")))
     except (ValueError, TypeError, KeyError, IndexError):
         return ()
 

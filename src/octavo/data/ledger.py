@@ -7,10 +7,12 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
+from typing import Any
 
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import moment
 from octavo.data.entry import Entry, OriginalComment, WrongState
+from octavo.untrusted_input import parse_json
 
 SENT_DAYS, SENT_ROWS = 30, 500
 """How long, and how many, writes are kept after they were sent."""
@@ -79,9 +81,12 @@ def give_back(db: sqlite3.Connection, namespace: str, kept: Kept) -> None:
 
 
 def done(db: sqlite3.Connection, entry_id: str) -> Entry | None:
-    """The write called `entry_id`, if it is done."""
+    """The write called `entry_id`. None if it is not done, or its record cannot be read."""
     row = db.execute("SELECT record FROM sent WHERE id = ?", (entry_id,)).fetchone()
-    return read(row[0]) if row else None
+    try:
+        return read(row[0]) if row else None
+    except ValueError:
+        return None
 
 
 def claimed(db: sqlite3.Connection, namespace: str) -> frozenset[str]:
@@ -118,10 +123,16 @@ def _record(entry: Entry) -> str:
 
 
 def read(record: str) -> Entry:
-    """The entry a record stands for. Raises ValueError or LookupError when no operation of today reads it."""
+    """The entry a record stands for. Raises ValueError when no operation of today reads it."""
+    try:
+        return _entry(parse_json(record))
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"the record is damaged ({type(error).__name__})") from None
+
+
+def _entry(plain: Any) -> Entry:
     from octavo.data.comment_write import CommentWrite  # brings the comments with it
 
-    plain = json.loads(record)
     op = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
     if not isinstance(op, CommentWrite):
         raise ValueError(f"{type(op).__name__} is no write that waits on disk")

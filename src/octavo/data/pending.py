@@ -162,7 +162,7 @@ class Pending:
     def _decoded(self, entry_id: str, record: str) -> Entry | None:
         try:
             return ledger.read(record)
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except ValueError:
             notice = f"A write of another version of Octavo cannot be read. It stays in state.db as {entry_id}."
             if notice not in self.state.notices:
                 self.state.notices = (*self.state.notices, notice)

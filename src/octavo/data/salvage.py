@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from octavo.data.database import connect, private_file, set_aside
+from octavo.untrusted_input import parse_json
 
 MOST_LEAPS = 5000
 """How many rows that do not read are passed over."""
@@ -86,8 +87,10 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 def _asks_first(row: dict[str, Any]) -> bool:
     """Make a write from a backup, which may have been sent since, wait for a word. False if it cannot be read."""
     try:
-        record = json.loads(row["record"])
+        record = parse_json(row["record"])
     except ValueError:
+        return False
+    if not isinstance(record, dict):
         return False
     record.update(
         state="failed", reason="It comes from a backup and may have been sent already. Look before you retry."

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from octavo.data.database import Work, Writer, connect, lock_file, private_file, private_folder, sound
+from octavo.untrusted_input import parse_json
 
 R = TypeVar("R")
 
@@ -138,7 +139,10 @@ class State:
         if name not in self._facts:
             query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
             found = self.rows(query, self.namespace, name)
-            self._facts[name] = json.loads(found[0][0]) if found else default
+            try:
+                self._facts[name] = parse_json(found[0][0]) if found else default
+            except ValueError:
+                self._facts[name] = default
         return self._facts[name]
 
     def forget(self, *, but: Sequence[str] = ()) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 from octavo.documents.json_inline import DEEPEST, mapping, objects
 from octavo.documents.json_to_markdown import markdown
 from octavo.documents.markdown_to_json import json_document
+from octavo.untrusted_input import DEEPEST as DEEPEST_VALUES
+from octavo.untrusted_input import is_deeper
 
 _ESCAPED = re.compile(r"\\([^A-Za-z0-9\s])")
 _OWN_ADDRESS = re.compile(r"\[(\S+)\]\(<(?:mailto:|https?://)?\1>\)")
@@ -19,6 +21,8 @@ _LEFT_OUT = ("key", "isVoid", "selections")
 
 def as_markdown(document: Any) -> str | None:
     """Return the markdown of a JSON document. None if markdown cannot hold all that is in the document."""
+    if is_deeper(document, DEEPEST_VALUES):
+        return None
     meant = _meanings(document)
     written = [text for node in _blocks(document) if (text := markdown({"nodes": [node]}))]
     read = [_readable(text) for text in written]

@@ -7,7 +7,13 @@ from typing import Any
 
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _LONGEST = 65_536
+DEEPEST = 60
+"""The most values within each other. Octavo uses three levels at most."""
 _BOOLEANS = {"true": True, "false": False}
+
+
+class Unreadable(ValueError):
+    """Front matter that is not read. The text is the reason, without its subject and full stop."""
 
 
 def split(source: str) -> tuple[str, int]:
@@ -22,6 +28,12 @@ def split(source: str) -> tuple[str, int]:
     inner = source[first:inner_end]
     looks_like_yaml = all(not line.strip() or line[0] in " #-" or ":" in line for line in inner.split("\n"))
     return (inner, after) if looks_like_yaml else ("", 0)
+
+
+def taken_off(source: str) -> tuple[dict[str, Any], str]:
+    """Return what the front matter of a page says, and the page without it. Raises Unreadable."""
+    yaml, start = split(source)
+    return read(yaml), source[start:].lstrip("\n") if start else source
 
 
 def _end(source: str) -> tuple[int, int] | None:
@@ -39,7 +51,7 @@ def _end(source: str) -> tuple[int, int] | None:
 
 
 def read(yaml: str) -> dict[str, Any]:
-    """What front matter says. Lines beyond the subset pages use are passed over."""
+    """What front matter says. Lines beyond the subset pages use are passed over. Raises Unreadable."""
     root: dict[str, Any] = {}
     levels: list[tuple[int, dict[str, Any]]] = [(-1, root)]
     pending: tuple[int, dict[str, Any], str] | None = None
@@ -56,7 +68,7 @@ def read(yaml: str) -> dict[str, Any]:
             _, holder, key = pending
             if not isinstance(holder.get(key), list):
                 holder[key] = []
-            holder[key].append(_scalar(stripped[2:]))
+            holder[key].append(_scalar(stripped[2:], len(levels)))
             continue
         entry = _ENTRY.match(line)
         if not entry:
@@ -69,9 +81,10 @@ def read(yaml: str) -> dict[str, Any]:
             folded, index = _block_text(lines, index, indent)
             holder[key] = (" " if value[0] == ">" else "\n").join(folded)
         elif value:
-            holder[key] = _scalar(value)
+            holder[key] = _scalar(value, len(levels))
         else:
             holder[key] = {}
+            _check_depth(len(levels))
             levels.append((indent, holder[key]))
     return root
 
@@ -87,10 +100,16 @@ def _block_text(lines: list[str], index: int, indent: int) -> tuple[list[str], i
     return found, index
 
 
-def _scalar(value: str) -> Any:
+def _check_depth(depth: int) -> None:
+    if depth > DEEPEST:
+        raise Unreadable(f"it has more than {DEEPEST} levels")
+
+
+def _scalar(value: str, depth: int) -> Any:
+    _check_depth(depth)
     value = value.strip()
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         return value[1:-1].replace("''", "'") if value[0] == "'" else value[1:-1].replace('\\"', '"')
     if value.startswith("[") and value.endswith("]"):
-        return [_scalar(part) for part in value[1:-1].split(",") if part.strip()]
+        return [_scalar(part, depth + 1) for part in value[1:-1].split(",") if part.strip()]
     return _BOOLEANS.get(value.lower(), value)

@@ -11,7 +11,7 @@ from typing import Any
 Json = dict[str, Any]
 
 _DEEPEST = 50
-"""Blocks in blocks, of which those further in are left out: it comes from outside."""
+"""Blocks in blocks, or inlines in inlines, of which those further in are left out: it comes from outside."""
 _SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;))")
 _BEGINS = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|\d{1,9}(?=[.)])|={3,}|-{3,}|:)")
 _MARKS = {"bold": "**", "italic": "_", "strikethrough": "~~"}
@@ -96,18 +96,18 @@ def _numbered(line: str) -> str:
     return re.sub(r"^(\d{1,9})([.)])", r"\1\\\2", line)
 
 
-def _inlines(node: Json) -> str:
-    return "".join(_inline(each) for each in _nodes(node))
+def _inlines(node: Json, depth: int = 0) -> str:
+    return "".join(_inline(each, depth) for each in _nodes(node)) if depth <= _DEEPEST else ""
 
 
-def _inline(node: Json) -> str:
+def _inline(node: Json, depth: int) -> str:
     if node.get("object") == "text":
         return "".join(_leaf(each) for each in _nodes(node, "leaves"))
     data = node.get("data") if isinstance(node.get("data"), dict) else {}
     data = data or {}
     match node.get("type"):
         case "link":
-            return f"[{_inlines(node)}](<{_address(data.get('ref'))}>)"
+            return f"[{_inlines(node, depth + 1)}](<{_address(data.get('ref'))}>)"
         case "inline-math":
             return f"$${data.get('formula', '')}$$"
         case "emoji":
@@ -116,7 +116,7 @@ def _inline(node: Json) -> str:
             ref = data.get("ref")
             return f"@{ref.get('user') or _address(ref)}" if isinstance(ref, dict) else ""
         case _:
-            return _inlines(node) or _SYNTAX.sub(r"\\\1", str(data.get("label") or data.get("alt") or ""))
+            return _inlines(node, depth + 1) or _SYNTAX.sub(r"\\\1", str(data.get("label") or data.get("alt") or ""))
 
 
 def _leaf(leaf: Json) -> str:

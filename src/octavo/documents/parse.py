@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from markdown_it.token import Token
 
 from octavo.documents import front_matter
-from octavo.documents.blocks import Block, Diagnostic, Document
+from octavo.documents.blocks import NOTHING, Block, Diagnostic, Document
 from octavo.documents.build import Builder
 from octavo.documents.chunks import STRETCH, Chunks
 from octavo.documents.cleaning import cleaned
@@ -50,6 +51,7 @@ class Reading:
         self._headings = 0
         """How many headings there are in the blocks that are read."""
         self._yaml = ""
+        self._metadata: Mapping[str, Any] = NOTHING
         self._document: Document | None = None
         self._stretch, self._enough = stretch, math.inf
         self._work = Pausing(self._read)
@@ -78,7 +80,7 @@ class Reading:
         if known is not None and (self.is_done or len(known.blocks) == len(self.blocks)):
             return known
         headings = tuple(self._sealer.headings[: None if self.is_done else self._headings])
-        metadata = front_matter.read(self._yaml)
+        metadata = self._metadata
         title = metadata.get("title") if isinstance(metadata.get("title"), str) else None
         title = title or next((heading.title for heading in headings if heading.level == 1), "")
         diagnostics = tuple(sorted(self._diagnostics, key=lambda diagnostic: diagnostic.line))
@@ -96,6 +98,10 @@ class Reading:
             self.blocks += self._document.blocks
             return
         self._yaml, start = front_matter.split(source)
+        try:
+            self._metadata = front_matter.read(self._yaml)
+        except front_matter.Unreadable as wrong:
+            self.blocks += self._sealer.take([self._unread_front_matter(str(wrong))])
         body = "\n" * source.count("\n", 0, start) + source[start:] if start else source
         breathe()
         body = _with_conflict_tags(body)
@@ -133,6 +139,13 @@ class Reading:
             attrs = {"language": "markdown", "source": True}
             unfinished = [*unfinished, Draft("code", attrs, text=rest, first=first, last=last)]
         self.blocks += self._sealer.take(unfinished)
+
+    def _unread_front_matter(self, why: str) -> Draft:
+        """Return a block that shows the front matter as its writers have it."""
+        said = f"Could not read the front matter: {why}."
+        self._diagnostics.append(Diagnostic(0, said))
+        attrs = {"language": "yaml", "title": said}
+        return Draft("code", attrs, text=self._yaml.removesuffix("\n"), last=self._yaml.count("\n") + 2)
 
 
 def _let_go(tokens: list[Token]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from octavo.documents.yaml_values import core_loader
+from octavo.documents.yaml_values import WIDEST, core_loader
+from octavo.untrusted_input import BeyondLimit, parse_json
 
 Json = dict[str, Any]
 
@@ -13,8 +13,6 @@ LARGEST = 4 << 20
 """The most characters of a specification."""
 MOST_VALUES = 400_000
 DEEPEST = 100
-_WIDEST = 1024
-"""Bits of a whole number."""
 
 
 class Unreadable(Exception):
@@ -44,8 +42,10 @@ def read_any(text: str) -> Any:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return parse_json(text)
+    except BeyondLimit as error:
+        raise Unreadable(f"It is not read: {error}.") from None
+    except ValueError as error:
         if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
             raise Unreadable(f"It is not JSON: {error}.") from None
     # Only whoever brings YAML pays for what reads it.
@@ -73,7 +73,7 @@ class _Plain:
             return [self.of(each, depth + 1) for each in value]
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return None
-        if isinstance(value, int) and value.bit_length() > _WIDEST:
+        if isinstance(value, int) and value.bit_length() > WIDEST:
             raise Unreadable("It holds a number that is too large to be one.")
         return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 

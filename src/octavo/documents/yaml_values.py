@@ -13,6 +13,8 @@ LARGEST = 1 << 20
 MOST_VALUES = 100_000
 DEEPEST = 60
 _SHALLOW = 2000
+WIDEST = 1024
+"""The most bits of a whole number. Python refuses to write a number of more than 4300 digits."""
 _OTHER_ENDS = re.compile("[\r\x85\u2028\u2029]")
 """What ends a line in YAML beside a line feed."""
 
@@ -109,10 +111,9 @@ class _Reading:
         if isinstance(node, yaml.SequenceNode):
             items = tuple(self.of(each, depth + 1) for each in node.value)
             return Read(line, [each.value for each in items], column, items=items)
-        try:
-            value = self._loader.construct_object(node)
-        except (ValueError, OverflowError):
-            raise Fault(line, "This is no number.", column) from None
+        value = self._loader.construct_object(node)
+        if isinstance(value, int) and value.bit_length() > WIDEST:
+            raise Fault(line, "This number is too large.", column)
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             raise Fault(line, "This is no number that can be sent.", column)
         return Read(line, value, column, node.value)
@@ -131,6 +132,17 @@ def core_loader(*, fast: bool = True) -> Any:
 
     safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if fast else yaml.SafeLoader
     loader: Any = type("CoreLoader", (safe,), {"yaml_implicit_resolvers": {}})
+    plain = safe.construct_object
+
+    def construct_object(made: Any, node: Any, deep: bool = False) -> Any:
+        try:
+            return plain(made, node, deep)
+        except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
+            # PyYAML converts a text to what its tag says, and fails in as many ways: `!!bool x` is a KeyError.
+            kind = str(node.tag).rpartition(":")[2]
+            raise yaml.constructor.ConstructorError(None, None, f"this is no {kind}", node.start_mark) from None
+
+    loader.construct_object = construct_object
     for name, pattern, first in _CORE:
         loader.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), list(first) or [""])
     loader.add_constructor("tag:yaml.org,2002:merge", lambda made, node: made.construct_scalar(node))

@@ -60,19 +60,31 @@ def read(folder: Path) -> Folder:
 def _settings(folder: Folder) -> tuple[Path, str | None]:
     """The names of the first page and, if it is given, of the table of contents. Moves the root."""
     text = folder.text(Path(".gitbook.yaml")) if folder.holds(Path(".gitbook.yaml")) else None
-    says = front_matter.read(text) if text else {}
+    try:
+        says = front_matter.read(text or "")
+    except front_matter.Unreadable as wrong:
+        says = {}
+        folder.report(".gitbook.yaml", f"is not read: {wrong}.")
     if isinstance(where := says.get("root"), str):
-        root = folder.within(where, Path())
-        if root is not None and (folder.top / root).resolve().is_relative_to(folder.top):
-            folder.root = (folder.top / root).resolve()
-        if root is None or not folder.root.is_dir():
-            folder.root = folder.top
-            folder.report(".gitbook.yaml", f"names the root {where}, which is no folder in this one.")
+        root = _root(folder, where)
+        folder.root = root or folder.top
+        if root is None:
+            folder.report(".gitbook.yaml", f"names the root {where[:80]}, which is no folder in this one.")
     structure = says.get("structure")
     structure = structure if isinstance(structure, dict) else {}
     readme, summary = structure.get("readme"), structure.get("summary")
     first = folder.within(readme, Path()) if isinstance(readme, str) else None
     return first or Path("README.md"), summary if isinstance(summary, str) else None
+
+
+def _root(folder: Folder, where: str) -> Path | None:
+    """Return the folder that the configuration names. None if it is not a folder in this one."""
+    path = folder.within(where, Path())
+    try:
+        root = (folder.top / path).resolve() if path is not None else None
+        return root if root is not None and root.is_relative_to(folder.top) and root.is_dir() else None
+    except (OSError, RuntimeError):  # the name is too long, or links lead round in a circle
+        return None
 
 
 def _summary(folder: Folder, named: str | None) -> Path | None:

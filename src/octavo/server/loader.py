@@ -146,6 +146,8 @@ class _Loading:
     """Ids by what names a page or file in the folder."""
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of the pages by path."""
+    _not_read_now: dict[Path, Json] = field(default_factory=dict)
+    """Pages as they were when their files could be read, by path."""
     _shared: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """The same of what pages include."""
     _seen: Counter[str] = field(default_factory=Counter)
@@ -169,14 +171,27 @@ class _Loading:
 
     def _read(self, path: Path) -> tuple[Json, str]:
         """Front matter and text of a file."""
-        text = None
-        if os.path.lexists(self.folder.root / path):
-            text = self.folder.text(path)
-        else:
+        if not os.path.lexists(self.folder.root / path):
             self.folder.report(path, "is not there, so its page is empty.")
-        yaml, start = front_matter.split(text or "")
-        body = (text or "")[start:]
-        return front_matter.read(yaml), body.lstrip("\n") if start else body
+            return {}, ""
+        text = self.folder.text(path)
+        if text is None:
+            return {}, self._not_read(path)
+        try:
+            return front_matter.taken_off(text)
+        except front_matter.Unreadable as wrong:
+            self.folder.report(path, f"has front matter that is not read: {wrong}. It stays in the text of the page.")
+            return {}, text
+
+    def _not_read(self, path: Path) -> str:
+        """Return the text of a page whose file cannot be read: the one from before, else the reason."""
+        page_id = self.before["keys"].get(f"page:{path}")
+        if (page := trees.find(self.before["pages"], page_id or "")) is not None:
+            self._not_read_now[path] = page
+            return revisions.text(self.world, page)
+        name = shown(str(path))
+        why = next(each.message for each in reversed(self.folder.problems) if each.path == name)
+        return f'{{% hint style="warning" %}}\n{trees.escaped(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _read_shared(self) -> None:
         """What is kept to be included, and all that pages include, also by including it."""
@@ -204,7 +219,11 @@ class _Loading:
 
     def _variables(self) -> Json:
         text = self.folder.text(VARIABLES) if self.folder.holds(VARIABLES) else None
-        return front_matter.read(text) if text else {}
+        try:
+            return front_matter.read(text or "")
+        except front_matter.Unreadable as wrong:
+            self.folder.report(VARIABLES, f"is not read: {wrong}. The space has no variables.")
+            return {}
 
     def _key(self, entry: Entry) -> str:
         """What names an entry in the folder: its path, or its kind and words, counted where they occur again."""
@@ -257,6 +276,8 @@ class _Loading:
         if entry.kind == "group" or entry.path is None:
             title = entry.title or named(Path(entry.address).name)
             return {"title": title, "slug": trees.slug_of(Path(entry.address).name or title)}
+        if (page := self._not_read_now.get(entry.path)) is not None:
+            return {name: value for name, value in page.items() if name not in _OF_PLACE}
         matter, body = self._bodies[entry.path]
         stem = shown(_stem(entry.path))
         heading = trees.first_heading(body)
@@ -334,6 +355,7 @@ class _Loading:
         return {**file, "git": {"oid": hashlib.sha1(data).hexdigest(), "path": _wire_path(path)}}
 
 
+_OF_PLACE = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
 _SETTLED = {"pages", "path", "slug", "createdAt", "updatedAt"}
 """What of a page follows from its place, or from when it was loaded."""
 

@@ -22,7 +22,10 @@ def entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     reading = _Reading(folder, summary)
     root: list[Entry] = []
     into = root
-    for block in _open(block for stretch in _stretches(text) for block in parse(stretch).blocks):
+    documents = [parse(stretch) for stretch in _stretches(text)]
+    if any(block.attrs.get("source") for document in documents for block in document.walk()):
+        folder.report(summary, "has too many levels to be read to its end. Other pages are listed last.")
+    for block in _open(block for document in documents for block in document.blocks):
         if block.kind == "heading" and block.attrs.get("level", 1) > 1:
             group = Entry("group", _words(block.runs) or "Untitled group")
             root.append(group)

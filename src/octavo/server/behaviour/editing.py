@@ -128,13 +128,16 @@ class Editing:
     @_apply.register
     def _insert(self, change: content.InsertPage) -> None:
         markdown = self._markdown(change.document)
-        yaml, start = front_matter.split(markdown)
-        matter, body = front_matter.read(yaml), markdown[start:].lstrip("\n") if start else markdown
+        try:
+            matter, body = front_matter.taken_off(markdown)
+        except front_matter.Unreadable:
+            matter, body = {}, markdown  # the page shows why
         given = {
             **self._given(change),
             **{name: matter[name] for name in _IN_FRONT_MATTER if _is_words(matter.get(name))},
         }
-        title = matter.get("title") if _is_words(matter.get("title")) else trees.leading_heading(body)
+        heading = trees.leading_heading(markdown[front_matter.split(markdown)[1] :])
+        title = matter.get("title") if _is_words(matter.get("title")) else heading
         page = revisions.new_page(self._world, title or change.title or revisions.UNTITLED)
         page = self._described(page, without(given, "title"), None)
         self._insert_into(page, change.into, change.at)

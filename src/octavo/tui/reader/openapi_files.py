@@ -3,7 +3,6 @@ YAML. No stranger is asked for one. What strangers wrote is read by a program of
 
 from __future__ import annotations
 
-import json
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from octavo.documents.openapi import Specification
 from octavo.tui.reader.linked_files import file_of
 from octavo.tui.render.openapi_finder import in_short_steps
 from octavo.tui.terminal import child_programs
+from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -104,18 +104,21 @@ async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Speci
 def _put_together(lines: bytes) -> dict[str, Any] | str:
     """What a program of `bounded/` read; or the sentence that says why it could not."""
     whole: dict[str, Any] = {}
-    for line in lines.splitlines():
-        breathe()
-        said = json.loads(line)
-        if isinstance(said, str):
-            return said
-        names, value = said
-        if not names:
-            return value if isinstance(value, dict) else "It is no object."
-        place = whole
-        for name in names[:-1]:
-            place = place.setdefault(name, {})
-        place[names[-1]] = value
+    try:
+        for line in lines.splitlines():
+            breathe()
+            said = parse_json(line)
+            if isinstance(said, str):
+                return said
+            names, value = said
+            if not names:
+                return value if isinstance(value, dict) else "It is no object."
+            place = whole
+            for name in names[:-1]:
+                place = place.setdefault(name, {})
+            place[names[-1]] = value
+    except (ValueError, TypeError, AttributeError):  # a file took over the program that reads it
+        return "It was not read as a specification."
     return whole
 
 

@@ -17,6 +17,7 @@ from octavo.tui.render.styled_lines import Line, Piece, box, cells, cut, off_sid
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import headed, wrap
 from octavo.tui.terminal import child_programs
+from octavo.untrusted_input import parse_json
 
 SECONDS, MEMORY, ANSWER_BYTES = 3.0, 512 << 20, 1 << 20
 """What drawing may take: time, bytes of memory, bytes of drawings."""
@@ -100,8 +101,8 @@ def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
     """The drawings that the program told of, each as its lines, as far as it is to be believed."""
     for row in output.split(b"\n")[:-1]:
         try:
-            drawing = json.loads(row)
-        except (ValueError, RecursionError):  # what worked on what strangers wrote may say anything
+            drawing = parse_json(row)
+        except ValueError:  # what worked on what strangers wrote may say anything
             return
         if not isinstance(drawing, str):
             return

@@ -17,6 +17,7 @@ from octavo.tui.resources.form_files import SentFiles, stood_in
 from octavo.tui.resources.form_references import References
 from octavo.tui.resources.form_values import FORM, Made, beginnings, make, refused_field, same, untold
 from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -148,7 +149,7 @@ class FormState:
     def _take_draft(self) -> bool:
         """Take up what was written before. Whether there was anything."""
         try:
-            kept = json.loads(self.draft.text) if self.draft.text else {}
+            kept = parse_json(self.draft.text) if self.draft.text else {}
         except ValueError:
             kept = {}
         for each in self.fields:

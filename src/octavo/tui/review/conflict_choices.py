@@ -39,10 +39,12 @@ class Choices:
         sides = kept.get("choices") if isinstance(kept, dict) else None
         done = kept.get("done") if isinstance(kept, dict) else None
         self._sides: dict[str, Side] = (
-            {name: _SIDES[side] for name, side in sides.items() if side in _SIDES} if isinstance(sides, dict) else {}
+            {name: _SIDES[str(side)] for name, side in sides.items() if str(side) in _SIDES}
+            if isinstance(sides, dict)
+            else {}
         )
         self._texts = {name: self.own(name).text for name, side in self._sides.items() if side == "own"}
-        self.done: set[str] = set(done) if isinstance(done, list) else set()
+        self.done: set[str] = set(map(str, done)) if isinstance(done, list) else set()
         """Names of resolved conflicts that have no marks in a text."""
 
     @property

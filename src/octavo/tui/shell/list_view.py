@@ -156,7 +156,7 @@ class ListView(View, Generic[T]):
     def order(self) -> str:
         """One of `ORDERS`."""
         kept = self.shell.session.state.recall(self.KEPT_ORDER)
-        return kept if kept in self.ORDERS else next(iter(self.ORDERS))
+        return kept if isinstance(kept, str) and kept in self.ORDERS else next(iter(self.ORDERS))
 
     def choose_order(self, title: str) -> None:
         """Ask in what order things are to be listed."""

@@ -23,6 +23,7 @@ from textual.app import SuspendNotSupported
 from octavo.settings import Settings
 from octavo.tui.terminal.child_programs import for_children
 from octavo.tui.terminal.editor_commands import at_line
+from octavo.untrusted_input import parse_json
 
 LARGEST = 1024 * 1024
 """Bytes: a longer file is not read back."""
@@ -254,7 +255,7 @@ def _note(path: Path, about: FileNote) -> None:
 def about_of(path: Path) -> FileNote | None:
     """What the file of an editor is, if that was written down."""
     try:
-        noted = json.loads(_about_of(path).read_text(encoding="utf-8"))
+        noted = parse_json(_about_of(path).read_text(encoding="utf-8"))
         texts = [noted[name] for name in ("title", "place", "of", "why")]
         process = noted["process"]
     except (OSError, ValueError, TypeError, KeyError):

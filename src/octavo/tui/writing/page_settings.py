@@ -10,6 +10,7 @@ from typing import Any
 from octavo.api.content import Page, PageTree, UpdatePage
 from octavo.api.folding import fold
 from octavo.documents.emoji import emoji
+from octavo.untrusted_input import parse_json
 
 Values = dict[str, str]
 """What is written in each field. `hidden` is "yes" or empty."""
@@ -108,7 +109,7 @@ def from_draft(page: Page, draft: str) -> Values:
     """What a form begins with: the page as it is, with what was written and not sent."""
     now = settings(page)
     try:
-        kept = json.loads(draft) if draft else {}
+        kept = parse_json(draft) if draft else {}
     except ValueError:
         return now
     return now | {name: str(kept[name]) for name in now if isinstance(kept, dict) and name in kept}

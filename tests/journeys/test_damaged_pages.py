@@ -1,0 +1,127 @@
+"""Pages that cannot be read to their end: the page says why, and reading, comparing and merging go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, content
+from octavo.api.content import DocumentBody, UpdatePage
+from octavo.api.places import SpaceRef
+from octavo.server.app import Platform
+from octavo.server.demo import people
+from octavo.server.loader import load
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.shell.routes import ToChangeRequest, ToPage
+from tests.journeys.moods import altered
+from tests.journeys.stage import MARA, Stage
+from tests.nesting import DEEP_PAGES
+
+FRONT_MATTER = "---\ndescription: " + "[" * 1500 + "]" * 1500 + "\n---\n"
+WHY = "Could not read the front matter: it has more than 60"
+
+
+# Columns are left out: their diff comes to rest after 40 s, which is near what a journey waits for.
+@pytest.mark.long
+@pytest.mark.parametrize("name", [each for each in DEEP_PAGES if each != "columns"])
+async def test_a_page_nested_ten_thousand_deep_is_shown(stage: Stage, tmp_path: Path, name: str) -> None:
+    (folder := tmp_path / "docs").mkdir()
+    (folder / "README.md").write_text("# First\n\nThe first page.\n", encoding="utf-8")
+    (folder / "deep.md").write_text(f"The words before.\n\n{DEEP_PAGES[name]}", encoding="utf-8")
+    spaces: list[str] = []
+
+    def bring(platform: Platform) -> None:
+        world = platform.world.asked_by(MARA)
+        spaces.append(load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id)
+
+    async with stage.play(change=bring) as run:
+        run.app.go(ToPage(spaces[0]))
+        await run.see("The first page.")
+        screen = run.app.screen
+        assert isinstance(screen, ContentScreen)
+        assert screen.reading.pages is not None
+        page = next(page for page in screen.reading.pages.walk() if page.path == "deep")
+        screen.reading.open_page(page.id)
+        await run.see("The words before.")
+        await run.press("pagedown", "end", "home", "backslash", "backslash")
+        at = (await run.ask(change_requests.Create(at=SpaceRef(space_id=spaces[0]), subject="Deeper"), MARA)).ref(
+            SpaceRef(space_id=spaces[0])
+        )
+        body = DocumentBody(markdown=f"Other words.\n\n{DEEP_PAGES[name]}\n\nAnd an end.\n")
+        await run.ask(content.Edit(at=at, changes=(UpdatePage(page=page.id, document=body),)), MARA)
+        about = await run.ask(change_requests.Get(at=at), MARA)
+        run.app.go(ToChangeRequest(at, about))
+        await run.see("Deeper")
+        await run.press("enter")
+        await run.see("Other words.")
+        await run.press("pagedown", "end", "home", "backslash", "backslash")
+        assert (await run.ask(change_requests.Merge(at=at), MARA)).result == "merge"
+
+
+async def test_front_matter_nested_deep_says_why_and_is_never_lost(stage: Stage, tmp_path: Path) -> None:
+    (folder := tmp_path / "docs").mkdir()
+    (folder / "README.md").write_text("# First\n\nThe first page.\n", encoding="utf-8")
+    (folder / "deep.md").write_text(f"{FRONT_MATTER}# Deep\n\nThe words after.\n", encoding="utf-8")
+    spaces: list[SpaceRef] = []
+
+    def bring(platform: Platform) -> None:
+        world = platform.world.asked_by(MARA)
+        loaded = load(world, folder, organization=people.ORGANIZATION, author=MARA)
+        assert [(each.path, each.message) for each in loaded.problems] == [
+            (
+                "deep.md",
+                "has front matter that is not read: it has more than 60 levels. It stays in the text of the page.",
+            )
+        ]
+        spaces.append(SpaceRef(space_id=loaded.space_id))
+
+    async with stage.play(change=bring) as run:
+        tree = await run.ask(content.ListPages(at=spaces[0]), MARA)
+        page = next(page for page in tree.walk() if page.path == "deep")
+        assert page.title == "Deep"
+        run.app.go(ToPage(spaces[0].space_id, page=page.id))
+        await run.see(WHY, "The words after.")
+        at = (await run.ask(change_requests.Create(at=spaces[0], subject="More"), MARA)).ref(spaces[0])
+        body = DocumentBody(markdown=f"{FRONT_MATTER}# Deep\n\nThe words after.\n\nAnd more.\n")
+        await run.ask(content.Edit(at=at, changes=(UpdatePage(page=page.id, document=body),)), MARA)
+        about = await run.ask(change_requests.Get(at=at), MARA)
+        run.app.go(ToChangeRequest(at, about))
+        await run.press("enter")
+        await run.see("And more.")
+        await run.press("m")
+        await run.see("Merge  (y)")
+        await run.press("y")
+        await run.hear("Merged.")
+        written = await run.ask(content.GetAsWritten(at=spaces[0], page_id=page.id), MARA)
+        assert written.markdown is not None
+        assert written.markdown.text == body.markdown
+
+
+def nested_document(words: str) -> Any:
+    """Return a JSON document of `words`, and of more levels than any reader takes."""
+    leaf = {"object": "block", "type": "paragraph", "nodes": [{"object": "text", "leaves": [{"text": words}]}]}
+    node: Any = leaf
+    for _ in range(150):
+        node = {"object": "block", "type": "hint", "nodes": [node]}
+    return {"object": "document", "nodes": [leaf, node]}
+
+
+async def test_a_json_page_nested_deep_is_shown_with_what_is_not_read(stage: Stage) -> None:
+    def nest(answer: Any) -> None:
+        answer.pop("markdown", None)
+        answer["document"] = nested_document("The words before.")
+
+    async with stage.play(over=altered("/v1/spaces/[^/]+/content/page/[^/]+", nest)) as run:
+        await run.see("The words before.")
+        await run.press("enter", "end")
+        await run.see("levels)")
+
+
+async def test_one_comment_nested_deep_hides_no_other(stage: Stage) -> None:
+    def nest(answer: Any) -> None:
+        answer["items"][0]["body"] = {"document": nested_document("The words before.")}
+
+    async with stage.play(over=altered("/v1/spaces/[^/]+/comments", nest), start="comments") as run:
+        await run.see("The words before.", "Kwabena Boateng", "Leilani Akana")

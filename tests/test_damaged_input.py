@@ -1,0 +1,739 @@
+"""Nested, huge and damaged input of every kind that the app and the platform read, and what is shown or answered.
+
+A row of `ROWS` is a kind of input, its bytes, and a part of what is shown. `READERS` has the function that reads each kind.
+`PARSERS` has every function that a nested text reaches. `CALLS` names every place in the source that parses text.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import io
+import json
+import sqlite3
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from PIL import Image
+from pydantic import SecretStr
+
+from octavo import settings
+from octavo.api import comments, content, spaces
+from octavo.api.bodies import plain
+from octavo.api.errors import BadResponse
+from octavo.api.operation import SPECS, ListPage, Operation
+from octavo.api.places import SpaceRef
+from octavo.api.reading import TOO_DEEP
+from octavo.api.safety import json as safe_json
+from octavo.cli.api import values_of
+from octavo.cli.arguments import Failure
+from octavo.client import profiles
+from octavo.client.accounts import Accounts
+from octavo.client.answers import read_as
+from octavo.client.body import message_in
+from octavo.client.credentials import KeyFiles, StoreUnavailable
+from octavo.data import inbox_kept, ledger
+from octavo.data.drafts import Drafts
+from octavo.data.pending import Pending
+from octavo.data.response_cache import ResponseCache
+from octavo.data.state import State
+from octavo.documents import conditions, front_matter, json_to_markdown, specifications, trees, yaml_values
+from octavo.documents.diff import diff
+from octavo.documents.document_as_markdown import as_markdown
+from octavo.documents.json_document import read_document
+from octavo.documents.markdown_to_json import json_document
+from octavo.documents.merging.page_merge import merge
+from octavo.documents.openapi import Specification
+from octavo.documents.parse import parse
+from octavo.documents.source_reader import read_page
+from octavo.first_picture import FirstPicture
+from octavo.server import converting, loader
+from octavo.server.app import Platform
+from octavo.server.behaviour import revisions
+from octavo.server.evaluating import evaluated
+from octavo.server.folder import Folder
+from octavo.server.pictures import dimensions
+from octavo.server.store import Store, Unusable
+from octavo.server.summaries import entries
+from octavo.tui.reader import openapi_files, picture_files
+from octavo.tui.render import diagrams, formulas
+from octavo.tui.terminal.external_editor import about_of
+from octavo.tui.writing import page_settings
+from octavo.untrusted_input import is_deeper, parse_json
+from tests.nesting import DEEP_PAGES, LEVELS
+from tests.server.asking import START, Ask, Clock, small_world
+
+SOURCE = Path(__file__).parent.parent / "src" / "octavo"
+LIST = "[" * LEVELS + "]" * LEVELS
+OBJECT = '{"a":' * LEVELS + "1" + "}" * LEVELS
+OPEN = "[" * LEVELS
+INDENTED = "".join(" " * level + "a:\n" for level in range(300))
+DASHES = "- " * LEVELS + "a"
+LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 12)
+)
+DIGITS = "9" * 6000
+HUGE = 5_000_001
+"""Bytes: more than any kind of file may have."""
+NESTED = (LIST, OBJECT, OPEN, "{" * LEVELS, DASHES, "? " * LEVELS, INDENTED, "(" * LEVELS, "!" * LEVELS, "a[" * LEVELS)
+
+
+def nested_list(levels: int = LEVELS) -> Any:
+    value: Any = "x"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def nested_nodes(kind: str, holder: str = "nodes", levels: int = LEVELS) -> Any:
+    node: Any = {"object": "block", "type": "paragraph", "nodes": [{"object": "text", "leaves": [{"text": "x"}]}]}
+    for _ in range(levels):
+        node = {"object": kind, "type": "link" if kind == "inline" else "hint", holder: [node]}
+    return {"object": "document", "nodes": [node]}
+
+
+def said(work: Callable[[], object], *failures: type[Exception]) -> str:
+    """Return what `work` returns, or the sentence it fails with."""
+    try:
+        return str(work())
+    except failures as failure:
+        return str(failure)
+
+
+# Every parser, with ten thousand levels
+
+TEXT_PARSERS: dict[str, Callable[[str], object]] = {
+    "front matter": lambda text: said(lambda: front_matter.read(f"a: {text}\n{text}"), front_matter.Unreadable),
+    "page": lambda text: [*parse(f"---\na: {text}\n---\n{text}").walk()],
+    "source of a page": read_page,
+    "diff": lambda text: diff(parse(text), parse(f"{text}\n\nb")),
+    "merge": lambda text: merge(text, f"{text}\n\nb", f"c\n\n{text}"),
+    "merge of front matter": lambda text: [
+        merge(*sides) for sides in permutations([f"---\na: {text}{end}\n---\n# A\n" for end in ("", "b", "c")])
+    ],
+    "page as JSON": lambda text: plain(json_document(text)),
+    "expressions of a page": lambda text: evaluated(
+        f'<code class="expression">{text[:900]}</code>{{% if expression="{text[:900]}" %}}a{{% endif %}}',
+        {},
+        fixed_only=False,
+    ),
+    "table of contents": lambda text: entries(Folder(Path("/"), Path("/")), text, Path("SUMMARY.md")),
+    "YAML": lambda text: said(lambda: yaml_values.read(text), yaml_values.Fault),
+    "specification": lambda text: said(lambda: specifications.read(text), specifications.Unreadable),
+    "condition": lambda text: said(lambda: conditions.holds(text[:1000], {}), conditions.Fault),
+    "JSON": lambda text: said(lambda: parse_json(text), ValueError),
+    "value of the command line": lambda text: said(lambda: values_of([f"a:={text}"]), Failure),
+    "error of a server": lambda text: message_in(text.encode(), {}),
+    "answer of a server": lambda text: answered(content.GetPage, f'{{"id": "a", "document": {text}}}'.encode()),
+    "HTML": lambda text: said(
+        lambda: converting.html(text.replace("[", "<div>").replace("{", "<b>")).markdown(str), converting.Unconverted
+    ),
+    "formula": lambda text: formulas.formula(text[:2000], 80),
+    "drawings": lambda text: [*diagrams.parse_drawings(text.encode() + b"\n")],
+    "picture": lambda text: picture_files.read_answer(text.encode() + b"\n"),
+}
+VALUE_PARSERS: dict[str, Callable[[Any], object]] = {
+    "JSON page": lambda value: [*read_document(value).walk()],
+    "words of a JSON page": plain,
+    "JSON page as markdown": json_to_markdown.markdown,
+    "JSON page in an editor": as_markdown,
+    "diff of JSON pages": lambda value: diff(read_document(value), parse("a")),
+    "value made safe": lambda value: said(lambda: safe_json(value), ValueError),
+    "schema": lambda value: Specification({"components": {"schemas": {"a": schema_of(value)}}}).schema("a"),
+    "depth": lambda value: is_deeper(value, 200),
+}
+NODES: dict[str, Any] = {
+    "lists": nested_list(),
+    "blocks": nested_nodes("block"),
+    "inlines": nested_nodes("inline"),
+    "fragments": nested_nodes("block", "fragments"),
+    "data": {"object": "document", "nodes": [{"object": "block", "type": "unknown", "data": {"a": nested_list()}}]},
+}
+
+
+def schema_of(value: Any) -> Any:
+    """Return a schema of objects, lists and parts that is nested as deep as any value."""
+    schema: Any = {"type": "object", "example": value}
+    for level in range(LEVELS):
+        schema = [{"properties": {"a": schema}}, {"items": schema}, {"allOf": [schema]}][level % 3]
+    return schema
+
+
+def in_an_app(work: Callable[[], object], frames: int = 200) -> object:
+    """Return what `work` returns, called with as many frames on the stack as in an app."""
+    return in_an_app(work, frames - 1) if frames else work()
+
+
+@pytest.mark.parametrize("name", TEXT_PARSERS)
+def test_no_parser_of_text_gives_up_at_ten_thousand_levels(name: str) -> None:
+    for text in NESTED:
+        in_an_app(lambda text=text: TEXT_PARSERS[name](text))  # type: ignore[misc]  # a default is no argument
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["page", "source of a page", "diff", "merge", "page as JSON", "table of contents"])
+def test_no_parser_of_pages_gives_up_at_ten_thousand_levels(name: str) -> None:
+    for text in DEEP_PAGES.values():
+        in_an_app(lambda text=text: TEXT_PARSERS[name](text))  # type: ignore[misc]  # a default is no argument
+
+
+@pytest.mark.parametrize("name", VALUE_PARSERS)
+@pytest.mark.parametrize("nodes", NODES)
+def test_no_parser_of_values_gives_up_at_ten_thousand_levels(name: str, nodes: str) -> None:
+    in_an_app(lambda: VALUE_PARSERS[name](NODES[nodes]))
+
+
+# Every place that parses
+
+CALLS = {
+    ("api/operation.py", "validate_json"): "answer of a server",
+    ("api/reading.py", "from_json"): "answer of a server",
+    ("cli/api.py", "from_json"): "value of the command line",
+    ("cli/api.py", "json.loads"): "value of the command line",
+    ("client/body.py", "from_json"): "error of a server",
+    ("server/app.py", "from_json"): "request: a row of ROWS",
+    ("server/rest.py", "from_json"): "cursor: a row of ROWS",
+    ("tui/reader/picture_files.py", "model_validate_json"): "picture",
+    ("untrusted_input.py", "json.loads"): "JSON",
+    ("untrusted_input.py", "tomllib.loads"): "settings: rows of ROWS",
+    ("documents/specifications.py", "yaml.load"): "specification",
+    ("documents/yaml_values.py", "get_single_node"): "YAML",
+    ("documents/rules.py", "_Markdown"): "page",
+    ("server/converting.py", "Soup"): "HTML",
+    ("server/converting.py", "mammoth.convert_to_html"): "Word document: a row of ROWS",
+    ("tui/render/latex.py", "LatexWalker"): "formula",
+    # What Octavo wrote, and nobody else can have written.
+    ("server/store.py", "json.loads"): "documents of the platform, bounded when they came",
+    ("server/behaviour/openapi_specs.py", "json.loads"): "a specification that was read before it was filed",
+    ("server/behaviour/pdf.py", "json.loads"): "an address that the platform signed",
+    ("server/demo/register.py", "tomllib.loads"): "a file of the package",
+    ("server/demo/history.py", "tomllib.loads"): "a file of the package",
+    ("server/demo/people.py", "tomllib.loads"): "a file of the package",
+    ("server/demo/large.py", "tomllib.loads"): "a file of the package",
+    ("tui/terminal/bounded/draw_diagram.py", "json.load"): "what the app asks its own program",
+    ("tui/terminal/bounded/decode_picture.py", "json.loads"): "what the app asks its own program",
+    ("tui/resources/form_fields.py", "ast.parse"): "a file of the package",
+}
+"""What is called where to parse text, and by which name it is in the tables above. The others say why they are not."""
+
+_PARSING = {
+    *("json.load", "json.loads", "tomllib.load", "tomllib.loads", "yaml.load", "yaml.safe_load", "get_single_node"),
+    *("from_json", "validate_json", "model_validate_json", "TypeAdapter.validate_json", "validate_strings"),
+    *("BeautifulSoup", "Soup", "HTMLParser", "MarkdownIt", "_Markdown", "LatexWalker", "mammoth.convert_to_html"),
+    *("ast.parse", "ast.literal_eval", "literal_eval", "ElementTree.parse", "ElementTree.fromstring", "fromstring"),
+    *(
+        "pickle.load",
+        "pickle.loads",
+        "marshal.loads",
+        "eval",
+        "plistlib.loads",
+        "csv.reader",
+        "configparser.ConfigParser",
+    ),
+}
+
+
+def parsing_calls() -> Iterator[tuple[str, str]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                if called in _PARSING or (called := called.rpartition(".")[2]) in _PARSING:
+                    yield path.relative_to(SOURCE).as_posix(), called
+
+
+def test_every_place_that_parses_is_in_the_tables() -> None:
+    assert set(parsing_calls()) == set(CALLS)
+    named = {each for each in CALLS.values() if each in TEXT_PARSERS}
+    assert named >= {"page", "YAML", "JSON", "HTML", "formula", "specification", "answer of a server"}
+
+
+# What is shown of damaged input
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a reader finds its file."""
+
+    folder: Path
+
+    def file(self, name: str, data: bytes) -> Path:
+        """Return a private file with this content."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.write_bytes(data)
+        path.chmod(0o600)
+        return path
+
+
+def answered(kind: type[Operation[Any]], body: bytes) -> Any:
+    """Return what the app makes of an answer, or the sentence it shows."""
+    try:
+        return asyncio.run(read_as(SPECS[kind], body, "the server"))
+    except BadResponse as failure:
+        return str(failure)
+
+
+def of_folder(name: str) -> Callable[[Place, bytes], str]:
+    """Return a reader of a folder with such a file: its problems, and what its pages say."""
+
+    def read(place: Place, data: bytes) -> str:
+        place.file("docs/other.md", b"# Other\n\nThe other page.\n")
+        place.file(f"docs/{name}", data)
+        world = small_world(Clock())
+        try:
+            loaded = loader.load(world, place.folder / "docs", organization="acme", author="ada")
+            revision = revisions.current(world, loaded.space_id)
+            pages = [parse(revisions.text(world, page)) for page in trees.walk(revision["pages"])]
+            assert "The other page." in "\n".join(block.plain() for page in pages for block in page.blocks)
+            again = loader.load(world, place.folder / "docs", organization="acme", author="ada")
+            assert again.revision_id == loaded.revision_id
+        finally:
+            world.store.close()
+        shown = [f"{each.path} {each.message}" for each in loaded.problems]
+        for page in pages:
+            shown += [str(block.attrs.get("title", "")) + block.plain()[:200] for block in page.blocks[:3]]
+        return "\n".join([*shown, f"variables {revision['variables']}"])
+
+    return read
+
+
+def of_answer(kind: type[Operation[Any]], body: Callable[[bytes], bytes]) -> Callable[[Place, bytes], str]:
+    def read(place: Place, data: bytes) -> str:
+        answer = answered(kind, body(data))
+        if isinstance(answer, content.Page):
+            words = "\n".join(block.plain() for block in read_document(answer.document).blocks)
+            return f"{answer.title!r} {words} left out {answer.unreadable}"
+        if isinstance(answer, ListPage):
+            return f"{[each.body.text for each in answer.items]} left out {answer.unreadable}"
+        return str(answer)
+
+    return read
+
+
+def read_settings(place: Place, data: bytes) -> str:
+    place.file("config.toml", data)
+    folders = {f"OCTAVO_{name}_DIR": str(place.folder) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    return "\n".join(settings.read(folders).problems)
+
+
+def read_profiles(place: Place, data: bytes) -> str:
+    found = profiles.read(place.file("profiles.toml", data))
+    return f"{[*found.entries]} {found.problem}"
+
+
+def read_accounts(place: Place, data: bytes) -> str:
+    place.file("accounts.json", data)
+    access = profiles.Access("https://a.example", None, "env", SecretStr("a-key-of-somebody"))
+    name = Accounts(place.folder).name_of(access)
+    assert Accounts(place.folder).name_of(access) == name
+    return ", ".join(sorted(each.name for each in place.folder.iterdir()))
+
+
+def read_key(place: Place, data: bytes) -> str:
+    place.file("p.json", data)
+    return said(lambda: KeyFiles(place.folder).get("https://a.example", "p"), StoreUnavailable)
+
+
+def with_state(statement: str, show: Callable[[State], object]) -> Callable[[Place, bytes], str]:
+    """Return a reader of a row in the state file."""
+
+    def read(place: Place, data: bytes) -> str:
+        State(place.folder).close()
+        with closing(sqlite3.connect(place.folder / "state.db")) as db, db:
+            db.execute(statement, (data,))
+        state = State(place.folder)
+        try:
+            return f"{show(state)} {' '.join(state.notices)}"
+        finally:
+            state.close()
+
+    return read
+
+
+def of_queued(state: State) -> object:
+    return Pending(state, state.now).entries
+
+
+def read_state_file(place: Place, data: bytes) -> str:
+    place.file("state.db", data)
+    state = State(place.folder)
+    Drafts(state).save_now("here", "Typed")
+    state.close()
+    return " ".join(state.notices)
+
+
+def read_cache_file(place: Place, data: bytes) -> str:
+    ResponseCache(place.folder).close()
+    (path,) = place.folder.glob("cache-v*.db")
+    for part in place.folder.glob("cache-v*"):
+        part.unlink()
+    path.write_bytes(data)
+    cache = ResponseCache(place.folder)
+    cache.flush()
+    found = cache.get(SPACE)
+    cache.close()
+    return f"{found} {' '.join(cache.notices)}"
+
+
+SPACE = spaces.Get(at=SpaceRef(space_id="a"))
+
+
+def read_cached(place: Place, data: bytes) -> str:
+    cache = ResponseCache(place.folder)
+    found = cache.decoded(SPACE, data, START)
+    cache.close()
+    return str(found[0].title if found else None)
+
+
+def read_library(place: Place, data: bytes) -> str:
+    return said(lambda: Store(place.file("platform.db", data)).setting("library"), Unusable)
+
+
+def read_note(place: Place, data: bytes) -> str:
+    place.file("comment.md.json", data)
+    return str(about_of(place.folder / "comment.md"))
+
+
+def read_picture_of_screen(place: Place, data: bytes) -> str:
+    picture = FirstPicture(place.folder, "here", "dark")
+    place.file(picture._path.name, data)
+    return str(picture._fitting())
+
+
+def read_form_draft(place: Place, data: bytes) -> str:
+    page = content.Page(id="a", slug="as-before")
+    return page_settings.from_draft(page, data.decode("utf-8", "replace"))["slug"]
+
+
+def read_specification(place: Place, data: bytes) -> str:
+    return asyncio.run(openapi_files.read(data, "pets.yaml")).trouble
+
+
+def read_image(place: Place, data: bytes) -> str:
+    return asyncio.run(picture_files.small(data, 10, 10, (0, 0, 0))).trouble
+
+
+def read_imported(kind: str) -> Callable[[Place, bytes], str]:
+    def read(place: Place, data: bytes) -> str:
+        if kind == "docx":
+            return said(lambda: converting.docx(data, "a").markdown, converting.Unconverted)
+        return said(lambda: converting.html(data.decode("utf-8", "replace")).markdown(str), converting.Unconverted)
+
+    return read
+
+
+def of_request(method: str, url: str) -> Callable[[Place, bytes], str]:
+    """Return a reader of what the platform answers to a request."""
+
+    def read(place: Place, data: bytes) -> str:
+        world = small_world(Clock())
+        platform = Platform(world)
+        try:
+            ask = Ask(platform)
+            where = url + quote(urlsafe_b64encode(data).decode()) if url.endswith("=") else url
+            response = asyncio.run(ask.http(method, where, content=None if url.endswith("=") else data))
+        finally:
+            platform.close()
+            world.store.close()
+        return f"{response.status_code} {response.text}"
+
+    return read
+
+
+READERS: dict[str, Callable[[Place, bytes], str]] = {
+    "page": of_folder("page.md"),
+    "SUMMARY": of_folder("SUMMARY.md"),
+    "YAML settings of a folder": of_folder(".gitbook.yaml"),
+    "YAML variables": of_folder(".gitbook/vars.yaml"),
+    "included page": of_folder(".gitbook/includes/a.md"),
+    "image of a folder": of_folder(".gitbook/assets/a.png"),
+    "JSON page": of_answer(content.GetPage, lambda data: data),
+    "comments": of_answer(
+        comments.List, lambda data: b'{"items": [%s, {"id": "b", "body": {"markdown": "Yes."}}]}' % data
+    ),
+    "settings": read_settings,
+    "profiles": read_profiles,
+    "accounts": read_accounts,
+    "key": read_key,
+    "fact": with_state("INSERT INTO facts VALUES ('', 'a', CAST(? AS TEXT))", lambda state: state.recall("a", "none")),
+    "draft": with_state(
+        "INSERT INTO drafts VALUES ('', 'here', 'x', CAST(? AS TEXT), 1, 9e99)",
+        lambda state: len(Drafts(state).get("here") or ""),
+    ),
+    "queued comment": with_state("INSERT INTO outbox VALUES (1, 'a', '', 'queued', CAST(? AS TEXT))", of_queued),
+    "sent comment": with_state(
+        "INSERT INTO sent VALUES ('a', '', 'r', 1, CAST(? AS TEXT))",
+        lambda state: state.read(lambda db: ledger.done(db, "a")),
+    ),
+    "state file": read_state_file,
+    "cache file": read_cache_file,
+    "cached answer": read_cached,
+    "library of the platform": read_library,
+    "rows of the inbox": lambda _, data: str(inbox_kept.unpacked(data)),
+    "note beside an editor's file": read_note,
+    "picture of the first screen": read_picture_of_screen,
+    "draft of a form": read_form_draft,
+    "specification": read_specification,
+    "image": read_image,
+    "size of an image": lambda _, data: str(dimensions(data)),
+    "HTML to import": read_imported("html"),
+    "Word document": read_imported("docx"),
+    "request": of_request("PUT", "/v1/orgs/acme/openapi/pets"),
+    "cursor": of_request("GET", "/v1/orgs?page="),
+    "error of a server": lambda _, data: message_in(data, {}) or "no message",
+}
+
+
+def front(yaml: str) -> bytes:
+    """Return a page with this front matter."""
+    return f"---\n{yaml}\n---\n# Title\n".encode()
+
+
+def page_of(document: str) -> bytes:
+    return f'{{"id": "a", "title": "T", "document": {document}}}'.encode()
+
+
+def nested_text(kind: str) -> str:
+    """Return a JSON document with this many nodes within each other."""
+    begin = f'{{"object": "{kind}", "type": "hint", "nodes": [{{"leaves": [{{"text": "x"}}]}}, '
+    return '{"object": "document", "nodes": [' + begin * LEVELS + "{}" + "]}" * LEVELS + "]}"
+
+
+def png() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(out, "PNG")
+    return out.getvalue()
+
+
+def every(*kinds: str, rows: Mapping[str, bytes], shown: str) -> Iterator[tuple[str, str, bytes, str]]:
+    """Return rows of several kinds, for all of which the same is shown."""
+    for kind in kinds:
+        yield from ((kind, name, data, shown) for name, data in rows.items())
+
+
+NOT_JSON = {
+    "empty": b"",
+    "NUL": b"\0",
+    "binary": bytes(range(256)),
+    "truncated": b'{"id": "a", "ti',
+    "nested lists": LIST.encode(),
+    "nested objects": OBJECT.encode(),
+    "open lists": OPEN.encode(),
+    "a list": b"[1]",
+    "a text": b'"x"',
+    "huge integer": b"[%s]" % DIGITS.encode(),
+    "NaN": b"NaN",
+    "beyond floats": b"1e9999",
+    "5 MB": b"[" + b"1," * 2_500_000 + b"1]",
+}
+NOT_SQLITE = {"NUL": b"\0" * 5000, "binary": bytes(range(256)) * 20, "truncated": b"SQLite format 3\0 but no more"}
+NOT_TOML: dict[str, tuple[bytes, str]] = {
+    "NUL": (b"\0", "config.toml cannot be read: Invalid statement"),
+    "binary": (bytes(range(256)), "config.toml cannot be read: it is not UTF-8."),
+    "truncated": (b'theme = "da', "cannot be read: Unterminated string"),
+    "nested lists": (b"theme = " + LIST.encode(), "cannot be read: it has too many levels."),
+    "open lists": (b"theme = " + OPEN.encode(), "cannot be read: it has too many levels."),
+    "huge integer": (b"theme = " + DIGITS.encode(), "cannot be read: a number in it has too many digits."),
+    "date out of range": (b"theme = 2024-99-99", "config.toml cannot be read:"),
+    "duplicate keys": (b'theme = "a"\ntheme = "b"', "cannot be read: Cannot overwrite a value"),
+    "5 MB": (b"a = [" + b"1," * 2_500_000 + b"]", "cannot be read: it is larger than 1 MiB."),
+}
+CANNOT_READ = "has front matter that is not read: it has more than 60 levels. It stays in the text of the page."
+NOT_TEXT = {"NUL": b"\0", "binary": bytes(range(256)), "UTF-16": "# A".encode("utf-16")}
+
+ROWS: list[tuple[str, str, bytes, str]] = [
+    ("page", "empty", b"", "The other page."),
+    *every("page", rows=NOT_TEXT, shown="page.md is not text, so it is left out.\nvariables"),
+    (
+        "page",
+        "invalid UTF-8",
+        b"# \xff",
+        "page.md is not UTF-8: characters that could not be read are shown as \ufffd.",
+    ),
+    ("page", "lone surrogate", b"# \xed\xa0\x80", "page.md is not UTF-8"),
+    ("page", "5 MB", b"a" * HUGE, "page.md is larger than 5 MB, so it is left out.\nvariables"),
+    ("page", "too many lines", b"a\n" * 250_000, "a\na\na"),
+    ("page", "nested", DEEP_PAGES["quotes"].encode(), "> > > >"),
+    ("page", "front matter of nested lists", front(f"a: {LIST}"), f"page.md {CANNOT_READ}"),
+    (
+        "page",
+        "front matter of nested lists, as shown",
+        front(f"a: {LIST}"),
+        "Could not read the front matter: it has more",
+    ),
+    ("page", "front matter of nested lists, its text", front(f"a: {LIST}"), "a: [[[[["),
+    ("page", "front matter that is indented", front(INDENTED), f"page.md {CANNOT_READ}"),
+    (
+        "page",
+        "front matter of wrong types",
+        front("title: [a]\nicon: {a: b}\ncover: [1]\nlayout: 2"),
+        "Title\nvariables",
+    ),
+    ("page", "front matter said twice", front("title: a\ntitle: b"), "Title\nvariables"),
+    ("page", "front matter with a cycle", front("a: &a [*a]"), "Title\nvariables"),
+    ("page", "front matter of a billion laughs", front(LAUGHS), "Title\nvariables"),
+    ("page", "front matter with a huge integer", front(f"cover: a.png\ncoverY: {DIGITS}"), "Title\nvariables"),
+    ("page", "front matter with NaN", front("cover: a.png\ncoverY: nan"), "Title\nvariables"),
+    ("page", "front matter with no date", front("date: 2024-99-99"), "Title\nvariables"),
+    ("page", "front matter that does not end", b"---\ntitle: a\n", "title: a\nvariables"),
+    ("page", "front matter of 4 MB", front("a: b\n" * 800_000), "---\na: b\na: b"),
+    ("included page", "front matter of nested lists", front(f"a: {LIST}"), f".gitbook/includes/a.md {CANNOT_READ}"),
+    *every("included page", rows=NOT_TEXT, shown=".gitbook/includes/a.md is not text, so it is left out."),
+    ("SUMMARY", "empty", b"", "The other page."),
+    *every("SUMMARY", rows=NOT_TEXT, shown="SUMMARY.md is not text, so it is left out."),
+    ("SUMMARY", "invalid UTF-8", b"* [\xff](other.md)", "SUMMARY.md is not UTF-8"),
+    ("SUMMARY", "5 MB", b"* [a](other.md)\n" + b"a" * HUGE, "SUMMARY.md is larger than 5 MB, so it is left out."),
+    (
+        "SUMMARY",
+        "nested lists",
+        b"* " * LEVELS + b"[a](other.md)",
+        "SUMMARY.md has too many levels to be read to its end.",
+    ),
+    ("SUMMARY", "front matter of nested lists", front(f"a: {LIST}"), "The other page."),
+    ("SUMMARY", "a long path", b"* [a](" + b"a/" * LEVELS + b"a.md)", "is not there, so its page is empty."),
+    ("SUMMARY", "no address", b"* [a](http://[::1)\n", "The other page."),
+    ("SUMMARY", "itself", b"* [a](SUMMARY.md)\n", "The other page."),
+    ("YAML settings of a folder", "empty", b"", "The other page."),
+    ("YAML settings of a folder", "NUL", b"\0", ".gitbook.yaml is not text, so it is left out."),
+    (
+        "YAML settings of a folder",
+        "nested lists",
+        b"root: " + LIST.encode(),
+        ".gitbook.yaml is not read: it has more than 60",
+    ),
+    (
+        "YAML settings of a folder",
+        "indented",
+        INDENTED.encode(),
+        ".gitbook.yaml is not read: it has more than 60 levels.",
+    ),
+    ("YAML settings of a folder", "wrong types", b"root: [a]\nstructure: 1\n", "The other page."),
+    ("YAML settings of a folder", "long name", b"root: " + b"a" * 5000, "which is no folder in this one."),
+    ("YAML settings of a folder", "outside", b"root: ../..", "names the root ../.., which is no folder in this one."),
+    ("YAML settings of a folder", "duplicate keys", b"root: a\nroot: b", "names the root b, which is no folder"),
+    ("YAML settings of a folder", "5 MB", b"a: b\n" * 1_100_000, ".gitbook.yaml is larger than 5 MB"),
+    ("YAML variables", "nested lists", b"a: " + LIST.encode(), "vars.yaml is not read: it has more than 60 levels."),
+    ("YAML variables", "indented", INDENTED.encode(), "The space has no variables."),
+    ("YAML variables", "cycle", b"a: &a [*a]", "variables {'a': '&a [*a]'}"),
+    ("YAML variables", "NUL", b"\0", "vars.yaml is not text, so it is left out."),
+    ("image of a folder", "damaged", bytes(range(256)), "The other page."),
+    ("image of a folder", "5 MB", png() + b"\0" * HUGE, "a.png is larger than 5 MB, so it is left out."),
+    *every(
+        "JSON page",
+        rows={each: NOT_JSON[each] for each in ("NUL", "binary", "truncated", "open lists")},
+        shown="did not answer in JSON that can be read.",
+    ),
+    ("JSON page", "empty", b"", "answered content.GetPage without content."),
+    ("JSON page", "a list", b"[1]", "The answer of the server to content.GetPage cannot be read"),
+    ("JSON page", "nested lists", b'{"id": "a", "title": "T", "document": %s}' % LIST.encode(), "'T'"),
+    ("JSON page", "nested blocks", page_of(nested_text("block")), "x"),
+    ("JSON page", "nested inlines", page_of(nested_text("inline")), TOO_DEEP),
+    ("JSON page", "nested pages", b'{"id": "a", "title": "T", "pages": [' * LEVELS + b"]}" * LEVELS, "'T'  left out 1"),
+    ("JSON page", "huge integer", b'{"id": "a", "title": "T", "a": %s}' % DIGITS.encode(), "'T'"),
+    ("JSON page", "NaN", b'{"id": "a", "title": NaN}', "left out 1"),
+    ("JSON page", "lone surrogate", b'{"id": "a", "title": "\\ud800"}', "'\ufffd'"),
+    ("JSON page", "invalid UTF-8", b'{"id": "a", "title": "\xff"}', "'\ufffd'"),
+    ("JSON page", "duplicate keys", b'{"id": "a", "title": "b", "title": "c"}', "'c'"),
+    ("JSON page", "date out of range", b'{"id": "a", "title": "T", "createdAt": "2024-99-99"}', "'T'  left out 1"),
+    ("JSON page", "wrong type", b'{"id": "a", "title": ["T"], "pages": 5}', "left out 2"),
+    ("comments", "nested document", b'{"id": "a", "body": {"document": %s}}' % LIST.encode(), "'Yes.'] left out 0"),
+    ("comments", "huge integer", b'{"id": "a", "replies": %s}' % DIGITS.encode(), "'Yes.'] left out"),
+    ("comments", "invalid UTF-8", b'{"id": "a", "body": {"markdown": "\xff"}}', "['\ufffd', 'Yes.'] left out 0"),
+    ("comments", "no id", b"{}", "['Yes.'] left out 1"),
+    ("comments", "null", b"null", "['Yes.'] left out 1"),
+    ("comments", "nested lists", LIST.encode(), "['Yes.'] left out 1"),
+    ("comments", "truncated", b'{"id": "a', "did not answer in JSON that can be read."),
+    *(("settings", name, *row) for name, row in NOT_TOML.items()),
+    ("settings", "empty", b"", ""),
+    ("settings", "byte order mark", b'\xef\xbb\xbftheme = "d!"', "theme in"),
+    ("settings", "hexadecimal", b"ascii = 0x" + b"f" * 6000, "is neither true nor false."),
+    ("settings", "4000 digits", b"undo_seconds = " + b"9" * 4000, "is not a number of seconds from 0 to 30."),
+    ("settings", "NaN", b"undo_seconds = nan", "is not a number of seconds from 0 to 30."),
+    ("settings", "long name", b'ca_file = "' + b"a" * 5000 + b'"', "is not a file that is there."),
+    ("settings", "nested names", b"theme" + b".a" * 1000 + b" = 1", "is not the name of a theme"),
+    ("settings", "wrong types", b"keys = 1\ninbox = []\n", "is not a table of keys by binding."),
+    *(("profiles", name, data, "profiles.toml cannot be read.") for name, (data, _) in NOT_TOML.items()),
+    ("profiles", "wrong types", b"profiles = 1\ncurrent = []", "[]"),
+    ("profiles", "wrong types in one", b"[profiles.a]\norigin = 1\nstore = []", "a cannot be read and is left out."),
+    *every("accounts", rows=NOT_JSON, shown="accounts.unreadable"),
+    *every("key", rows={each: NOT_JSON[each] for each in NOT_JSON if each != "5 MB"}, shown="does not hold a key."),
+    ("key", "5 MB", b"a" * HUGE, "is not a file Octavo wrote and was not read."),
+    *every("fact", rows={each: NOT_JSON[each] for each in ("empty", "NUL", "truncated", "nested lists")}, shown="none"),
+    ("draft", "invalid UTF-8", b"\xff", "1"),
+    ("draft", "NUL", b"a\0b", "3"),
+    ("draft", "5 MB", b"a" * HUGE, str(HUGE)),
+    *every("queued comment", rows=NOT_JSON, shown="It stays in state.db as a."),
+    *every("sent comment", rows=NOT_JSON, shown="None"),
+    *every("state file", rows=NOT_SQLITE, shown="state.db was damaged. 0 of its entries were saved"),
+    *every("cache file", rows=NOT_SQLITE, shown="What was kept for the next start was damaged, and is read anew"),
+    *every("library of the platform", rows=NOT_SQLITE, shown="its database cannot be read (file is not a database)"),
+    *every("cached answer", rows=NOT_JSON, shown="None"),
+    *every("rows of the inbox", rows=NOT_JSON, shown="()"),
+    *every("note beside an editor's file", rows=NOT_JSON, shown="None"),
+    *every("picture of the first screen", rows=NOT_JSON, shown="[]"),
+    *every("draft of a form", rows=NOT_JSON, shown="as-before"),
+    *every("error of a server", rows=NOT_JSON, shown="no message"),
+    ("specification", "empty", b"", "pets.yaml describes no interface that can be shown. It is no object."),
+    ("specification", "NUL", b"\0", "It is not YAML: unacceptable character"),
+    ("specification", "truncated", b'{"openapi": "3', "It is not JSON: Unterminated string"),
+    ("specification", "nested lists", LIST.encode(), "It is not read: it has more than 200 levels."),
+    ("specification", "nested YAML", DASHES.encode(), "It is not YAML: while increasing block level exceeded maximum"),
+    ("specification", "huge integer", b'{"a": %s}' % DIGITS.encode(), "a number in it has too many digits."),
+    ("specification", "hexadecimal", b"a: 0x" + b"f" * 6000, "It holds a number that is too large to be one."),
+    ("specification", "cycle", b"a: &a [*a]", "or more than 100 within each other."),
+    ("specification", "billion laughs", LAUGHS.encode(), "It holds more than 400000 values"),
+    ("specification", "no boolean", b"openapi: !!bool x", "It is not YAML: this is no bool"),
+    ("specification", "date out of range", b"openapi: !!timestamp 2024-99-99", "It is not YAML: this is no timestamp"),
+    ("specification", "invalid UTF-8", b'{"a": "\xff"}', "it says neither openapi nor swagger."),
+    ("specification", "wrong types", b"openapi: 3.0.0\ninfo: 1\npaths: 2", ""),
+    ("specification", "5 MB", b"a" * HUGE, "It is larger than 4 MiB, which is the most that is read."),
+    *every(
+        "image", rows=NOT_TEXT | {"empty": b"", "truncated": png()[:30]}, shown="it is of no kind that is shown here."
+    ),
+    ("image", "damaged", png()[:45] + b"\xff" * 20, "It is not shown: its file is damaged."),
+    ("image", "5 MB", b"\x89PNG\r\n\x1a\n" + b"\0" * HUGE, "it is of no kind that is shown here."),
+    *every("size of an image", rows=NOT_TEXT | {"empty": b"", "truncated": png()[:20]}, shown="None"),
+    ("HTML to import", "nested", b"<div>" * LEVELS, "is nested too deep"),
+    ("HTML to import", "5 MB", b"<p>a</p>" * 700_000, "is longer than 5 million characters"),
+    ("HTML to import", "truncated", b'<p>a</p><p b="', "a"),
+    *every("Word document", rows=NOT_TEXT | {"empty": b"", "truncated": b"PK\3\4"}, shown="is no Word document"),
+    ("request", "empty", b"", '400 {"error":{"code":400,"message":"source is required."}}'),
+    ("request", "a list", b"[1]", "The body must be a JSON object."),
+    *every(
+        "request", rows={each: NOT_JSON[each] for each in ("NUL", "binary", "truncated")}, shown="The body is not JSON"
+    ),
+    ("request", "nested lists", LIST.encode(), "400"),
+    ("request", "nested specification", json.dumps({"source": {"text": LIST}}).encode(), "200"),
+    ("request", "NaN", b'{"source": NaN}', "The body is not JSON that can be read"),
+    ("request", "lone surrogate", b'{"source": {"text": "\\ud800"}}', "The body is not JSON that can be read"),
+    ("request", "huge integer", b'{"source": %s}' % DIGITS.encode(), "number out of range"),
+    ("request", "5 MB", b"[" + b"1," * 2_500_000 + b"1]", "413"),
+    *every(
+        "cursor",
+        rows={each: NOT_JSON[each] for each in ("NUL", "binary", "a list", "open lists", "huge integer", "NaN")},
+        shown="page names no page of this list.",
+    ),
+]
+"""Kind of input, what is wrong with it, its bytes, and a part of what is shown or answered."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "shown"),
+    [(kind, data, shown) for kind, _, data, shown in ROWS],
+    ids=[f"{kind}: {name}" for kind, name, _, _ in ROWS],
+)
+def test_damaged_input_is_named_and_stops_nothing(tmp_path: Path, kind: str, data: bytes, shown: str) -> None:
+    tmp_path.chmod(0o700)
+    assert shown in READERS[kind](Place(tmp_path), data)
+
+
+def test_every_kind_of_input_has_rows() -> None:
+    assert {kind for kind, *_ in ROWS} == set(READERS)
