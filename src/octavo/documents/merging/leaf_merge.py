@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from octavo.api.folding import fold
 from octavo.documents.merging.block_alignment import matching_runs
 from octavo.documents.merging.merged_page import SIDES, Conflict, side_of
 from octavo.documents.source_blocks import (
@@ -47,7 +48,7 @@ def _merge_heading(texts: Versions[str]) -> str | None:
     """Merge a heading of which one side changed the level and the other some of the words."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
-    words = [WORD.findall(title.casefold()) for title in titles]
+    words = [WORD.findall(fold(title)) for title in titles]
     is_same = all(2 * len(set(words[0]) & set(each)) >= len(set(words[0])) for each in words[1:])
     if is_same and levels.is_conflict_free and titles.is_conflict_free and all("#" in level for level in levels):
         return levels.preferred + titles.preferred
