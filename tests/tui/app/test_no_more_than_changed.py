@@ -81,6 +81,7 @@ class Asks(ModalScreen[None]):
     """A dialog that says something."""
 
     DEFAULT_CSS = "Asks { background: #204060 60%; align: center middle; } Asks Static { width: 8; height: auto; }"
+    render = Dialog.render
 
     def compose(self) -> ComposeResult:
         yield Static("really?")
