@@ -502,6 +502,9 @@ def opened_in_turns(kind: type[V]) -> type[V]:
     before it is shown and before it is painted. Textual does all of it in a row, which holds the loop for 50 ms and more:
     it lays out and paints the screen when it is shown, again when it is told its size right after, and styles it and lays
     it out once more when classes say what size that is.
+
+    And a screen is laid out in the size that the terminal has. Textual takes the size of each message, and tells the screen
+    of its new size by another: two sizes that were under way at once made the screen change between them for ever.
     """
     dispatch, resume, refresh = kind._dispatch_message, kind._on_screen_resume, kind._compositor_refresh
     shown: WeakSet[V] = WeakSet()
@@ -512,6 +515,8 @@ def opened_in_turns(kind: type[V]) -> type[V]:
             _add_breakpoint_classes(screen)
         elif isinstance(message, (ScreenResume, Resize)):
             await asyncio.sleep(0)
+            if isinstance(message, Resize) and message.size != screen.app.size:
+                return
         await dispatch(screen, message)
 
     def resumed(screen: V, event: ScreenResume) -> None:
