@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import SecretStr
 from textual import events
+from textual.geometry import Size
 from textual.pilot import Pilot
 
 from octavo.api.activity import Activity
@@ -179,6 +180,26 @@ class Run:
         """Write words, as a paste brings them."""
         self.app.screen.post_message(events.Paste(words))
         await self.settle()
+
+    def send_click(self, x: int, y: int) -> None:
+        """Click as a terminal reports it, and wait for nothing."""
+        for kind in (events.MouseDown, events.MouseUp):
+            self.app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
+
+    def send_wheel(self, x: int, y: int, kind: Callable[..., events.MouseEvent] = events.MouseScrollDown) -> None:
+        """Turn the wheel as a terminal reports it, and wait for nothing."""
+        self.app.post_message(kind(None, x, y, 0, 0, 0, False, False, False, x, y))
+
+    def send_key(self, key: str) -> None:
+        """Press a key as a terminal reports it, and wait for nothing."""
+        self.app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+    def send_size(self, width: int, height: int) -> None:
+        """Give the terminal another size as its driver reports it, and wait for nothing."""
+        driver, size = self.app._driver, Size(width, height)
+        assert driver is not None
+        driver._size = size
+        self.app.post_message(events.Resize(size, size))
 
     @property
     def is_held_back(self) -> bool:
