@@ -10,6 +10,8 @@ import pytest
 from textual.events import Resize
 from textual.geometry import Size
 
+from octavo.api.places import SpaceRef
+from octavo.tui.shell.routes import ToAccess, ToActivity, ToCollection, ToPage, ToSearch, ToThread
 from tests.idle_time import AT_REST, share_at_rest
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_reviewing import open_one
@@ -154,3 +156,30 @@ async def test_sizes_that_are_under_way_at_once_are_laid_out_once(stage: Stage, 
             screen.call_later(lambda: None)  # equal messages in a row are taken as one
         assert await share_at_rest() < AT_REST
         assert run.text == before
+
+
+ROUTES = (
+    ToPage("stations"),
+    ToCollection("products"),
+    ToAccess(SpaceRef(space_id="stations")),
+    ToSearch("tide"),
+    ToActivity(),
+    ToThread(SpaceRef(space_id="stations"), None, "no-page", "no-node", "comments"),
+    ToThread(SpaceRef(space_id="stations"), None, "no-page", "no-node", "content"),
+)
+"""Where an answer may lead, in the background."""
+
+
+@pytest.mark.parametrize(
+    "view",
+    ["content", *(pytest.param(view, marks=pytest.mark.long) for view in ("inbox", "comments", "sites", "admin"))],
+)
+async def test_an_answer_that_leads_elsewhere_while_a_view_is_being_made_is_followed_once_it_is(
+    stage: Stage, view: str
+) -> None:
+    for route in ROUTES:
+        async with stage.play(start="changes") as run:
+            run.app.switch_mode(view)
+            run.app.go(route)
+            await run.settle()
+            assert run.app._exception is None, route
