@@ -140,6 +140,21 @@ async def test_an_app_is_at_rest_after_many_sizes_and_views(stage: Stage, seed: 
         assert await share_at_rest() < AT_REST
 
 
+@pytest.mark.parametrize(
+    "view",
+    ["changes", *(pytest.param(view, marks=pytest.mark.long) for view in ("inbox", "content", "comments", "admin"))],
+)
+async def test_an_app_is_at_rest_in_a_terminal_of_a_few_columns(stage: Stage, view: str) -> None:
+    async with stage.play("noor-haddad", start=view, every_frame=True) as run:
+        for opens in ("", "question_mark"):
+            await run.press(*([opens] if opens else ()))
+            for width in (1, 3, 5, 8):
+                run.send_size(width, 5)
+                await run.settle()
+                assert await share_at_rest(1.0) < 3 * AT_REST, (opens, width)
+            await run.press("escape")
+
+
 @pytest.mark.parametrize("shown", ["sign in", "view", "dialog"])
 async def test_sizes_that_are_under_way_at_once_are_laid_out_once(stage: Stage, shown: str) -> None:
     async with AsyncExitStack() as stack:
