@@ -56,7 +56,7 @@ async def try_all(
     done: list[str] = []
     while len(done) < keys:
         async with stage.play(
-            over=lambda _: serving(server), every_frame=True, start=STARTS[seed % len(STARTS)]
+            over=lambda _: serving(server), every_frame=True, start=STARTS[seed % len(STARTS)], longest=PATIENCE
         ) as run:
             fingers, rested = Fingers(run, seed + len(done), done), len(done) // RESTS
             while len(done) < keys and run.app.return_value is None:
