@@ -27,7 +27,15 @@ HERE = Path(__file__).parent
 LIST, BUILD = HERE / "covered_elsewhere.txt", HERE.parent / "build"
 REACHED, SECONDS = BUILD / "coverage-of-tests", BUILD / "seconds-of-tests"
 ALWAYS = (
-    *("test_moods", "test_roles", "test_typed_ahead", "test_hostile", "test_what_waits_from_before_waits_on"),
+    *(
+        "test_moods",
+        "test_roles",
+        "test_typed_ahead",
+        "test_bursts",
+        "_no_burst_of_",
+        "test_hostile",
+        "test_what_waits_from_before_waits_on",
+    ),
     *("_none_sends_anything[a page]", "_none_sends_anything[threads]", "_when_octavo_is_killed_is_a_draft"),
     *("_is_kept_over_a_kill_", "test_when_the_terminal_goes_", "-120x36]"),
 )

@@ -22,6 +22,9 @@ AT_MOST = 10.0
 """Seconds that pass so until a loop hears of something else than a timer. Who waits longer than that may wait for what was
 not seen coming: the rest of the time it is given is real."""
 
+AT_REST = 0.02
+"""The share of a processor that an app may use while nothing happens."""
+
 SELDOM = 50
 """How many looks of a busy loop are spared until the system is asked."""
 
@@ -33,6 +36,13 @@ _passed = 0.0
 def passed() -> float:
     """Seconds that the clocks were put forward until now."""
     return _passed
+
+
+async def share_at_rest(seconds: float = 5.0) -> float:
+    """How much of a processor is used while nobody does anything for so many seconds on the clocks: 1 is all of it."""
+    began, used = time.monotonic(), time.process_time()
+    await asyncio.sleep(seconds)
+    return (time.process_time() - used) / (time.monotonic() - began)
 
 
 def _put_forward_monotonic() -> float:

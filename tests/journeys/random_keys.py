@@ -1,14 +1,12 @@
-"""Somebody who presses keys at random over all screens, pastes, clicks, scrolls and resizes."""
+"""Somebody who presses keys at random over all screens, pastes, clicks, scrolls and resizes: one by one, and in bursts."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from random import Random
 
 from textual import events
 from textual.binding import ActiveBinding
-from textual.errors import NoWidget
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
@@ -41,7 +39,9 @@ class Fingers:
         """Do one thing."""
         random, app = self._random, self._run.app
         chosen = random.random()
-        if chosen < 0.40:
+        if chosen < 0.03 and not self._stay:
+            await self.burst()
+        elif chosen < 0.40:
             await self._press(self._offered())
         elif chosen < 0.66:
             await self._press(random.choice(_MOVES))
@@ -57,17 +57,43 @@ class Fingers:
             self._note("scroll")
             at = self._anywhere()
             kind = random.choice((events.MouseScrollDown, events.MouseScrollUp))
-            app.screen._forward_event(kind(app.screen, *at, 0, 0, 0, False, False, False, *at))
+            self._run.send_wheel(*at, kind)
         elif chosen < 0.96:
             typed = random.choice(_TYPED)
             self._note(f"paste {typed[:20]!r}")
-            app.screen.post_message(events.Paste(typed))
+            app.post_message(events.Paste(typed))
         elif chosen < 0.98:
-            size = random.choice(_SIZES) if random.random() < 0.5 else _SIZES[0]
-            self._note(f"resize {size}")
-            await self._run.pilot.resize_terminal(*size)
+            self._resize()
+            await self._run.pilot.pause()
         else:
             await asyncio.sleep(random.choice((0.01, 0.05, 0.3)))
+
+    async def burst(self) -> None:
+        """Do several things faster than the app shows what they lead to. Many clicks are on keys and tabs, some on one spot."""
+        random, app = self._random, self._run.app
+        keys = [*(self._bound().keys() - _ENDS), *_MOVES, *_VIEWS, "escape", "escape"]
+        keys.sort()
+        at = self._anywhere()
+        for _ in range(random.randint(3, 16)):
+            chosen = random.random()
+            if chosen < 0.35:
+                if random.random() < 0.6:
+                    at = (random.randrange(max(1, app.size.width)), random.choice((0, max(0, app.size.height - 1))))
+                self._click_at(at, random.choice((1, 1, 2, 3)))
+            elif chosen < 0.45:
+                self._note("wheel")
+                self._run.send_wheel(*self._anywhere())
+            elif chosen < 0.65:
+                self._resize()
+            else:
+                self._note(key := random.choice(keys))
+                self._run.send_key(key)
+            await asyncio.sleep(random.choice((0, 0, 0, 0.003, 0.01)))
+
+    def _resize(self) -> None:
+        size = self._random.choice(_SIZES) if self._random.random() < 0.5 else _SIZES[0]
+        self._note(f"resize {size}")
+        self._run.send_size(*size)
 
     def _offered(self) -> str:
         """A key that is bound here."""
@@ -102,12 +128,13 @@ class Fingers:
     async def _click(self) -> None:
         if self._stay and type(self._run.app.screen).__name__ in _RUN_ANYTHING:
             return
-        at = self._anywhere()
-        times = self._random.choice((1, 1, 1, 2))
+        self._click_at(self._anywhere(), self._random.choice((1, 1, 1, 2)))
+        await self._run.pilot.pause()
+
+    def _click_at(self, at: tuple[int, int], times: int) -> None:
         self._note(f"click {at} {times}")
-        # Nothing is there as long as a screen is not laid out: a terminal's click goes nowhere.
-        with suppress(NoWidget):
-            await self._run.pilot.click(offset=at, times=times)
+        for _ in range(times):
+            self._run.send_click(*at)
 
     def _note(self, what: str) -> None:
         screen = type(self._run.app.screen).__name__

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import SecretStr
 from textual import events
+from textual.geometry import Size
 from textual.pilot import Pilot
 
 from octavo.api.activity import Activity
@@ -183,6 +184,26 @@ class Run:
         self.app.screen.post_message(events.Paste(words))
         await self.settle()
 
+    def send_click(self, x: int, y: int) -> None:
+        """Click as a terminal reports it, and wait for nothing."""
+        for kind in (events.MouseDown, events.MouseUp):
+            self.app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
+
+    def send_wheel(self, x: int, y: int, kind: Callable[..., events.MouseEvent] = events.MouseScrollDown) -> None:
+        """Turn the wheel as a terminal reports it, and wait for nothing."""
+        self.app.post_message(kind(None, x, y, 0, 0, 0, False, False, False, x, y))
+
+    def send_key(self, key: str) -> None:
+        """Press a key as a terminal reports it, and wait for nothing."""
+        self.app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+    def send_size(self, width: int, height: int) -> None:
+        """Give the terminal another size as its driver reports it, and wait for nothing."""
+        driver, size = self.app._driver, Size(width, height)
+        assert driver is not None
+        driver._size = size
+        self.app.post_message(events.Resize(size, size))
+
     @property
     def is_held_back(self) -> bool:
         """Whether the gate lets nothing pass."""
@@ -245,14 +266,14 @@ class Run:
         """Wait until notices say each of `words`."""
         await self.until(lambda: all(any(each in said for said in self.said) for each in words), f"hear {words}")
 
-    async def until(self, holds: Callable[[], bool], what: str = "") -> None:
-        """Let the app run until something holds, and has come to rest."""
+    async def until(self, holds: Callable[[], bool], what: str = "", *, longest: float = LONGEST) -> None:
+        """Let the app run until something holds, and has come to rest, each for so many seconds at the longest."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LONGEST):
+            async with asyncio.timeout(longest):
                 while not holds():
                     await self.pilot.pause(0.015)
         assert holds(), f"Did not {what or 'come to it'}. Notices: {self.said}\n{self.text}"
-        await self.settle()
+        await self.settle(longest)
 
     def accept(self) -> None:
         """Let the platform refuse nothing any more that it was told to refuse."""
@@ -349,6 +370,7 @@ class Stage:
         read_only: str = "",
         behind: Callable[[Application], Application] = lambda platform: platform,
         where: str = "",
+        longest: float = LONGEST,
         **chosen: Any,
     ) -> AsyncIterator[Run]:
         """Open the app as `person`, at rest on its first screen. `change` may touch the platform before that.
@@ -356,6 +378,7 @@ class Stage:
         `shut`: no request gets through until the gate is opened. `over` serves the platform on a port and says at
         which origin; otherwise it is asked in this process. `deadline`: seconds an answer may take.
         `read_only`: why nothing is sent that changes anything. `behind`: what stands between the client and the platform.
+        `longest`: seconds the app may take to come to rest on its first screen.
         `where`: the person who was signed in before, where nobody knew that it is another now.
         `every_frame`: it is drawn as often as for a terminal, also while it is busy.
         `in_order`: what was asked in one moment of the clock is told by its name, not as the answers came.
@@ -372,7 +395,9 @@ class Stage:
                 if shut:
                     gate.shut()
                 with nullcontext() if every_frame else painting.only_at_rest():
-                    async with self.show(settings, session, platform, gate, size=size, start=start) as run:
+                    async with self.show(
+                        settings, session, platform, gate, size=size, start=start, longest=longest
+                    ) as run:
                         yield run
 
     @asynccontextmanager
@@ -386,6 +411,7 @@ class Stage:
         size: tuple[int, int] = (120, 36),
         start: str = "content",
         origin: str = "https://api.example.com",
+        longest: float = LONGEST,
     ) -> AsyncIterator[Run]:
         """Open the app with a session, or without one."""
         app = Octavo(settings, sessions.Ways(settings, origin, {}), session, start=start, look_every=None)
@@ -395,8 +421,12 @@ class Stage:
             run = Run(app, pilot, gate, platform, self.clock)
             if session is not None and not run.is_held_back:
                 known = app.workspace
-                await run.until(lambda: bool(known.organizations.value or known.organizations.error), "hear anything")
-            await run.settle()
+                await run.until(
+                    lambda: bool(known.organizations.value or known.organizations.error),
+                    "hear anything",
+                    longest=longest,
+                )
+            await run.settle(longest)
             yield run
             if app.is_running:
                 await app.action_quit()  # as people do: what works with the session ends before it

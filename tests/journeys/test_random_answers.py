@@ -1,14 +1,15 @@
-"""Nothing a server says ends the app, or is shown as its opposite: random answers, delayed, and random keys everywhere."""
+"""Nothing a server says ends the app, or is shown as its opposite: random answers, delayed, and random keys, clicks and sizes."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
 from octavo.api.organizations import List as ListOrganizations
+from tests.idle_time import AT_REST, share_at_rest
 from tests.journeys.contradictions import contradictions, failed
 from tests.journeys.moods import serving
 from tests.journeys.random_keys import Fingers
@@ -16,8 +17,10 @@ from tests.journeys.random_server import RandomServer
 from tests.journeys.stage import Stage
 from tests.tui.widgets.scratch import harmless
 
+SECONDS = 1.0
+"""How long it is seen at the end of a run that the app does nothing, each of three times."""
 STARTS = ("inbox", "content", "changes", "comments")
-AT_REST = 20
+RESTS = 20
 """Things done after which the app comes to rest, and what it says is compared with what was answered."""
 PATIENCE = 300.0
 """Seconds what one key leads to may take on a busy machine, whatever was answered."""
@@ -39,23 +42,36 @@ def nothing_in_the_log(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
         assert not [each.getMessage() for each in bad if not each.name.startswith("uvicorn")]
 
 
-async def try_all(stage: Stage, seed: int, keys: int, *, changing: bool, longest: int = 10_000) -> None:
+async def try_all(
+    stage: Stage,
+    seed: int,
+    keys: int,
+    *,
+    changing: bool,
+    longest: int = 10_000,
+    act: Callable[[Fingers], Awaitable[None]] = Fingers.act,
+) -> None:
     """Do so many things at random, and look after each whether all is well."""
     server = RandomServer(seed, changing=changing, longest=longest)
     done: list[str] = []
     while len(done) < keys:
         async with stage.play(
-            over=lambda _: serving(server), every_frame=True, start=STARTS[seed % len(STARTS)]
+            over=lambda _: serving(server), every_frame=True, start=STARTS[seed % len(STARTS)], longest=PATIENCE
         ) as run:
-            fingers = Fingers(run, seed + len(done), done)
+            fingers, rested = Fingers(run, seed + len(done), done), len(done) // RESTS
             while len(done) < keys and run.app.return_value is None:
                 async with asyncio.timeout(PATIENCE):
-                    await fingers.act()
+                    await act(fingers)
                 assert run.app._exception is None, done[-20:]
-                if len(done) % AT_REST == 0 and run.app.return_value is None:
+                if len(done) // RESTS > rested and run.app.return_value is None:
+                    rested = len(done) // RESTS
                     await run.settle(PATIENCE)
                     assert harmless(run.lines), (done[-40:], [each for each in run.lines if not harmless([each])])
                     assert list(contradictions(run, server)) == [], done[-20:]
+            if run.app.return_value is None:
+                await run.settle(PATIENCE)
+                shares = [await share_at_rest(SECONDS) for _ in range(3)]
+                assert min(shares) < AT_REST, (shares, done[-40:])
     assert not list((stage.folder / "state").glob("crash-*"))
 
 
@@ -73,8 +89,20 @@ async def test_no_answer_ends_the_app_or_is_shown_as_its_opposite_whatever_is_pr
     await try_all(stage, seed, 20, changing=seed == 1, longest=1000)
 
 
+@pytest.mark.parametrize("seed", range(2))
+async def test_no_burst_of_clicks_sizes_and_keys_ends_the_app_or_keeps_it_busy(stage: Stage, seed: int) -> None:
+    await try_all(stage, seed, 60, changing=False, longest=1000, act=Fingers.burst)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("seed", range(200, 240))
+async def test_no_burst_ends_the_app_or_keeps_it_busy_in_20_000_actions(stage: Stage, seed: int) -> None:
+    await try_all(stage, seed, 500, changing=seed % 2 == 1, act=Fingers.burst)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", range(100, 140))
-async def test_no_answer_ends_the_app_or_is_shown_as_its_opposite_in_20_000_keys(stage: Stage, seed: int) -> None:
+async def test_no_answer_ends_the_app_or_is_shown_as_its_opposite_in_20_000_actions(stage: Stage, seed: int) -> None:
     await try_all(stage, seed, 500, changing=seed % 2 == 1)

@@ -9,27 +9,21 @@ from octavo.tui.reader import streaming_page
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.streaming_page import PageLoaded
 from tests.tui.reader.panes import PaneApp, screen
+from tests.tui.reader.test_while_arriving import begun, read
 
 PAGE = "\n\n".join(f"## Section {number % 200}\n\nParagraph {number % 200} says a little." for number in range(2000))
 ARRIVING = PAGE + "\n\n## The last of all\n\nA needle.\n"
 
 
 async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
-    app = PaneApp(PageView())
-    async with app.run_test(size=(80, 20)) as pilot:
-        view = app.pane
-        view.show_markdown(PAGE, title="Long", key="p")
-        while "Section 0" not in screen(view):
-            await pilot.pause()
-        assert not view.contents.is_whole
-        assert view.document is not None
-        begun = len(view.document.blocks)
+    async with begun(PAGE) as (app, pilot):
+        assert "Section 0" in screen(app.pane)
+        assert app.pane.document is not None
+        begin = len(app.pane.document.blocks)
         await pilot.press("G")
-        while not view.contents.is_whole:
-            await pilot.pause()
-        await pilot.pause()
-        assert len(view.document.blocks) > begun
-        assert "Paragraph 199" in screen(view)
+        await read(app, pilot)
+        assert len(app.pane.document.blocks) > begin
+        assert "Paragraph 199" in screen(app.pane)
         assert [type(each) for each in app.said] == [PageLoaded]
 
 
@@ -46,28 +40,21 @@ async def test_a_title_is_shown_once_though_nothing_is_read_at_once(monkeypatch:
 
 
 async def test_a_heading_comes_to_stand_at_the_top_though_what_is_below_it_is_not_read_yet() -> None:
-    app = PaneApp(PageView())
-    async with app.run_test(size=(80, 20)) as pilot:
-        view = app.pane
-        view.show_markdown(PAGE, title="Long", key="p")
-        assert not view.contents.is_whole
-        assert view.document is not None
-        last = view.document.headings[-1]
-        assert view.place.go_to_anchor(last.anchor)
-        while not view.contents.is_whole:
-            await pilot.pause()
-        assert last.title in screen(view).splitlines()[1]
+    async with begun(PAGE) as (app, pilot):
+        assert app.pane.document is not None
+        last = app.pane.document.headings[-1]
+        assert app.pane.place.go_to_anchor(last.anchor)
+        await read(app, pilot)
+        assert last.title in screen(app.pane).splitlines()[1]
 
 
 async def test_what_is_asked_of_a_page_that_is_still_being_read_is_found_once_it_is_there() -> None:
-    app = PaneApp(PageView())
-    async with app.run_test(size=(80, 20)) as pilot:
+    async with begun(ARRIVING) as (app, pilot):
         view = app.pane
-        view.show_markdown(ARRIVING, title="Long", key="p")
-        assert not view.contents.is_whole
         assert not view.place.go_to_anchor("the-last-of-all")
         assert view.finder.find("needle") == 0
-        while not view.contents.is_whole or view.finder.finding == "searching":
+        await read(app, pilot)
+        while view.finder.finding == "searching":
             await pilot.pause()
         assert view.finder.finding == "1 found"
         assert "The last of all" in screen(view)

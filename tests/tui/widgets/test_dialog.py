@@ -1,11 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from itertools import permutations
 from typing import Any, ClassVar
 
 import pytest
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 from textual.widgets import Static
 
 from octavo.tui.widgets.chooser import Choice
@@ -112,3 +115,54 @@ async def test_a_dialog_that_is_gone_hears_nothing_any_more() -> None:
         await until(pilot, lambda: len(app.notices.changed) == 1)
         await pilot.press("escape")
         await until(pilot, lambda: not app.notices.changed)
+
+
+class Layer(Dialog[None]):
+    """A dialog of which a line is left to see by those above it."""
+
+    CSS = "Layer { align: left top; Static { width: auto; height: 1; } }"
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+    def compose(self) -> ComposeResult:
+        said = Static(f"dialog {self.number}")
+        said.styles.margin = (self.number, 0, 0, 0)
+        yield said
+
+
+@asynccontextmanager
+async def three_dialogs() -> AsyncIterator[Telling]:
+    """Three dialogs over a screen, of which each leaves a line to see."""
+
+    class Below(Screen[None]):
+        def compose(self) -> ComposeResult:
+            yield Static("below")
+
+    app = Telling()
+    async with app.run_test(size=(30, 8)):
+        await app.push_screen(Below())
+        for number in range(1, 4):
+            await app.push_screen(Layer(number))
+        await at_rest(app)
+        yield app
+
+
+@pytest.mark.parametrize("order", list(permutations(range(1, 4))))
+async def test_three_dialogs_are_painted_above_one_another_whichever_is_rendered_first(order: Sequence[int]) -> None:
+    async with three_dialogs() as app:
+        for number in order:
+            for screen in app.screen_stack[1:]:
+                screen.refresh()
+            app.screen_stack[-number].get_style_at(29, 7)
+            await at_rest(app)
+            assert shown(app).split("\n")[:4] == ["below", "dialog 1", "dialog 2", "dialog 3"]
+
+
+async def test_what_changes_below_three_dialogs_is_seen() -> None:
+    async with three_dialogs() as app:
+        for number in range(4):
+            app.screen_stack[1 + number].query_one(Static).update(f"changed {number}")
+            await at_rest(app)
+            assert lines(app)[number].strip() == f"changed {number}"

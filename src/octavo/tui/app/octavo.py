@@ -190,7 +190,7 @@ ANYWHERE: Commands[Octavo] = Commands(
 """The keys that work everywhere but in dialogs."""
 
 
-class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
+class Octavo(HasCommands, HeldBack[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"
@@ -221,6 +221,8 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         whether it is time to look what others did. None: only who builds the app says when."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__()
+        self._type_ahead = TypeAhead(self, super().on_event)
+        self.words = self._type_ahead.words
         self.teardown = Teardown(self)
         self.settings = settings
         self.sign_in_methods = sign_in_methods
@@ -329,7 +331,7 @@ class Octavo(HasCommands, HeldBack[int], TypeAhead[int]):
         if isinstance(event, InputEvent):
             self.teardown.garbage.key_pressed()
             self.keeping_fresh.key_pressed()
-        await super().on_event(event)
+        await self._type_ahead.take(event)
 
     def on_app_blur(self) -> None:
         self.keeping_fresh.hide()

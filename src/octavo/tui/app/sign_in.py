@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from octavo.api.errors import ApiError
 from octavo.tui.shell.session import Session, SignedIn
-from octavo.tui.terminal.textual_internals import is_being_removed
+from octavo.tui.terminal.textual_internals import is_being_removed, opened_in_turns
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
@@ -37,6 +37,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
 )  # fmt: skip
 
 
+@opened_in_turns
 class SignInScreen(HasCommands, Screen[None]):
     """One field, three ways in. Facts fill in as the server answers."""
 

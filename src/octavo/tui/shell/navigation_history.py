@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from textual.screen import Screen
 
 from octavo.tui.shell.host import Host
+from octavo.tui.terminal.textual_internals import is_whole
 
 PLACES_HELD = 200
 """How many places one can go back to."""
@@ -108,9 +109,9 @@ class NavigationHistory:
         self._forget([*self._behind, *self._ahead])
 
     def _here(self) -> Stop | None:
-        """Where one is."""
+        """Return where one is. None if the view is not ready: nobody has been there yet."""
         stack = self._app.screen_stack
-        if not stack or not is_stop(base := stack[0]):
+        if not stack or not is_stop(base := stack[0]) or not is_whole(base):
             return None
         over = tuple(each for each in stack[1:] if is_stop(each))
         return Stop(self._app.current_mode, over, getattr(base, "here", None))

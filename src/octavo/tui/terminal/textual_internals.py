@@ -21,9 +21,8 @@ from rich.color import Color as RichColor
 from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style
-from textual import screen as screen_module
 from textual._compositor import Compositor
-from textual._context import active_message_pump, visible_screen_stack
+from textual._context import active_message_pump
 from textual._parser import ParseError as ParseError
 from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser as XTermParser
@@ -146,17 +145,22 @@ _painted = Screen._compositor_refresh
 def _painted_once(screen: Screen[Any]) -> None:
     """What is painted as a part of its whole screen has said so far that it changed for nothing: Textual paints it again.
 
-    And what changed on a screen below a dialog has the dialog painted, once. Textual leaves that screen marked as changed:
-    each message it got, also one that changed nothing, had all of it and of the dialog painted again.
+    And what changed on a screen below dialogs has them painted, each once. Textual has the uppermost painted alone, and leaves
+    that screen marked as changed: each message it got, also one that changed nothing, had all of it painted again.
     """
     app, compositor = screen.app, screen._compositor
     is_below = screen is not app.screen
     if not is_below and not app._batch_count and compositor.size.region in compositor._dirty_regions:
         for each in compositor.widgets:
             each._repaint_required = False
+    changed = bool(compositor._dirty_regions)
     _painted(screen)
     if is_below:
         screen._repaint_required = False
+        if changed and screen in app._background_screens:
+            for each in app._screen_stack[app._screen_stack.index(screen) + 1 : -1]:
+                _grounds.pop(each._compositor, None)
+                each._set_dirty()
 
 
 Screen._compositor_refresh = _painted_once  # type: ignore[method-assign, assignment]  # the one way to the terminal
@@ -279,7 +283,6 @@ Compositor.reflow = _laid_out  # type: ignore[method-assign, assignment]  # the 
 Compositor.reflow_visible = _scrolled  # type: ignore[method-assign, assignment]  # in its place
 Compositor.update_widgets = _updated  # type: ignore[method-assign, assignment]  # in its place
 Compositor.clear = _cleared  # type: ignore[method-assign, assignment]  # of a screen that closes
-screen_module.BackgroundScreen = Ground  # type: ignore[attr-defined, assignment]  # what a screen that lets through is rendered as
 
 
 class OnceParsed(Stylesheet):
@@ -499,6 +502,9 @@ def opened_in_turns(kind: type[V]) -> type[V]:
     before it is shown and before it is painted. Textual does all of it in a row, which holds the loop for 50 ms and more:
     it lays out and paints the screen when it is shown, again when it is told its size right after, and styles it and lays
     it out once more when classes say what size that is.
+
+    And a screen is laid out in the size that the terminal has. Textual takes the size of each message, and tells the screen
+    of its new size by another: two sizes that were under way at once made the screen change between them for ever.
     """
     dispatch, resume, refresh = kind._dispatch_message, kind._on_screen_resume, kind._compositor_refresh
     shown: WeakSet[V] = WeakSet()
@@ -509,6 +515,8 @@ def opened_in_turns(kind: type[V]) -> type[V]:
             _add_breakpoint_classes(screen)
         elif isinstance(message, (ScreenResume, Resize)):
             await asyncio.sleep(0)
+            if isinstance(message, Resize) and message.size != screen.app.size:
+                return
         await dispatch(screen, message)
 
     def resumed(screen: V, event: ScreenResume) -> None:
@@ -559,9 +567,7 @@ def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], 
 
 
 def painted_rows(screen: Screen[Any]) -> list[Strip]:
-    """What `screen`, the one on show, looks like now, a row of the terminal each, above those below it that it lets through.
-    Each that is rendered takes the next of these, and nobody puts there those of this time but who paints for a terminal."""
-    visible_screen_stack.set(_uncovered(screen.app))
+    """Return what `screen`, the one on show, looks like now, a row of the terminal each."""
     return screen._compositor.render_strips(screen.size)
 
 

@@ -11,6 +11,9 @@ from textual.widgets import Static
 class ChangingText(Static):
     """Says the same until it is told something else. Only what takes other room has all around it laid out anew."""
 
+    # In no width it would take no height: a scroll bar that leaves it none would come and go for ever.
+    DEFAULT_CSS = "ChangingText { min-width: 1; }"
+
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:
         words = Content(content) if isinstance(content, str) else content
         before = self.content

@@ -7,12 +7,12 @@ from pathlib import PurePath
 from typing import ClassVar, Protocol, runtime_checkable
 
 from textual import on
-from textual.app import ComposeResult
+from textual.app import ComposeResult, RenderResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import opened_in_turns
+from octavo.tui.terminal.textual_internals import Ground, opened_in_turns
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import NoticeBoard, Notices
@@ -66,6 +66,13 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         yield KeyBar()
         if isinstance(self.app, HasNotices):
             yield Notices(self.app.notices, top=0, beside=Frame)
+
+    def render(self) -> RenderResult:  # type: ignore[override]  # of screens, which say less than all other widgets may
+        """Return the screen below, tinted. The stack of screens says which: Textual hands out one after the other to whoever
+        is rendered next, and three dialogs that are rendered in another order contain one another."""
+        stack = self.app.screen_stack
+        below = stack.index(self) - 1 if self in stack else -1
+        return Ground(stack[below], self.styles.background) if below >= 0 else super().render()
 
     @property
     def keys_named(self) -> frozenset[str]:

@@ -1,0 +1,200 @@
+"""Clicks, keys and new sizes that come faster than the app shows what they lead to."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from random import Random
+
+import pytest
+from textual.events import Resize
+from textual.geometry import Size
+
+from octavo.api.places import SpaceRef
+from octavo.tui.shell.routes import ToAccess, ToActivity, ToCollection, ToPage, ToSearch, ToThread
+from tests.idle_time import AT_REST, share_at_rest
+from tests.journeys.stage import Run, Stage
+from tests.journeys.test_reviewing import open_one
+from tests.journeys.test_typed_ahead import written
+
+TURNS = pytest.mark.parametrize("turns", [0, *(pytest.param(turns, marks=pytest.mark.long) for turns in (1, 2, 4))])
+"""How many turns the loop has between two clicks."""
+
+
+def spot(run: Run, words: str) -> tuple[int, int]:
+    """Where words are on the screen."""
+    return next((line.index(words) + 1, y) for y, line in enumerate(run.lines) if words in line)
+
+
+async def let_run(turns: int) -> None:
+    """Let so many turns of the loop pass."""
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+
+@TURNS
+@pytest.mark.parametrize("key", ["? help", "s search", "c comment"])
+async def test_quick_clicks_on_a_key_of_the_key_bar_open_one_dialog(stage: Stage, key: str, turns: int) -> None:
+    async with stage.play(every_frame=True) as run:
+        await run.press("j", "j", "enter")
+        at = spot(run, key)
+        for _ in range(4):
+            run.send_click(*at)
+            await let_run(turns)
+        await run.settle()
+        assert run.app._exception is None
+        assert len(run.app.screen_stack) == 2
+
+
+@TURNS
+@pytest.mark.parametrize("tab", ["1 Inbox", "2 Content", "4 Comments", "6 Admin"])
+async def test_quick_clicks_on_a_tab_show_its_view(stage: Stage, tab: str, turns: int) -> None:
+    async with stage.play(start="changes", every_frame=True) as run:
+        at = spot(run, tab)
+        for _ in range(3):
+            run.send_click(*at)
+            await let_run(turns)
+        await run.settle()
+        assert run.app.screen_stack[0] is run.app.screen
+        assert run.app.current_mode in tab.lower()
+
+
+@TURNS
+async def test_a_double_click_on_a_row_opens_it_and_nothing_in_it(stage: Stage, turns: int) -> None:
+    async with stage.play(start="changes", every_frame=True) as run:
+        at = spot(run, "refused")
+        await run.pilot.click(offset=at)
+        await run.settle()
+        for _ in range(4):
+            run.send_click(*at)
+            await let_run(turns)
+        await run.settle()
+        assert [type(each).__name__ for each in run.app.screen_stack] == ["ChangesScreen", "ChangeRequestScreen"]
+
+
+async def test_what_is_typed_after_a_click_goes_to_what_the_click_opens(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter")
+        run.send_click(*spot(run, "s search"))
+        for letter in "squid":
+            run.send_key(letter)
+        await run.settle()
+        assert written(run) == ["squid"]
+
+
+async def test_a_click_after_the_key_that_opens_a_dialog_is_not_for_the_dialog(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("question_mark")
+        closes = spot(run, "esc close")
+        await run.press("escape")
+        run.send_key("question_mark")
+        run.send_click(*closes)
+        await run.settle()
+        assert len(run.app.screen_stack) == 2
+
+
+@TURNS
+async def test_the_wheel_and_clicks_while_a_dialog_closes_reach_nothing_that_is_gone(stage: Stage, turns: int) -> None:
+    async with stage.play(every_frame=True) as run:
+        await run.press("question_mark")
+        run.send_key("escape")
+        for _ in range(8):
+            run.send_wheel(60, 18)
+            run.send_click(60, 18)
+            await let_run(turns)
+        await run.settle()
+        assert run.app._exception is None
+        assert len(run.app.screen_stack) == 1
+
+
+async def test_a_terminal_of_one_cell_and_back_shows_all_and_keeps_the_focus(stage: Stage) -> None:
+    async with stage.play(every_frame=True) as run:
+        await run.press("j", "j", "enter")
+        keys, focused = run.keybar, run.app.focused
+        for size in ((1, 1), (120, 36), (1, 1), (3, 2)):
+            run.send_size(*size)
+            run.send_click(60, 18)
+            await let_run(3)
+        await run.settle()
+        run.send_click(0, 0)
+        run.send_click(60, 18)
+        run.send_size(120, 36)
+        await run.settle()
+        assert run.app.focused is focused
+        assert run.keybar == keys
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
+async def test_an_app_is_at_rest_after_many_sizes_and_views(stage: Stage, seed: int) -> None:
+    random = Random(seed)
+    async with stage.play(start="changes", every_frame=True) as run:
+        await open_one(run, "classic")
+        await run.see("0 of 60 viewed")
+        for turn in range(16):
+            run.send_size(random.randint(40, 160), random.randint(10, 50))
+            if turn % 2:
+                run.send_key(random.choice("123456"))
+            await asyncio.sleep(random.choice((0, 0.005, 0.01, 0.03)))
+        run.send_size(120, 36)
+        await run.settle()
+        assert await share_at_rest() < AT_REST
+
+
+@pytest.mark.parametrize(
+    "view",
+    ["changes", *(pytest.param(view, marks=pytest.mark.long) for view in ("inbox", "content", "comments", "admin"))],
+)
+async def test_an_app_is_at_rest_in_a_terminal_of_a_few_columns(stage: Stage, view: str) -> None:
+    async with stage.play("noor-haddad", start=view, every_frame=True) as run:
+        for opens in ("", "question_mark"):
+            await run.press(*([opens] if opens else ()))
+            for width in (1, 3, 5, 8):
+                run.send_size(width, 5)
+                await run.settle()
+                assert await share_at_rest(1.0) < 3 * AT_REST, (opens, width)
+            await run.press("escape")
+
+
+@pytest.mark.parametrize("shown", ["sign in", "view", "dialog"])
+async def test_sizes_that_are_under_way_at_once_are_laid_out_once(stage: Stage, shown: str) -> None:
+    async with AsyncExitStack() as stack:
+        if shown == "sign in":
+            platform = await stack.enter_async_context(stage.library())
+            run = await stack.enter_async_context(stage.show(stage.settings(), None, platform))
+        else:
+            run = await stack.enter_async_context(stage.play(every_frame=True))
+        if shown == "dialog":
+            await run.press("question_mark")
+        screen = run.app.screen
+        for size in (Size(80, 24), Size(52, 20), run.app.size) * 3:
+            screen.post_message(Resize(size, size))
+            screen.call_later(lambda: None)  # equal messages in a row are taken as one
+        assert await share_at_rest() < AT_REST
+        assert screen.outer_size == run.app.size
+
+
+ROUTES = (
+    ToPage("stations"),
+    ToCollection("products"),
+    ToAccess(SpaceRef(space_id="stations")),
+    ToSearch("tide"),
+    ToActivity(),
+    ToThread(SpaceRef(space_id="stations"), None, "no-page", "no-node", "comments"),
+    ToThread(SpaceRef(space_id="stations"), None, "no-page", "no-node", "content"),
+)
+"""Where an answer may lead, in the background."""
+
+
+@pytest.mark.parametrize(
+    "view",
+    ["content", *(pytest.param(view, marks=pytest.mark.long) for view in ("inbox", "comments", "sites", "admin"))],
+)
+async def test_an_answer_that_leads_elsewhere_while_a_view_is_being_made_is_followed_once_it_is(
+    stage: Stage, view: str
+) -> None:
+    for route in ROUTES:
+        async with stage.play(start="changes") as run:
+            run.app.switch_mode(view)
+            run.app.go(route)
+            await run.settle()
+            assert run.app._exception is None, route
