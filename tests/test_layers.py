@@ -57,7 +57,7 @@ KNOWN_IN = {
         "octavo.untrusted_input",
         "octavo.api.safety",
     },
-    "widgets": {"octavo.api.folding", "octavo.api.safety"},
+    "widgets": {"octavo.api.folding", "octavo.api.safety", "octavo.settings"},
 }
 """All that these know of Octavo, beside themselves and the rooms of the terminal app below them."""
 BOUNDED_READS = {"octavo.documents.specifications"}

@@ -78,7 +78,10 @@ def test_filters_name_the_reasons_there_are() -> None:
 def test_there_is_room_for_so_many_filters(tmp_path: Path) -> None:
     found = read(tmp_path, "\n".join(f"[inbox.n{number}]\nwords = 'x'" for number in range(21)))
     assert [each.name for each in found.inbox_filters] == [f"n{number}" for number in range(20)]
-    assert found.problems[0].startswith("inbox.'n20' in")
+    assert found.problems == (
+        f"{tmp_path}/config/config.toml, line 41: inbox.'n20' is one filter more than 20, which is the most. "
+        "Octavo leaves the filter out.",
+    )
 
 
 def test_the_environment_counts_more(tmp_path: Path) -> None:
@@ -139,7 +142,7 @@ def test_nothing_moves_for_those_who_ask_for_access(tmp_path: Path) -> None:
     ("text", "name"),
     [
         ("theme = 7", "theme"),
-        ('theme = "../x"', "theme"),
+        ('theme = "\\u202e"', "theme"),
         ('ascii = "perhaps"', "ascii"),
         ("motion = []", "motion"),
         ('right_to_left = "yes"', "right_to_left"),
@@ -155,17 +158,15 @@ def test_nothing_moves_for_those_who_ask_for_access(tmp_path: Path) -> None:
         ('undo_seconds = "soon"', "undo_seconds"),
         ('editor = "unclosed \'"', "editor"),
         ("editor = ['vi']", "editor"),
-        ('ca_file = "/nonexistent"', "ca_file"),
-        ('ca_file = "\\u0000"', "ca_file"),
         ("inbox = 7", "inbox"),
         ("[inbox]\nAPI = 7", "inbox.'API'"),
         ("[inbox.API]", "inbox.'API'"),
-        ('[inbox.API]\nreason = "mentioned"', "inbox.'API'"),
-        ('[inbox.API]\nreasons = "mentioned"', "inbox.'API'"),
-        ('[inbox.API]\nreasons = ["mentions"]', "inbox.'API'"),
-        ("[inbox.API]\nreasons = [[]]", "inbox.'API'"),
-        ("[inbox.API]\nspace = 7", "inbox.'API'"),
-        ('[inbox.API]\nwords = "\\u001b[31m"', "inbox.'API'"),
+        ('[inbox.API]\nreason = "mentioned"', "inbox.'API'.'reason'"),
+        ('[inbox.API]\nreasons = "mentioned"', "inbox.'API'.'reasons'"),
+        ('[inbox.API]\nreasons = ["mentions"]', "inbox.'API'.'reasons'"),
+        ("[inbox.API]\nreasons = [[]]", "inbox.'API'.'reasons'"),
+        ("[inbox.API]\nspace = 7", "inbox.'API'.'space'"),
+        ('[inbox.API]\nwords = "\\u001b[31m"', "inbox.'API'.'words'"),
         ('[inbox." "]\nwords = "x"', "inbox.' '"),
         ('[inbox."\\u202e"]\nwords = "x"', "inbox.'\\u202e'"),
         ("keys = 7", "keys"),
@@ -177,27 +178,135 @@ def test_nothing_moves_for_those_who_ask_for_access(tmp_path: Path) -> None:
 def test_a_bad_value_is_a_sentence_and_not_a_crash(tmp_path: Path, text: str, name: str) -> None:
     found = read(tmp_path, text)
     assert len(found.problems) == 1
-    assert found.problems[0].startswith(f"{name} in {tmp_path}")
-    assert found.problems[0].endswith("It is left at its default; correct or remove it.")
+    line = text.count("\n") + 1
+    if text.startswith("[") and name.count("'") == 2 and not name.startswith("keys"):
+        line = 1 if text != "[inbox]\nAPI = 7" else 2  # of the whole filter
+    assert found.problems[0].startswith(f"{tmp_path}/config/config.toml, line {line}: {name} ")
+    assert found.problems[0].endswith(("Octavo uses the default.", "Octavo leaves the filter out."))
     assert found == Settings(
         found.config_folder, found.data_folder, found.state_folder, found.cache_folder, problems=found.problems
     )
 
 
 def test_a_bad_variable_is_named(tmp_path: Path) -> None:
-    assert read(tmp_path, OCTAVO_UNDO_SECONDS="1e9").problems[0].startswith("OCTAVO_UNDO_SECONDS is not a number")
+    assert (
+        read(tmp_path, OCTAVO_UNDO_SECONDS="1e9")
+        .problems[0]
+        .startswith("OCTAVO_UNDO_SECONDS must be a number of seconds from 0 to 30, not '1e9'.")
+    )
 
 
-@pytest.mark.parametrize("text", ["theme = ", "[[[", "\x00", "theme = 'a'\ntheme = 'b'"])
-def test_a_broken_file_is_a_sentence(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "line", "why"),
+    [
+        ("theme = ", 1, "invalid value"),
+        ("[[[", 1, "invalid initial character"),
+        ("\x00", 1, "invalid statement"),
+        ("theme = 'a'\ntheme = 'b'", 2, "its name is in the file twice"),
+        ("ascii = true\nmotion = [\n", 2, ""),
+        ("[keys]\n'app.quit' = 'x'\n[keys]\n'app.help' = 'y'", 3, "its name is in the file twice"),
+        (f"theme = {'[' * 5000}", 1, ""),
+    ],
+)
+def test_broken_line_is_reported_and_the_others_count(tmp_path: Path, text: str, line: int, why: str) -> None:
+    found = read(tmp_path, f"undo_seconds = 9\n{text}")
+    (problem,) = found.problems
+    assert problem.startswith(f"{tmp_path}/config/config.toml, line {line + 1}: Octavo cannot read this line ({why}")
+    assert problem.endswith("and ignores it.")
+    assert found.undo_seconds == 9.0
+
+
+def test_all_mistakes_of_a_file_are_reported_with_their_lines(tmp_path: Path) -> None:
+    text = """# my settings
+teme = "dark"
+ascii = "perhaps"
+undo_seconds = 90
+right_to_left = "termnal"
+quick_replies = [
+    "Fixed.",
+    7,
+]
+motion = flase
+thumbnails = true
+[inbox."API"]
+reasons = ["review requsted", "mentioned", "sent"]
+spac = "API"
+[inbox.all]
+words = ""
+[keys
+"app.help" = "h"
+[keys]
+"app.quit" = 7
+"app.theme" = "f9"
+"""
     found = read(tmp_path, text)
-    assert "config.toml cannot be read" in found.problems[0]
-    assert found.undo_seconds == 5.0
+    where = f"{tmp_path}/config/config.toml, line "
+    said = [each.removeprefix(where) for each in found.problems]
+    assert sorted(int(each.partition(":")[0]) for each in said) == [2, 3, 4, 5, 6, 10, 13, 13, 14, 17, 20]
+    by_line = dict(each.split(": ", 1) for each in said)
+    assert by_line["2"].startswith("there is no setting 'teme'. Did you mean theme? The settings are theme, ascii, ")
+    assert by_line["3"] == "ascii must be true or false, not 'perhaps'. Octavo uses the default."
+    assert by_line["5"].startswith(
+        "right_to_left must be auto, terminal or octavo, not 'termnal'. Did you mean terminal?"
+    )
+    assert by_line["14"].startswith("inbox.'API'.'spac' is not a part of a filter. Did you mean space?")
+    assert any(
+        "'review requsted', which is not a reason. Did you mean review requested? The reasons are not sent," in each
+        for each in said
+    )
+    assert found.thumbnails, "what is right holds"
+    assert found.keys == {"app.theme": "f9"}
+    assert [each.name for each in found.inbox_filters] == ["all"]
+
+
+def test_a_place_names_the_variable_or_the_line(tmp_path: Path) -> None:
+    found = read(tmp_path, '\ntheme = "x"\n[keys]\n"app.quit" = "x"', OCTAVO_ASCII="1")
+    path = tmp_path / "config" / "config.toml"
+    assert found.location("theme") == f"{path}, line 2: theme"
+    assert found.location("keys", "app.quit") == f"{path}, line 4: keys.'app.quit'"
+    assert (found.location("ascii"), found.location("motion")) == ("OCTAVO_ASCII", f"{path}: motion")
+
+
+def test_a_variable_with_nearly_a_name_of_ours_is_reported(tmp_path: Path) -> None:
+    found = read(tmp_path, OCTAVO_THME="dark", OCTAVO_API_KY="x", OCTAVO_OF_OTHERS="x")
+    assert found.problems == (
+        "Octavo ignores the variable OCTAVO_THME. Did you mean OCTAVO_THEME?",
+        "Octavo ignores the variable OCTAVO_API_KY. Did you mean OCTAVO_API_KEY?",
+    )
+
+
+@pytest.mark.parametrize("from_the_environment", [True, False])
+def test_certificates_that_are_not_there_are_reported_and_never_done_without(
+    tmp_path: Path, from_the_environment: bool
+) -> None:
+    text = "" if from_the_environment else 'ca_file = "/nonexistent"'
+    environ = {"OCTAVO_CA_FILE": "/nonexistent"} if from_the_environment else {}
+    found = read(tmp_path, text, **environ)
+    where = "OCTAVO_CA_FILE" if from_the_environment else f"{tmp_path}/config/config.toml, line 1: ca_file"
+    assert found.problems == (
+        f"{where} names '/nonexistent', and there is no such file. Correct the path, or remove it: until then Octavo "
+        "connects to no server.",
+    )
+    assert found.ca_file == Path("/nonexistent")
+
+
+@pytest.mark.parametrize("name", ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"])
+def test_a_relative_folder_of_the_system_is_reported(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "here/there")
+    for each in settings._XDG.values():
+        if each != name:
+            monkeypatch.delenv(each, raising=False)
+    found = settings.read({name: "here/there"})
+    assert found.problems[0].startswith(f"{name} is the relative path 'here/there', so Octavo ignores it and uses /")
+    assert found.problems[0].endswith(f"Set {name} to a path that begins with /.")
+    folders = (found.config_folder, found.data_folder, found.state_folder, found.cache_folder)
+    assert all(each.is_absolute() for each in folders)
 
 
 def test_a_folder_in_its_place_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "config" / "config.toml").mkdir(parents=True)
-    assert "cannot be read" in read(tmp_path).problems[0]
+    path = tmp_path / "config" / "config.toml"
+    assert read(tmp_path).problems == (f"{path} cannot be read: Is a directory. Octavo uses the default settings.",)
 
 
 @examples(max_examples=50, deadline=None)

@@ -56,16 +56,27 @@ def _inside(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return what a TOML file holds. Raises OSError if the file cannot be opened, ValueError if it cannot be read."""
+    return parse_toml(toml_text(path))
+
+
+def toml_text(path: Path) -> str:
+    """Return the text of a TOML file. Raises OSError if the file cannot be opened, ValueError if it is not text."""
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size > LARGEST:
             raise BeyondLimit(f"it is larger than {LARGEST >> 20} MiB")
         data = file.read(LARGEST + 1)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return what `text` holds. Raises ValueError if `text` is not TOML, BeyondLimit if it is too deep."""
     import tomllib  # lazy: most users have no settings file
 
     try:
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise ValueError("it is not UTF-8") from None
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         raise
     except ValueError:

@@ -31,7 +31,7 @@ NOWHERE = comments.Create(at=SpaceRef(space_id="s"), body=Markdown(markdown="Of 
 async def started(origin: str, key: str) -> AsyncIterator[Session]:
     """What the app begins with where `key` is in the environment. Nothing is asked before it is opened."""
     access = profiles.resolve(Profiles(), {"OCTAVO_API_KEY": key, "OCTAVO_BASE_URL": origin})
-    session = sessions.server(settings.read(os.environ), access, lambda: access.key)
+    session = sessions.server(settings.read(os.environ), access)
     try:
         yield session
     finally:

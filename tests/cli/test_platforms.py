@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api import spaces, users
-from octavo.api.errors import NotSent, ServerError
+from octavo.api.errors import LocalFailure, ServerError
 from octavo.api.places import OrganizationRef
 from octavo.cli import sessions
 from octavo.cli.cast import CAST, DEFAULT
@@ -102,8 +102,8 @@ def test_a_library_that_another_program_sets_out_is_not_set_out_again(place: Pla
 @pytest.mark.long
 async def test_a_library_that_another_program_keeps_to_itself_is_said(place: Place) -> None:
     first = Store(place.database)
-    client = Client("http://octavo.local", place.key(), transport=Late(lambda: build_demo(place)))
-    with first.transaction(), pytest.raises(NotSent, match=r"cannot be opened.*database is locked"):
+    client = Client("http://octavo.local", place.key(), transport=Late(lambda: build_demo(place), place=place))
+    with first.transaction(), pytest.raises(LocalFailure, match=r"Could not open the library in .*database is locked"):
         await client(users.Me())
     await client.aclose()
     first.close()

@@ -17,7 +17,7 @@ from keyring.backend import KeyringBackend
 from pydantic import SecretStr
 
 from octavo.client import keys
-from octavo.client.credentials import TRUSTED, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
+from octavo.client.credentials import STILL_WAITING, TRUSTED, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
 from octavo.client.private_files import NotPrivate, read_private, write_private
 from octavo.client.threads import Overdue, aside, within
 from tests.client.backends import HERE, Chain, Forgetful, Locked, Memory, Waiting, elsewhere
@@ -30,8 +30,11 @@ FAIL = keyring.backends.fail.Keyring()  # type: ignore[no-untyped-call]  # the l
 
 
 @pytest.fixture(autouse=True)
-def own_keyring() -> Iterator[None]:
-    """Whatever a test chooses, the one of before is back at its end."""
+def own_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a test chooses, the one of before is back at its end. No keyring of this machine is asked."""
+    monkeypatch.delenv("PYTHON_KEYRING_BACKEND", raising=False)
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/nonexistent")
     before = keyring.core._keyring_backend
     yield
     keyring.core._keyring_backend = before
@@ -80,7 +83,7 @@ def test_no_other_backend_is_trusted(backend: KeyringBackend) -> None:
     keyring.set_keyring(backend)
     store = Keyring()
     for call in (lambda: store.put(ORIGIN, "work", KEY), lambda: store.get(ORIGIN, "work"), store.title):
-        with pytest.raises(StoreUnavailable, match="no keyring that keeps keys encrypted"):
+        with pytest.raises(StoreUnavailable, match="This session has no D-Bus"):
             call()
     for each in (backend, *getattr(backend, "backends", ())):
         assert not getattr(each, "kept", None)
@@ -111,10 +114,14 @@ def test_a_backend_that_cannot_be_found_is_no_store() -> None:
     )
     environ = {**os.environ, "PYTHON_KEYRING_BACKEND": "nope.Keyring"}
     done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("StoreUnavailable The keyring refused (ModuleNotFoundError)")
+    assert done.stdout.startswith(
+        "StoreUnavailable The variable PYTHON_KEYRING_BACKEND names nope.Keyring, which is no "
+    )
     environ = {**os.environ, "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"}
     done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("StoreUnavailable")
+    assert done.stdout.startswith(
+        "StoreUnavailable The D-Bus of this session (DBUS_SESSION_BUS_ADDRESS) does not answer. "
+    )
 
 
 def test_what_does_not_come_back_is_not_kept() -> None:
@@ -123,7 +130,7 @@ def test_what_does_not_come_back_is_not_kept() -> None:
 
 
 def test_a_backend_that_refuses_is_named_and_not_quoted() -> None:
-    with pytest.raises(StoreUnavailable, match="KeyringLocked") as caught:
+    with pytest.raises(StoreUnavailable, match="The keyring is locked") as caught:
         using(Locked()).put(ORIGIN, "work", KEY)
     error: BaseException | None = caught.value
     assert KEY_TEXT not in str(error)
@@ -138,6 +145,32 @@ def test_a_keyring_that_waits_is_not_waited_for() -> None:
     with pytest.raises(StoreTimeout):
         store.put(ORIGIN, "work", KEY)
     backend.answered.set()
+
+
+def test_without_dbus_its_socket_is_named_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring.set_keyring(FAIL)
+    with pytest.raises(StoreUnavailable, match="Start Octavo from your desktop, or with dbus-run-session"):
+        Keyring().title()
+    (tmp_path / "bus").touch()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with pytest.raises(StoreUnavailable, match=f"Run: export DBUS_SESSION_BUS_ADDRESS=unix:path={tmp_path}/bus"):
+        Keyring().title()
+
+
+def test_a_keyring_that_opens_a_window_is_told_of_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("octavo.client.credentials.SECONDS", 0.01)
+    backend, said = Waiting(), list[str]()
+
+    def told(sentence: str) -> None:
+        said.append(sentence)
+        backend.answered.set()
+
+    keyring.set_keyring(backend)
+    store = Keyring(trusted=HERE).patient(told)
+    assert store.get(ORIGIN, "work") is None
+    assert said == [STILL_WAITING]
+    assert store.get(ORIGIN, "work") is None
+    assert len(said) == 1, "one that answers at once is not told of"
 
 
 def test_for_a_person_there_is_more_time() -> None:

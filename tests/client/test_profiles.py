@@ -45,29 +45,60 @@ def test_a_broken_file_is_a_sentence_and_is_set_aside(tmp_path: Path, text: str)
     path.write_text(text)
     found = profiles.read(path)
     assert (found.entries, found.current) == ({}, "")
-    assert found.problem == f"{path} cannot be read. Correct it, or sign in again."
+    assert found.problem.startswith(f"Could not read the profiles: {path}: ")
+    assert "(at " in found.problem, "where in the file"
+    assert found.problem.endswith(
+        "Correct the file, or sign in again: octavo auth login. Octavo then keeps the file as it is now in profiles.unreadable."
+    )
     profiles.write(path, found.with_current(WORK))
     assert profiles.read(path) == Profiles("work", {"work": WORK})
     assert (tmp_path / "profiles.unreadable").read_text() == text
 
 
 @pytest.mark.parametrize(
-    "entry",
+    ("entry", "why"),
     [
-        'origin = "http://evil.example"\nstore = "keyring"',
-        'origin = "https://x"\nstore = "nowhere"',
-        'store = "keyring"',
-        'origin = "https://x"',
-        "origin = 7\nstore = 7",
+        ('origin = "http://evil.example"\nstore = "keyring"', "evil.example would be asked without encryption"),
+        ('origin = "https://x"\nstore = "nowhere"', "store must be keyring, file, env, session, not 'nowhere'."),
+        ('store = "keyring"', "origin must be the URL of a server."),
+        ('origin = "https://x"', "store must be keyring, file, env, session, not None."),
+        ("origin = 7\nstore = 7", "store must be keyring, file, env, session, not 7."),
+        (
+            'origin = "https://x"\nstore = "env"\nreadonly = true',
+            "there is no setting 'readonly'. Did you mean read_only?",
+        ),
     ],
 )
-def test_a_profile_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path, entry: str) -> None:
+def test_a_profile_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path, entry: str, why: str) -> None:
     path = tmp_path / "profiles.toml"
     path.write_text(f'current = "bad"\n[profiles.bad]\n{entry}\n[profiles.work]\norigin = "https://x"\nstore = "env"\n')
     found = profiles.read(path)
     assert list(found.entries) == ["work"]
     assert found.current == ""
-    assert "bad cannot be read" in found.problem
+    assert found.problem.startswith(f"Could not read all of the profiles in {path}: profile 'bad': {why}")
+
+
+def test_all_that_is_wrong_with_the_profiles_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.toml"
+    path.write_text('curent = "work"\n[profiles.a]\nstore = "env"\n[profiles.b]\norigin = "https://x"\n')
+    problem = profiles.read(path).problem
+    assert "there is no setting 'curent'. Did you mean current?" in problem
+    assert "profile 'a': origin must be" in problem
+    assert "profile 'b': store must be" in problem
+    path.write_text('current = "wrk"\n[profiles.work]\norigin = "https://x"\nstore = "env"\n')
+    assert "current names 'wrk', which is no profile." in profiles.read(path).problem
+
+
+def test_a_key_of_the_environment_is_for_no_server_while_the_profiles_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.toml"
+    path.write_text('current = "work"\n[profiles.work]\norigin = "https://own.example"\n')  # store is missing
+    known = profiles.read(path)
+    with pytest.raises(
+        ValueError, match="Or name the server that OCTAVO_API_KEY is for: --base-url or OCTAVO_BASE_URL"
+    ):
+        resolve(known, KEY)
+    assert resolve(known, {**KEY, **THERE}).origin == "https://there.example"
+    assert resolve(known, {}).problem == known.problem
 
 
 def test_anything_in_the_file_is_read_without_a_crash(tmp_path: Path) -> None:
@@ -81,9 +112,14 @@ def test_anything_in_the_file_is_read_without_a_crash(tmp_path: Path) -> None:
     ):
         path.write_text(text)
         assert profiles.read(path).entries == {}
+        assert profiles.read(path).problem
+    path.write_text("x = " + "[" * 5000)
+    assert "Could not read the profiles" in profiles.read(path).problem
+    path.write_bytes(b"\xff")
+    assert "it is not UTF-8" in profiles.read(path).problem
     path.unlink()
     path.mkdir()
-    assert "cannot be read" in profiles.read(path).problem
+    assert f"Could not read the profiles: {path}: Is a directory." in profiles.read(path).problem
 
 
 def test_the_next_profile_takes_the_place_of_one_that_goes() -> None:
@@ -128,7 +164,7 @@ def test_a_key_belongs_to_the_base_url_beside_it_or_to_the_profile_or_to_the_def
 @pytest.mark.parametrize(
     ("environ", "options", "sentence"),
     [
-        ({}, {"profile": "nobody"}, "There is no profile 'nobody'; there are: work, home. Sign in to make one."),
+        ({}, {"profile": "nobody"}, "There is no profile 'nobody'. The profiles are: work, home. Sign in to make one."),
         (THERE, {"profile": "work"}, "Profile work belongs to https://api.example.com, not to https://there.example. "),
         ({"OCTAVO_BASE_URL": "http://there.example"}, {}, "there.example would be asked without encryption"),
         ({"OCTAVO_API_KEY": "two words"}, {}, "OCTAVO_API_KEY cannot be used. This is not a key"),
@@ -183,4 +219,4 @@ def test_what_is_neither_true_nor_false_is_not_taken_for_false(tmp_path: Path) -
     path.write_text(path.read_text().replace('[profiles."work"]', '[profiles."work"]\nread_only = "yes"'))
     found = profiles.read(path)
     assert "work" not in found.entries
-    assert "work cannot be read" in found.problem
+    assert "profile 'work': read_only must be true or false." in found.problem

@@ -175,15 +175,24 @@ async def test_signing_out_deletes_the_key_and_then_the_profile(sign_in: SignIn,
     await sign_in("ada")
     out = logout(home)
     assert (out.profile.user_id, out.had_key, out.current) == ("ada", True, "default")
-    keyring.set_keyring(Locked())
-    with pytest.raises(StoreUnavailable):
-        logout(home)
-    assert home.read().current == "default"
-    keyring.set_keyring(memory)
     assert logout(home, "default").current == ""
     assert memory.kept == {}
     with pytest.raises(ValueError, match="Nobody is signed in"):
         logout(home)
+
+
+async def test_signing_out_without_the_keyring_says_where_the_key_still_is(
+    sign_in: SignIn, home: Home, memory: Memory
+) -> None:
+    await sign_in("mia")
+    keyring.set_keyring(Locked())
+    out = logout(home)
+    assert out.key_left.startswith(
+        "Could not delete the key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked."
+    )
+    assert out.key_left.endswith(f"secret-tool clear service octavo:{ORIGIN} username default")
+    assert home.read().entries == {}
+    assert memory.kept, "it is still where it was"
 
 
 async def test_switching_changes_the_current_profile(sign_in: SignIn, home: Home) -> None:
@@ -206,7 +215,10 @@ async def test_status_says_where_a_key_is_and_little_of_it(sign_in: SignIn, home
     memory.kept.clear()
     assert "Sign in again" in status(home, resolve(home.read(), {}))[1].problem
     keyring.set_keyring(Locked())
-    assert "KeyringLocked" in status(home, resolve(home.read(), {}))[1].problem
+    assert status(home, resolve(home.read(), {}))[1].problem.startswith(
+        "Could not read the key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked. "
+        "Set OCTAVO_API_KEY to the key, or unlock it in your password manager; over ssh, run: read -rs p; "
+    )
     given = {"OCTAVO_API_KEY": key_of_person("sam").get_secret_value(), "OCTAVO_BASE_URL": "https://there.example"}
     used = status(home, resolve(home.read(), given))[0]
     assert (used.profile, used.origin, used.source, used.ending) == (None, "https://there.example", "env", "_sam")
@@ -223,7 +235,10 @@ async def test_a_key_that_was_put_in_the_place_of_another_is_not_used(
 
 def test_nobody_is_signed_in_at_first(home: Home) -> None:
     (only,) = status(home, resolve(home.read(), {}))
-    assert (only.origin, only.problem) == ("https://api.gitbook.com", "Nobody is signed in. Sign in first.")
+    assert (only.origin, only.problem) == (
+        "https://api.gitbook.com",
+        "Nobody is signed in at https://api.gitbook.com. Sign in with: octavo auth login, or set OCTAVO_API_KEY",
+    )
     assert key_of(home, resolve(home.read(), {})) is None
 
 

@@ -20,8 +20,11 @@ from tests.server.asking import counting
 
 
 @pytest.fixture(autouse=True)
-def no_keyring() -> Iterator[None]:
-    """A keyring that Octavo does not trust, whatever this machine has."""
+def no_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A keyring that Octavo does not trust, and no D-Bus, whatever this machine has."""
+    monkeypatch.delenv("PYTHON_KEYRING_BACKEND", raising=False)
+    monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/nonexistent")
     before = keyring.get_keyring()
     keyring.set_keyring(Memory())
     yield

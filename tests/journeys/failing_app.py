@@ -28,7 +28,7 @@ class Failing(Octavo):
 
 def main() -> None:
     settings = settings_module.read(os.environ)
-    app = Failing(settings, sessions.Ways(settings, "https://api.example.com", os.environ), sessions.demo(settings))
+    app = Failing(settings, sessions.Ways(settings, "https://api.example.com"), sessions.demo(settings))
     app.run()
     sys.exit(app.return_code or 0)
 

@@ -37,7 +37,7 @@ from octavo.server.world import World
 from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.shell.session import Session
+from octavo.tui.shell.session import Session, SignInMethods
 from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import NoticeBoard
@@ -412,9 +412,10 @@ class Stage:
         start: str = "content",
         origin: str = "https://api.example.com",
         longest: float = LONGEST,
+        ways: SignInMethods | None = None,
     ) -> AsyncIterator[Run]:
-        """Open the app with a session, or without one."""
-        app = Octavo(settings, sessions.Ways(settings, origin, {}), session, start=start, look_every=None)
+        """Open the app with a session, or without one; `ways` in are those of `origin` unless they are given."""
+        app = Octavo(settings, ways or sessions.Ways(settings, origin), session, start=start, look_every=None)
         app.notices = NoticeBoard(self.clock.seconds)
         wording.clock = self.clock
         async with app.run_test(size=size) as pilot:

@@ -98,7 +98,7 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
     async with stage.library() as platform, served(platform) as origin:
         platform.world.store.add_key(KEY, MARA)
         async with stage.show(stage.settings(), None, platform, origin=origin) as run:
-            await run.see("keyring that keeps keys encrypted, so it is kept for this session")
+            await run.see("this session only. This session has no D-Bus, as is usual over ssh.")
             assert "f1 help" in run.keybar
             await run.press("enter")
             await run.see("There is no key here yet. Paste one, or try the demo.")
@@ -110,7 +110,7 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
             await run.see(f"{len(KEY)} characters")
             await run.press("enter")
             await run.see("✓ You are Mara Lindqvist", "✓ 1 organization: Saltmarsh Instruments.")
-            await run.see("! The key is kept for this session only.")
+            await run.see("! Octavo keeps the key for this session only.")
             assert KEY not in run.text
             await run.press("enter")
             await run.see("REVIEW REQUESTED", "Harbour API")

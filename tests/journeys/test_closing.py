@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 from textual.widget import Widget
@@ -12,6 +12,7 @@ from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.comments.thread_sheet import ThreadSheet
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content import ContentScreen
+from octavo.tui.shell.session import Session
 from octavo.tui.shell.view import Subscriptions
 from tests.journeys.stage import Stage
 from tests.journeys.test_reviewing import open_one
@@ -140,7 +141,11 @@ async def test_a_folder_that_is_not_there_is_told_when_the_app_is_left_by_then(s
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         screen = run.app.screen
         assert isinstance(screen, SignInScreen)
-        await screen.mount(Lasting(lambda: run.app.background(screen._enter("/nowhere"))))
+
+        def elsewhere() -> Awaitable[Session]:
+            return run.app.sign_in_methods.folder("/nowhere")
+
+        await screen.mount(Lasting(lambda: run.app.background(screen._enter(elsewhere))))
         await run.app.action_quit()
 
 

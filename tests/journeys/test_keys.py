@@ -10,7 +10,7 @@ import pytest
 from textual.binding import Binding
 from textual.dom import DOMNode
 
-from octavo import tui
+from octavo import settings, tui
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.review.own_conflicts import OwnConflictsScreen
@@ -75,8 +75,14 @@ def test_the_readme_tells_of_every_key() -> None:
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
     keys = {"change.merge": "ctrl+g", "view.inbox": "9", "no.such": "x", "change.approve": "L"}
     async with stage.play(start="changes", keys=keys) as run:
-        await run.hear("The key map names no.such, which is no command of this version.")
-        await run.hear("The key map gives L to change.approve, but it is the key of change.archive.")
+        await run.hear(
+            "2 settings cannot be used. Press ! to see all of them. The first: keys.no.such is not the id of a"
+        )
+        await run.press("!")
+        await run.see(
+            "SETTINGS THAT CANNOT BE USED", "keys.change.approve cannot be L, which is the key of change.archive."
+        )
+        await run.press("escape")
         await run.press("m")
         assert "Merge #2" not in run.text
         await run.press("ctrl+g")
@@ -88,6 +94,19 @@ async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
 async def test_what_is_wrong_in_the_settings_is_said(stage: Stage) -> None:
     async with stage.play(problems=("undo_seconds in config.toml is not a number of seconds from 0 to 30.",)) as run:
         await run.hear("undo_seconds in config.toml is not a number of seconds from 0 to 30.")
+
+
+async def test_a_theme_that_is_none_is_said_with_its_place_and_the_nearest(stage: Stage) -> None:
+    path = stage.folder / "config" / "config.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('undo_seconds = 0\ntheme = "drak"\n')
+    named = settings.read(
+        {f"OCTAVO_{name}_DIR": str(stage.folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    )
+    async with stage.play(theme=named.theme, location=named.location) as run:
+        await run.hear(
+            f"{path}, line 2: theme names 'drak', which is not a theme. Did you mean dark? The themes are dark,"
+        )
 
 
 @pytest.mark.parametrize(

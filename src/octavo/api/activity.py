@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+KEY = "key"
+"""The method of an attempt to read the key where it is kept. Nothing was sent."""
+
 
 @dataclass(frozen=True)
 class Activity:

@@ -4,6 +4,7 @@ ApiError
 ├── ReadOnly            nothing was sent: only reads are, as it was started
 ├── Unreachable         no answer came
 │   ├── NotSent         the server cannot have acted
+│   ├── LocalFailure    something on this machine keeps Octavo from asking
 │   ├── TlsError        its certificate was not accepted
 │   ├── ProxyError      the proxy did not let us through
 │   ├── TimedOut        it took too long
@@ -88,6 +89,13 @@ class Unreachable(ApiError):
 
 class NotSent(Unreachable):
     """The request never reached the server."""
+
+    outcome = Outcome.NOT_SENT
+
+
+class LocalFailure(Unreachable):
+    """Something on this machine keeps Octavo from asking: the key cannot be read, a setting is wrong, the embedded
+    platform cannot be opened. Not NotSent: it does not pass by itself, so every screen says why."""
 
     outcome = Outcome.NOT_SENT
 

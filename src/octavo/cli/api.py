@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import re
 import sys
 from difflib import get_close_matches
@@ -14,14 +13,13 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from octavo import settings as settings_module
 from octavo.api.errors import ApiError, Unauthorized
 from octavo.api.operation import Listing, Operation
 from octavo.api.safety import json as safe_json
 from octavo.api.wire import Route, body_fields, build, query_fields
 from octavo.api.wrong_values import about_null, sentence
 from octavo.cli.access import resolve, signed_in
-from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, USAGE, Failure, why_read_only, write_out
+from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, USAGE, Failure, read_settings, why_read_only, write_out
 from octavo.cli.operations import all_routes
 from octavo.client.client import Client, outgoing
 from octavo.settings import Settings
@@ -30,7 +28,7 @@ from octavo.untrusted_input import parse_json
 
 def run(options: argparse.Namespace) -> int:
     op = operation(options.name, values_of(options.values))
-    settings = settings_module.read(os.environ)
+    settings = read_settings()
     if options.dry_run:
         return _dry_run(settings, options, op)
     access, key = signed_in(settings, options)
@@ -51,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 def _dry_run(settings: Settings, options: argparse.Namespace, op: Operation[Any]) -> int:
     """Print the request as it would be sent. Nobody needs to be signed in, and no key is looked for."""
     try:
-        access, _ = resolve(settings, options)
+        access = resolve(settings, options)
         sent = outgoing(op)
     except (ApiError, ValueError) as error:
         raise Failure(str(error)) from error

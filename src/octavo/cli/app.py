@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
-from octavo.cli.arguments import FAILED, Failure, tell_left_out, why_read_only
+from octavo.cli.arguments import FAILED, Failure, tell, why_read_only
 from octavo.cli.last_words import guard_the_rest
 from octavo.settings import Settings
 
@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         guard_the_rest()
         from octavo.cli.sessions import Ways
+        from octavo.data.state import NotSaved
         from octavo.tui.app.octavo import Octavo
         from octavo.tui.terminal import graphics, malloc
         from octavo.tui.terminal.crash_report import faults_kept
@@ -67,19 +68,23 @@ def run(options: argparse.Namespace) -> int:
         try:
             session = opening.session() if opening.session is not None else None
         except (ValueError, OSError) as error:
-            raise Failure(str(error), FAILED) from error
-        ways = Ways(settings, opening.origin, os.environ, opening.greeting, why_read_only(options))
+            raise Failure(settings_module.in_words(error), FAILED) from error
+        ways = Ways(settings, opening.origin, opening.greeting, why_read_only(options))
         app = Octavo(settings, ways, session, picture=picture)
         with faults_kept(settings.state_folder) as faults:
             app.run()
             while app.then is not None:
-                app = Octavo(settings, ways, app.then())
+                try:
+                    app = Octavo(settings, *app.then())
+                except (ValueError, OSError, NotSaved) as error:
+                    raise Failure(settings_module.in_words(error), FAILED) from error
                 app.run()
     finally:
         if picture is not None:
             picture.take_down()
     unseen = "a part of a page could not be shown, which is a bug in Octavo. The details are in"
-    tell_left_out([*opening.left_out, *(f"{unseen} {report}" for report in faults.reports)])
+    mistakes = app.mistakes if len(app.mistakes) > 1 else ()
+    tell(*mistakes, *opening.left_out, *(f"{unseen} {report}" for report in faults.reports))
     return app.return_code or 0
 
 
@@ -117,19 +122,19 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
     from octavo.client.accounts import Accounts
 
     try:
-        access, key = resolve(settings, options)
+        access = resolve(settings, options)
     except (ValueError, OSError) as error:
-        raise Failure(str(error), FAILED) from error
+        raise Failure(settings_module.in_words(error), FAILED) from error
 
     def server() -> Session:
         from octavo.cli import sessions
 
-        return sessions.server(settings, access, key, read_only=why_read_only(options) or access.why_read_only)
+        return sessions.server(settings, access, read_only=why_read_only(options) or access.why_read_only)
 
     if access.source in ("env", "keyring", "file"):
         return Opening(Accounts(settings.state_folder).name_of(access), access.origin, server)
     again = access.source == "session" and access.profile is not None
-    said = f"The key of {access.name} was kept for one session only. Paste it again." if again else ""
+    said = f"The key of {access.name} was kept for one session only. Paste it again." if again else access.problem
     return Opening("", access.origin, None, greeting=said)
 
 

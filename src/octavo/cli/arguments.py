@@ -11,11 +11,14 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from octavo import __version__
 from octavo.cli.cast import CAST, DEFAULT
 from octavo.cli.last_words import guard_the_rest
+
+if TYPE_CHECKING:
+    from octavo.settings import Settings
 
 FAILED, USAGE, NOT_SIGNED_IN = 1, 2, 4
 
@@ -48,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
             guard_the_rest()
         return int(import_module(f"octavo.cli.{options.module}").run(options))
     except Failure as failure:
-        tell_left_out([str(failure)] if str(failure) else [])
+        tell(*filter(None, (str(failure),)))
         return failure.code
 
 
@@ -80,14 +83,23 @@ def why_read_only(options: argparse.Namespace) -> str:
     return READ_ONLY if options.read_only else ""
 
 
-def tell_left_out(sentences: Sequence[str]) -> None:
-    """Say on stderr what failed, or could not be loaded or shown as it is."""
+def tell(*sentences: str) -> None:
+    """Say on stderr what failed, could not be loaded or shown as it is, is wrong with a setting, or is waited for."""
     if sentences and sys.stderr is not None:
         try:
             sys.stderr.write("".join(f"octavo: {each}\n" for each in sentences))
             sys.stderr.flush()
         except OSError:
             _abandon(sys.stderr)  # the exit code says it
+
+
+def read_settings() -> Settings:
+    """Return the settings for a command other than the app, and say on stderr what is wrong with them."""
+    from octavo import settings  # lazy: not every command has settings
+
+    found = settings.read(os.environ)
+    tell(*found.problems)
+    return found
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:

@@ -8,16 +8,15 @@ import getpass
 import os
 import sys
 
-from octavo import settings as settings_module
 from octavo.api.errors import ApiError, Unauthorized
 from octavo.cli.access import home_of
-from octavo.cli.arguments import NOT_SIGNED_IN, Failure, write_out
+from octavo.cli.arguments import NOT_SIGNED_IN, Failure, read_settings, tell, write_out
 from octavo.client import keys, profiles, signing_in
 from octavo.client.accounts import Accounts
 from octavo.client.credentials import StoreUnavailable
 from octavo.client.origin import host_of
 from octavo.client.profiles import Access
-from octavo.settings import Settings
+from octavo.settings import Settings, in_words
 
 STORES = {
     "keyring": "in the keyring of this system",
@@ -29,7 +28,7 @@ STORES = {
 
 
 def run(options: argparse.Namespace) -> int:
-    settings = settings_module.read(os.environ)
+    settings = read_settings()
     try:
         return {"login": _login, "logout": _logout, "status": _status, "switch": _switch}[options.action](
             settings, options
@@ -37,11 +36,11 @@ def run(options: argparse.Namespace) -> int:
     except Unauthorized as error:
         raise Failure(str(error), NOT_SIGNED_IN) from error
     except (ApiError, StoreUnavailable, ValueError, OSError) as error:
-        raise Failure(str(error)) from error
+        raise Failure(in_words(error)) from error
 
 
 def _login(settings: Settings, options: argparse.Namespace) -> int:
-    home = home_of(settings)
+    home = home_of(settings).patient(tell)
     # The key comes from where it was asked for now, not from the environment.
     quiet = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
     named = options.profile if options.profile in home.read().entries else None
@@ -81,26 +80,20 @@ def _typed(options: argparse.Namespace, host: str) -> str:
 def _logout(settings: Settings, options: argparse.Namespace) -> int:
     from octavo.cli.sessions import sign_out
 
-    gone = signing_in.logout(home_of(settings), options.profile)
+    gone = signing_in.logout(home_of(settings).patient(tell), options.profile)
     accounts = Accounts(settings.state_folder)
     name = accounts.name_of(Access(gone.profile.origin, gone.profile, gone.profile.store))
     kept = sign_out(settings, name, *accounts.left_by(name), drafts=options.drafts)
-    _say(f"Signed out {gone.profile.name} at {gone.profile.origin}. Its key and its saved pages are deleted here.")
+    deleted = "Its saved pages" if gone.key_left else "Its key and its saved pages"
+    _say(f"Signed out {gone.profile.name} at {gone.profile.origin}. {deleted} are deleted here.")
+    for each in kept.sentences():
+        _say(each)
     if kept.drafts:
-        drafts = "1 draft is" if kept.drafts == 1 else f"{kept.drafts} drafts are"
-        _say(f"{drafts} kept, for when you sign in there again. To delete them: octavo auth logout --drafts")
-    if writes := kept.going_out:
-        them = "1 write waits" if writes == 1 else f"{writes} writes wait"
-        goes = "It is" if writes == 1 else "They are"
-        _say(
-            f"{them} to be sent. {goes} kept here and sent when you sign in there again; after a day, only once you "
-            "say so in Octavo (!)."
-        )
-    if writes := kept.asked_about:
-        them = "1 write is" if writes == 1 else f"{writes} writes are"
-        _say(f"{them} kept that only you can decide about: sign in there again, and press ! in Octavo.")
+        _say("To delete drafts as well: octavo auth logout --drafts")
     if gone.current:
         _say(f"{gone.current} is the current profile now.")
+    if gone.key_left:
+        raise Failure(gone.key_left)
     return 0
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from octavo import redaction
-from octavo.api.errors import NotSent
+from octavo.api.errors import LocalFailure
 from octavo.api.safety import line
 from octavo.cli.cast import CAST, DEFAULT
-from octavo.client.private_files import private_folder, read_private, write_private
+from octavo.client.private_files import NotPrivate, private_folder, read_private, write_private
 from octavo.data.database import lock_file
-from octavo.settings import Settings
+from octavo.settings import Settings, in_words
 
 if TYPE_CHECKING:
     from octavo.server.app import Platform
@@ -37,6 +37,8 @@ class Place:
     folder: Path
     role: str = ""
     """Whose key it is, of those one can be in the demo (`cli/cast.py`). Empty: the one who opens it."""
+    start_over: str = ""
+    """How to make it anew when it is damaged, in a sentence."""
 
     @property
     def database(self) -> Path:
@@ -50,6 +52,15 @@ class Place:
     def namespace(self) -> str:
         """What is kept of the demo for that person is filed under this."""
         return f"demo {self.folder}{f' as {self.role}' if self.role else ''}"
+
+    def why_not(self, error: OSError) -> str:
+        """Return why the place cannot be opened, and what to do, in sentences."""
+        from octavo.server.store import Unusable
+
+        if isinstance(error, Unusable | NotPrivate):
+            said = (error.strerror or str(error)).rstrip(".")
+            return f"Could not open the library in {self.folder}: {said}. {self.start_over}".rstrip()
+        return f"Could not open the library in {self.folder}: {in_words(error)}"
 
     def key(self) -> SecretStr:
         """The key of that person, made when there is none yet. Raises OSError."""
@@ -91,7 +102,11 @@ class Place:
 
 
 def demo_place(settings: Settings, *, large: bool = False, role: str = "") -> Place:
-    return Place(settings.data_folder / ("demo-large" if large else "demo"), "" if role == DEFAULT else role)
+    folder = settings.data_folder / ("demo-large" if large else "demo")
+    again = (
+        f"To start over and lose what you changed in the demo, run: octavo demo{' --large' if large else ''} --reset"
+    )
+    return Place(folder, "" if role == DEFAULT else role, again)
 
 
 def folder_place(settings: Settings, folder: Path) -> Place:
@@ -99,7 +114,8 @@ def folder_place(settings: Settings, folder: Path) -> Place:
     import hashlib
 
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return Place(settings.data_folder / "folders" / name)
+    at = settings.data_folder / "folders" / name
+    return Place(at, start_over=f"To start over and lose the comments made there, delete {at}")
 
 
 @contextmanager
@@ -170,13 +186,14 @@ class Late:
         self,
         build: Callable[[], Platform],
         *,
+        place: Place,
         latency: float = 0.0,
         fail: float = 0.0,
         on_close: Callable[[], None] = _nothing,
     ) -> None:
         """`latency` in seconds; `fail` is the share of requests, 0 to 1, that fail. `on_close` is called last."""
         self._on_close = on_close
-        self._build = build
+        self._build, self._place = build, place
         self._latency, self._fail = latency, fail
         self._platform: Platform | None = None
         self._building: Any = None
@@ -185,7 +202,7 @@ class Late:
         try:
             platform = await self.platform()
         except OSError as error:
-            raise NotSent(f"The embedded platform cannot be opened: {error}. Mend that, then start again.") from error
+            raise LocalFailure(self._place.why_not(error)) from error
         await platform(scope, receive, send)
 
     async def platform(self) -> Platform:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 from dataclasses import replace
 from pathlib import Path
 
-from octavo import settings as settings_module
-from octavo.cli.arguments import USAGE, Failure, tell_left_out, write_out
+from octavo.cli.arguments import USAGE, Failure, read_settings, tell, write_out
 from octavo.cli.platforms import build_demo, build_folder, demo_place, folder_place
 from octavo.cli.sessions import person
 
@@ -17,22 +15,29 @@ from octavo.cli.sessions import person
 def run(options: argparse.Namespace) -> int:
     from octavo.server.serve import serve
 
-    settings = settings_module.read(os.environ)
+    settings = read_settings()
     load: Path | None = options.load
     if load is not None and not load.is_dir():
         raise Failure(f"{load} is not a folder. Name a folder that holds markdown pages.")
     if load is not None and options.role:
         raise Failure("--as is for the demo library: in a folder one may do everything. Leave one of them out.", USAGE)
     demo = demo_place(settings, large=options.large, role=options.role)
-    place = replace(demo, folder=options.data) if options.data else folder_place(settings, load) if load else demo
+    named = "Name another folder with --data, or delete it to start over."
+    place = (
+        replace(demo, folder=options.data, start_over=named)
+        if options.data
+        else folder_place(settings, load)
+        if load
+        else demo
+    )
     left_out: list[str] = []
     try:
         let_go = place.hold()
         platform = build_folder(place, load, person(), left_out) if load else build_demo(place, large=options.large)
     except OSError as error:
-        raise Failure(f"the platform cannot keep its data in {place.folder}: {error.strerror}") from error
+        raise Failure(place.why_not(error)) from error
 
-    tell_left_out(left_out)
+    tell(*left_out)
     if options.read_only:
         platform.read_only = (
             "This platform is served read-only (octavo serve --read-only): nothing in it can be changed."

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 from contextlib import aclosing, suppress
+from copy import copy
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import SecretStr
 
-from octavo.api.activity import Activity
-from octavo.api.errors import NotSent, Unauthorized
+from octavo.api.activity import KEY, Activity
+from octavo.api.errors import ApiError, LocalFailure, Unauthorized
 from octavo.api.operation import SPECS, Operation
 from octavo.cli import platforms
-from octavo.cli.arguments import tell_left_out
+from octavo.cli.arguments import tell
 from octavo.cli.cast import CAST, DEFAULT
 from octavo.cli.platforms import Late, Place
 from octavo.client.origin import host_of, is_loopback, triple
@@ -32,15 +35,18 @@ from octavo.data.pictures import Pictures
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import WRITES, State
 from octavo.first_picture import FirstPicture
-from octavo.settings import Settings
-from octavo.tui.shell.session import Acting, Session, SignedIn
+from octavo.settings import Settings, in_words
+from octavo.tui.shell.session import Account, Acting, Opening, Session, SignedIn
 
 if TYPE_CHECKING:
+    from octavo.client import signing_in
     from octavo.client.client import Client
     from octavo.client.profiles import Access
 
 T = TypeVar("T")
 
+KEPT_IN_KEYRING = "Octavo keeps it in the keyring of this system"
+SENT_NOWHERE_ELSE = "It is sent to no other server."
 SETTLE_AT_HOME, SETTLE_ELSEWHERE = 2.0, 30.0
 """Seconds after which a platform of this process or machine, and any other, has acted on a request, if it ever does."""
 
@@ -54,7 +60,7 @@ class LateClient:
     def __init__(
         self,
         origin: str,
-        key: Callable[[], SecretStr | None],
+        key: Callable[[Callable[[str], None]], SecretStr],
         *,
         ca_file: Path | None = None,
         platform: Late | None = None,
@@ -63,13 +69,18 @@ class LateClient:
     ) -> None:
         """`platform` answers instead of the server at `origin`. `read_only` says why nothing is sent but reads.
 
+        `key` reads the key, in a thread, and tells what it waits for. Raises StoreUnavailable, or Unauthorized.
         `learn` gets the id of the user whose key it is, whenever the server said so, in a thread.
         """
         self.read_only = read_only
         self._learn = learn
         self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
         self._client: Client | None = None
-        self._lock = asyncio.Lock()
+        self._reading: asyncio.Task[SecretStr] | None = None
+        """The attempt to read the key that is under way: who asks meanwhile gets the same answer."""
+        self._reading_since = 0.0
+        self._unread: Activity | None = None
+        """The last attempt to read the key, unless that succeeded."""
         self._open = asyncio.Event()
 
     def open(self) -> None:
@@ -101,19 +112,21 @@ class LateClient:
         await (await self.client()).upload(url, content, size, kind)
 
     async def client(self) -> Client:
-        """The client, with its key. Raises Unauthorized when there is none, NotSent when it cannot be had."""
+        """The client, with its key. Raises Unauthorized when there is none, LocalFailure when it cannot be read."""
         from octavo.client.client import Client
-        from octavo.client.credentials import StoreUnavailable
-        from octavo.client.threads import aside
 
-        async with self._lock:
-            if self._client is None:
-                try:
-                    key = await aside(self._key)
-                except StoreUnavailable as error:
-                    raise NotSent(str(error)) from error
-                if key is None:
-                    raise Unauthorized("Nobody is signed in here. Sign in with: octavo auth login")
+        if self._client is None:
+            if self._reading is None or self._reading.done():
+                self._reading = asyncio.create_task(self._read_key())
+                self._reading.add_done_callback(lambda task: task.cancelled() or task.exception())  # all may have left
+                self._reading_since = monotonic()
+            try:
+                key = await asyncio.shield(self._reading)
+            except ApiError as error:
+                raise copy(
+                    error
+                ) from None  # who waited for the same does not share it, with the frames it came through
+            if self._client is None:  # of all who waited, the first makes it
                 self._client = Client(
                     self._origin,
                     key,
@@ -121,11 +134,30 @@ class LateClient:
                     transport=self._platform,
                     read_only=self.read_only,
                 )
-            return self._client
+        return self._client
+
+    async def _read_key(self) -> SecretStr:
+        from octavo.client.credentials import StoreUnavailable
+        from octavo.client.threads import aside
+
+        def note(sentence: str) -> None:
+            ms = (monotonic() - self._reading_since) * 1000
+            self._unread = Activity(datetime.now(UTC), KEY, "the key of this account", None, ms, 1, "", sentence, 0)
+
+        try:
+            return await aside(lambda: self._key(note))
+        except StoreUnavailable as error:
+            note(str(error))
+            raise LocalFailure(str(error)) from error
+        except Unauthorized as error:
+            note(str(error))
+            raise
 
     @property
     def activity(self) -> tuple[Activity, ...]:
-        return tuple(self._client.activity) if self._client else ()
+        if self._client is not None:
+            return tuple(self._client.activity)
+        return () if self._unread is None else (self._unread,)
 
     @property
     def low(self) -> float:
@@ -133,9 +165,14 @@ class LateClient:
 
     @property
     def waited(self) -> float:
-        return self._client.waited if self._client else 0.0
+        if self._client is not None:
+            return self._client.waited
+        is_reading = self._reading is not None and not self._reading.done()
+        return monotonic() - self._reading_since if is_reading else 0.0
 
     async def aclose(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
         if self._client is not None:
             await self._client.aclose()
         if self._platform is not None:
@@ -153,8 +190,11 @@ def embedded(
     read_only: str = "",
 ) -> Session:
     """A session on a platform of this process."""
-    key = place.key()
-    client = LateClient(platforms.ORIGIN, lambda: key, platform=late, read_only=read_only)
+    try:
+        key = place.key()
+    except OSError as error:
+        raise ValueError(place.why_not(error)) from error
+    client = LateClient(platforms.ORIGIN, lambda _: key, platform=late, read_only=read_only)
     return _session(settings, client, namespace, kind=kind, label=label, settle=SETTLE_AT_HOME)
 
 
@@ -175,14 +215,19 @@ def demo(
     place = platforms.demo_place(settings, large=large, role=role)
     if reset:
         _reset(settings, place, large=large)
-    let_go = place.hold()
-    if large and not platforms.is_built(place):
-        # Behind the first screen it would take the keys of that screen their turn, and half a minute twice.
-        tell_left_out(["making the large demo library. This takes about half a minute, once."])
-        made = platforms.build_demo(place, large=True)
-        made.close()
-        made.world.store.close()
-    late = Late(lambda: platforms.build_demo(place, large=large), latency=latency, fail=fail, on_close=let_go)
+    try:
+        let_go = place.hold()
+        if large and not platforms.is_built(place):
+            # Behind the first screen it would take the keys of that screen their turn, and half a minute twice.
+            tell("making the large demo library. This takes about half a minute, once.")
+            made = platforms.build_demo(place, large=True)
+            made.close()
+            made.world.store.close()
+    except OSError as error:
+        raise ValueError(place.why_not(error)) from error
+    late = Late(
+        lambda: platforms.build_demo(place, large=large), place=place, latency=latency, fail=fail, on_close=let_go
+    )
     session = embedded(
         settings,
         place,
@@ -193,7 +238,8 @@ def demo(
         read_only=read_only,
     )
     again = partial(demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
-    return replace(session, acting=Acting(tuple(CAST), place.role or DEFAULT, lambda role: again(role=role)))
+    acting = Acting(tuple(CAST), place.role or DEFAULT, lambda role: again(role=role))
+    return replace(session, acting=acting, again=partial(again, role=role))
 
 
 def _reset(settings: Settings, place: Place, *, large: bool) -> None:
@@ -220,7 +266,7 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
         raise ValueError(f"{path} is not a folder. Name a folder that holds markdown pages.")
     place = platforms.folder_place(settings, path)
     told = [] if left_out is None else left_out
-    late = Late(lambda: platforms.build_folder(place, path, person(), told))
+    late = Late(lambda: platforms.build_folder(place, path, person(), told), place=place)
 
     async def ask() -> Sequence[str]:
         with suppress(OSError):  # which every request says
@@ -231,23 +277,33 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
     session = embedded(
         settings, place, late, kind="folder", label=label, namespace=f"folder {place.folder}", read_only=read_only
     )
-    return replace(session, left_out=ask)
+    return replace(session, left_out=ask, again=partial(folder, settings, path, left_out, read_only=read_only))
 
 
-def server(settings: Settings, access: Access, key: Callable[[], SecretStr | None], *, read_only: str = "") -> Session:
-    """An account on a server."""
+def server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
+    """An account on a server. `key` is its key where that was typed just now: else it is read where it is kept."""
     from octavo.client.accounts import Accounts  # the demo has no use for it
 
     accounts, origin = Accounts(settings.state_folder), access.origin
+
+    def read(note: Callable[[str], None]) -> SecretStr:
+        from octavo.client import signing_in
+
+        home = signing_in.Home.of(settings.config_folder, settings.data_folder)
+        found = key or signing_in.key_of(home.patient(note), access)
+        if found is None:
+            raise Unauthorized(signing_in.why_no_key(access))
+        return found
+
     client = LateClient(
         origin,
-        key,
+        read,
         ca_file=settings.ca_file,
         read_only=read_only,
         learn=partial(accounts.learn, access) if access.key is not None else None,
     )
     host, namespace = host_of(origin), accounts.name_of(access)
-    return _session(
+    session = _session(
         settings,
         client,
         namespace,
@@ -256,6 +312,9 @@ def server(settings: Settings, access: Access, key: Callable[[], SecretStr | Non
         settle=settle_at(origin),
         left=accounts.left_by(namespace),
     )
+    own = access.profile if access.source != "env" else None
+    account = Account(own.name if own else "", origin, host, own.user_name if own else "")
+    return replace(session, account=account, again=partial(server, settings, access, key=key, read_only=read_only))
 
 
 def settle_at(origin: str) -> float:
@@ -273,6 +332,24 @@ class Kept:
     """Writes that go out when it is signed in again."""
     asked_about: int
     """Writes that wait for what the person decides."""
+
+    def sentences(self) -> list[str]:
+        """Return what to know of it, a sentence each."""
+        said: list[str] = []
+        if self.drafts:
+            said.append(
+                f"{'1 draft is' if self.drafts == 1 else f'{self.drafts} drafts are'} kept, for when you sign in there again."
+            )
+        if writes := self.going_out:
+            them, goes = ("1 write waits", "It is") if writes == 1 else (f"{writes} writes wait", "They are")
+            said.append(
+                f"{them} to be sent. {goes} kept here and sent when you sign in there again; after a day, only once you "
+                "say so in Octavo (!)."
+            )
+        if writes := self.asked_about:
+            them = "1 write is" if writes == 1 else f"{writes} writes are"
+            said.append(f"{them} kept that only you can decide about: sign in there again, and press ! in Octavo.")
+        return said
 
 
 def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> Kept:
@@ -320,27 +397,28 @@ class Ways:
 
     settings: Settings
     origin: str
-    environ: Mapping[str, str]
     greeting: str = ""
     read_only: str = ""
     """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+    before: str = ""
+    """The label of the session that was on show before. Empty if there was none."""
+    again: Callable[[], Session] | None = None
+    """Opens that session again."""
 
     @property
     def host(self) -> str:
         return host_of(self.origin)
 
     async def keeping(self) -> str:
-        from octavo.client import signing_in
         from octavo.client.credentials import StoreTimeout, StoreUnavailable
         from octavo.client.threads import aside
 
-        home = signing_in.Home.of(self.settings.config_folder, self.settings.data_folder)
         try:
-            return f"It is kept in the keyring of this system ({await aside(home.keyring.title)})"
+            return f"{KEPT_IN_KEYRING} ({await aside(self._home.keyring.title)}). {SENT_NOWHERE_ELSE}"
         except StoreTimeout:
-            return "It is kept in the keyring of this system, once that is unlocked"
+            return f"{KEPT_IN_KEYRING}, once that is unlocked. {SENT_NOWHERE_ELSE}"
         except StoreUnavailable as error:
-            return f"{str(error).removesuffix('.')}, so it is kept for this session only"
+            return f"Octavo keeps it for this session only. {error}"
 
     async def sign_in(self, key: str) -> SignedIn:
         from octavo.client import signing_in
@@ -349,19 +427,25 @@ class Ways:
         from octavo.client.profiles import Access
 
         secret = accept(key)
-        home = signing_in.Home.of(self.settings.config_folder, self.settings.data_folder)
         try:
-            signed = await signing_in.login(home, self.origin, secret)
+            signed = await signing_in.login(self._home, self.origin, secret)
         except (StoreUnavailable, OSError) as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(in_words(error)) from error
         facts = [("ok", each) for each in signed.identity.facts]
         facts += [("care", each) for each in signed.identity.missing]
         if signed.notice:
-            facts.append(("care", f"The key is kept for this session only. {signed.notice}"))
+            facts.append(("care", f"Octavo keeps the key for this session only. {signed.notice}"))
         read_only = self.read_only or signed.profile.why_read_only
         access = Access(self.origin, signed.profile, signed.profile.store)
-        session = server(self.settings, access, lambda: secret, read_only=read_only)
+        session = server(self.settings, access, key=secret, read_only=read_only)
         return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
+
+    async def back(self) -> Session:
+        from octavo.client.threads import aside
+
+        if self.again is None:
+            raise ValueError("There is nothing to go back to.")
+        return await aside(self.again)
 
     async def demo(self) -> Session:
         from octavo.client.threads import aside
@@ -372,6 +456,49 @@ class Ways:
         from octavo.client.threads import aside
 
         return await aside(lambda: folder(self.settings, Path(path).expanduser(), read_only=self.read_only))
+
+    def accounts(self) -> Sequence[Account]:
+        known = self._home.read().entries.values()
+        return [Account(each.name, each.origin, host_of(each.origin), each.user_name) for each in known]
+
+    def asking(self, greeting: str, before: Session) -> Ways:
+        origin = before.account.origin if before.account is not None else self.origin
+        label = before.label if before.again is not None else ""
+        return replace(self, origin=origin, greeting=greeting, before=label, again=before.again)
+
+    def use(self, name: str) -> Opening:
+        from octavo.client import profiles, signing_in
+
+        signing_in.switch(self._home, name)
+        access = profiles.resolve(self._home.read(), {}, profile=name)
+        if access.source in ("session", "none"):
+            return replace(self, origin=access.origin, greeting=signing_in.why_no_key(access)), None
+        return self, server(self.settings, access, read_only=self.read_only or access.why_read_only)
+
+    async def sign_out(self, account: Account) -> Callable[[], Opening]:
+        from octavo.client import signing_in
+        from octavo.client.accounts import Accounts
+        from octavo.client.profiles import Access
+        from octavo.client.threads import aside
+
+        gone = await aside(lambda: signing_in.logout(self._home.patient(), account.name))
+
+        def forget_pages() -> Opening:
+            known = Accounts(self.settings.state_folder)
+            name = known.name_of(Access(gone.profile.origin, gone.profile, gone.profile.store))
+            kept = sign_out(self.settings, name, *known.left_by(name), drafts=False)
+            said = [f"Signed out of {account.name} at {account.host}.", gone.key_left, *kept.sentences()]
+            return replace(
+                self, origin=account.origin, greeting=" ".join(filter(None, said)), before="", again=None
+            ), None
+
+        return forget_pages
+
+    @property
+    def _home(self) -> signing_in.Home:
+        from octavo.client.signing_in import Home
+
+        return Home.of(self.settings.config_folder, self.settings.data_folder)
 
 
 def _session(

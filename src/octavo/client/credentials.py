@@ -7,12 +7,15 @@ keyring for a limited time; the app calls them with `octavo.client.threads.aside
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import SecretStr
 
+from octavo.api.safety import line
 from octavo.client import keys
 from octavo.client.private_files import NotPrivate, read_private, write_private
 from octavo.client.threads import Overdue, within
@@ -29,11 +32,20 @@ TRUSTED = frozenset(
 """Modules of backends that encrypt. Others keep keys in clear, or nowhere."""
 SECONDS = 3.0
 PATIENT_SECONDS = 60.0
-"""For an explicit sign-in, when a person is there to answer the prompt of the keyring."""
+"""Seconds to wait for the keyring where a user is there to type its password."""
+STILL_WAITING = (
+    f"The keyring has not answered yet. If it asks for its password in a window, type the password there "
+    f"(Octavo waits {PATIENT_SECONDS:g} s)."
+)
 
 
 class StoreUnavailable(Exception):
-    """The key cannot be kept or read there. The text is a sentence."""
+    """The key cannot be kept or read there. The text says why, and what to do."""
+
+    def __init__(self, cause: str, step: str = "") -> None:
+        """`step` is what to do, where `cause` does not say it."""
+        super().__init__(f"{cause} {step}".rstrip())
+        self.cause, self.step = cause, step
 
 
 class StoreTimeout(StoreUnavailable):
@@ -46,14 +58,21 @@ class Keyring:
     name = "keyring"
     """As profiles record it."""
 
-    def __init__(self, *, trusted: Collection[str] = TRUSTED, seconds: float = SECONDS) -> None:
-        """`seconds` is how long to wait for each call."""
+    def __init__(
+        self,
+        *,
+        trusted: Collection[str] = TRUSTED,
+        seconds: float = SECONDS,
+        say: Callable[[str], object] | None = None,
+    ) -> None:
+        """`seconds` is how long to wait for each call. `say` gets a sentence once a call has taken SECONDS."""
         self._trusted = trusted
         self._seconds = seconds
+        self._say = say
 
-    def patient(self) -> Keyring:
-        """The same keyring, with time for a person to answer its prompt."""
-        return Keyring(trusted=self._trusted, seconds=PATIENT_SECONDS)
+    def patient(self, say: Callable[[str], object] | None = None) -> Keyring:
+        """Return the same keyring, with time for a user to type its password. `say` is told when that is waited for."""
+        return Keyring(trusted=self._trusted, seconds=PATIENT_SECONDS, say=say or self._say)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
         """The key, or None when there is none."""
@@ -62,7 +81,7 @@ class Keyring:
             return keys.accept(found) if found else None
         except ValueError:
             raise StoreUnavailable(
-                f"What the keyring holds for {origin} is not a key. Sign in again to replace it."
+                f"What the keyring holds for {origin} is not a key.", "Sign in again to replace it."
             ) from None
 
     def put(self, origin: str, profile: str, key: SecretStr) -> None:
@@ -86,33 +105,98 @@ class Keyring:
 
         return self._ask(forget)
 
+    def how_to_delete(self, origin: str, profile: str) -> str:
+        """Return how to delete the key without Octavo, in a sentence."""
+        if sys.platform == "darwin":
+            return f"To delete the key, run: security delete-generic-password -s {_service(origin)} -a {profile}"
+        if sys.platform == "win32":
+            return f"Delete {_service(origin)} in the Credential Manager."
+        return f"To delete the key once the keyring is open, run: secret-tool clear service {_service(origin)} username {profile}"
+
     def title(self) -> str:
         """What the keyring is called, `SecretService`. Raises StoreUnavailable when there is none to trust."""
         return self._ask(lambda backend: type(backend).__module__.rpartition(".")[2])
 
     def _ask(self, question: Callable[[KeyringBackend], T]) -> T:
         try:
-            return within(self._seconds, lambda: question(self._backend()))
+            return within(self._seconds, lambda: self._answer(question), after=(SECONDS, self._still_waiting))
         except Overdue:
             raise StoreTimeout(
-                f"The keyring did not answer within {self._seconds:g} s: it is locked, or waits for you in a window. "
-                "Unlock it and try again."
+                f"The keyring did not answer within {self._seconds:g} s: it is locked, or waits for its password in a window.",
+                _UNLOCK,
             ) from None
+
+    def _answer(self, question: Callable[[KeyringBackend], T]) -> T:
+        try:
+            return question(self._backend())
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001  # backends raise what they like, and may quote the key
             name = type(error).__name__
-            raise StoreUnavailable(f"The keyring refused ({name}). Unlock or repair it, then try again.") from None
+            if name in _LOCKED:
+                raise StoreUnavailable("The keyring is locked.", _UNLOCK) from None
+            failed = StoreUnavailable(f"The keyring failed ({name}).", "Check it in your password manager.")
+            raise _why_unreachable() or failed from None
+
+    def _still_waiting(self) -> None:
+        if self._say is not None:
+            self._say(STILL_WAITING)
 
     def _backend(self) -> KeyringBackend:
-        import keyring  # here, because it is slow to load and may not be needed at all
+        import keyring  # lazy: slow to load, and many runs need no key
 
         chosen = keyring.get_keyring()
         # A chain would write to whichever comes first, and that may keep keys in clear.
         for backend in getattr(chosen, "backends", None) or [chosen]:
             if type(backend).__module__ in self._trusted:
                 return backend  # type: ignore[no-any-return]  # the library does not say what its chain holds
+        if why := _why_unreachable():
+            raise why
+        from keyring.backends import SecretService, fail  # lazy: as the library itself
+
+        if isinstance(chosen, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
+            # The library looks for a keyring once. This one has been started since.
+            return SecretService.Keyring()  # type: ignore[no-untyped-call]  # the library does not say
         raise StoreUnavailable("This machine has no keyring that keeps keys encrypted.")
+
+
+_BACKEND_VARIABLE = "PYTHON_KEYRING_BACKEND"
+_LOCKED = ("KeyringLocked", "LockedException", "PromptDismissedException")
+_WITHOUT_DBUS = ("darwin", "win32")
+_UNLOCK = (
+    "Run: security unlock-keychain"
+    if sys.platform == "darwin"
+    # It takes a line break for a part of the password, and echoes what is typed.
+    else 'Unlock it in your password manager; over ssh, run: read -rs p; printf %s "$p" | gnome-keyring-daemon --replace --unlock'
+)
+
+
+def _why_unreachable() -> StoreUnavailable | None:
+    """Return why the keyring of this system cannot be reached. None if it can be."""
+    if variable := os.environ.get(_BACKEND_VARIABLE):
+        cause = f"The variable {_BACKEND_VARIABLE} names {line(variable)[:60]}, which is no keyring that keeps keys encrypted."
+        return StoreUnavailable(cause, f"Unset {_BACKEND_VARIABLE}.")
+    if sys.platform in _WITHOUT_DBUS:
+        return None
+    from keyring.backends import SecretService  # lazy: as the library itself
+
+    try:
+        SecretService.Keyring.priority  # noqa: B018  # reading it asks whether the service can be reached
+    except Exception as error:  # noqa: BLE001  # what D-Bus raises is not ours, and may be anything
+        said = str(error)
+    else:
+        return None
+    start = "Start Octavo from your desktop, or with dbus-run-session and a keyring service in it."
+    if "DBUS_SESSION_BUS_ADDRESS" not in os.environ:
+        bus = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}") / "bus"
+        cause = "This session has no D-Bus, as is usual over ssh."
+        return StoreUnavailable(
+            cause, f"Run: export DBUS_SESSION_BUS_ADDRESS=unix:path={bus}" if bus.exists() else start
+        )
+    if "neither running nor activatable" in said:
+        return StoreUnavailable("No keyring service runs.", "Start one, such as gnome-keyring-daemon.")
+    cause = "The D-Bus of this session (DBUS_SESSION_BUS_ADDRESS) does not answer."
+    return StoreUnavailable(cause, start)
 
 
 class KeyFiles:
@@ -131,11 +215,14 @@ class KeyFiles:
         except FileNotFoundError:
             return None
         except NotPrivate as error:
-            raise StoreUnavailable(str(error)) from None
+            cause, _, step = str(error).rpartition(". ")
+            raise StoreUnavailable(f"{cause}.", step) from None
         except OSError as error:
-            raise StoreUnavailable(f"{path} cannot be read ({error.strerror}). Check it, or sign in again.") from None
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise StoreUnavailable(f"{path} does not hold a key. Sign in again to replace it.") from None
+            raise StoreUnavailable(
+                f"{path} cannot be read ({error.strerror}).", "Check it, or sign in again."
+            ) from None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise StoreUnavailable(f"{path} does not hold a key.", "Sign in again to replace it.") from None
 
     def put(self, origin: str, profile: str, key: SecretStr) -> None:
         path = self._path(profile)

@@ -241,8 +241,12 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
     if ca_file is not None:
         try:
             context.load_verify_locations(cafile=str(ca_file))
-        except (OSError, ssl.SSLError):
-            raise Unsendable(f"{ca_file} cannot be read as certificates. Check the setting ca_file.") from None
+        except (OSError, ValueError) as error:  # of TLS too
+            is_there = not isinstance(error, FileNotFoundError | ValueError)
+            why = "holds no certificates that can be read" if is_there else "is not there"
+            raise Unsendable(
+                f"The file of certificates {ca_file} {why}. Correct or remove the setting ca_file, or OCTAVO_CA_FILE."
+            ) from None
     return context
 
 

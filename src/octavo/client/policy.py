@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from octavo.api.errors import ApiError, BadResponse, NotSent, Outcome, ProxyError, TlsError, Unreachable
+from octavo.api.errors import ApiError, BadResponse, LocalFailure, Outcome, ProxyError, TlsError, Unreachable
 
 READS = frozenset({"GET", "HEAD"})
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -36,7 +36,7 @@ _EPOCH = re.compile(r"[0-9]{9,11}")
 _COUNT = re.compile(r"[0-9]{1,9}")
 
 
-class Unsendable(NotSent):
+class Unsendable(LocalFailure):
     """The request cannot be sent as things are; another try would not help."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -15,6 +15,7 @@ from octavo.api.safety import line
 from octavo.client import keys
 from octavo.client.origin import DEFAULT, host_of, origin_of
 from octavo.client.private_files import write_private
+from octavo.settings import nearest
 from octavo.untrusted_input import read_toml
 
 FILE = "profiles.toml"
@@ -25,6 +26,11 @@ StoreName = Literal["keyring", "file", "env", "session"]
 """Where the key of a profile is: `env` and `session` keep none."""
 Source = Literal["keyring", "file", "env", "session", "none"]
 
+_TOP = ("current", "profiles")
+_MEND = (
+    "Correct the file, or sign in again: octavo auth login. Octavo then keeps the file as it is now in "
+    "profiles.unreadable."
+)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
@@ -53,6 +59,9 @@ class Profile:
         )
 
 
+_FIELDS = tuple(each.name for each in fields(Profile) if each.name != "name")
+
+
 @dataclass(frozen=True)
 class Profiles:
     """All of them, and the current one."""
@@ -60,7 +69,7 @@ class Profiles:
     current: str = ""
     entries: Mapping[str, Profile] = field(default_factory=dict)
     problem: str = ""
-    """A sentence, when the file could not be read or not wholly."""
+    """What is wrong with the file, and what to do, in sentences. Empty if all of it can be read."""
 
     def get(self, name: str) -> Profile | None:
         return self.entries.get(name)
@@ -90,6 +99,8 @@ class Access:
     source: Source
     key: SecretStr | None = None
     """Only when it came with the environment: others are fetched from their store."""
+    problem: str = ""
+    """Why there may be a profile that could not be read, in sentences. Empty if all can be read, or one is used."""
 
     @property
     def name(self) -> str:
@@ -117,18 +128,25 @@ def read(path: Path) -> Profiles:
         kept = read_toml(path)
     except FileNotFoundError:
         return Profiles()
-    except (OSError, ValueError):
-        return Profiles(problem=f"{path} cannot be read. Correct it, or sign in again.")
+    except OSError as error:
+        return Profiles(problem=f"Could not read the profiles: {path}: {error.strerror}. {_MEND}")
+    except ValueError as error:
+        return Profiles(problem=f"Could not read the profiles: {path}: {line(str(error))[:200]}. {_MEND}")
     entries: dict[str, Profile] = {}
-    bad: list[str] = []
-    table = kept.get("profiles")
-    for name, values in (table if isinstance(table, dict) else {}).items():
+    wrong = [f"there is no setting {line(name)[:40]!r}.{nearest(name, _TOP)}" for name in kept if name not in _TOP]
+    table = kept.get("profiles", {})
+    if not isinstance(table, dict):
+        wrong.append("profiles must be tables, such as [profiles.work].")
+        table = {}
+    for name, values in table.items():
         try:
             entries[name] = _profile(name, values)
-        except (ValueError, TypeError, KeyError):
-            bad.append(line(name))
-    current = kept.get("current")
-    problem = f"In {path}, {', '.join(bad)} cannot be read and is left out. Sign in again." if bad else ""
+        except (ValueError, TypeError) as error:
+            wrong.append(f"profile {line(name)[:40]!r}: {error}")
+    current = kept.get("current", "")
+    if not wrong and current and current not in list(entries):
+        wrong.append(f"current names {line(str(current))[:40]!r}, which is no profile.")
+    problem = f"Could not read all of the profiles in {path}: {' '.join(wrong)} {_MEND}" if wrong else ""
     return Profiles(current if isinstance(current, str) and current in entries else "", entries, problem)
 
 
@@ -167,13 +185,18 @@ def resolve(
     else:
         chosen = named or profiles.get(profiles.current)
         origin = chosen.origin if chosen else DEFAULT
+        if chosen is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
+            # The key may be for the server of a profile that cannot be read: it is not sent to the default one.
+            raise ValueError(
+                f"{profiles.problem} Or name the server that {KEY_VARIABLE} is for: --base-url or {BASE_URL_VARIABLE}."
+            )
     if text := environ.get(KEY_VARIABLE, "").strip():
         try:
             return Access(origin, chosen, "env", keys.accept(text))
         except ValueError as error:
             raise ValueError(f"{KEY_VARIABLE} cannot be used. {error}") from None
     if chosen is None or chosen.store == "env":
-        return Access(origin, chosen, "none")
+        return Access(origin, chosen, "none", problem=profiles.problem if chosen is None else "")
     return Access(origin, chosen, chosen.store)
 
 
@@ -181,19 +204,33 @@ def _named(profiles: Profiles, name: str) -> Profile:
     found = profiles.get(name)
     if found is None:
         known = ", ".join(profiles.entries) or "none yet"
-        raise ValueError(f"There is no profile {line(name)!r}; there are: {known}. Sign in to make one.")
+        # A file that cannot be read is no reason to sign in under that name: it may hold the profile.
+        step = profiles.problem or "Sign in to make one."
+        raise ValueError(
+            f"There is no profile {line(name)!r}.{nearest(name, profiles.entries)} The profiles are: {known}. {step}"
+        )
     return found
 
 
 def _profile(name: str, values: Mapping[str, Any]) -> Profile:
-    store = values["store"]
-    if store not in get_args(StoreName):
-        raise ValueError(store)
+    """Raises ValueError or TypeError with a sentence."""
+    if not isinstance(values, dict):
+        raise TypeError("it must be a table.")
+    for unknown in values.keys() - set(_FIELDS):
+        if meant := nearest(unknown, _FIELDS):  # whoever wrote `readonly` meant it
+            raise ValueError(f"there is no setting {line(unknown)!r}.{meant}")
+    store = values.get("store")
+    if store is None or store not in get_args(StoreName):
+        raise ValueError(f"store must be {', '.join(get_args(StoreName))}, not {line(repr(store))[:40]}.")
     texts = {key: line(str(values.get(key, ""))) for key in ("user_id", "user_name", "fingerprint")}
     read_only = values.get("read_only", False)
     if not isinstance(read_only, bool):
-        raise TypeError("read_only")  # whoever wrote it there meant it: it is not taken for false
-    return Profile(check_name(name), origin_of(str(values["origin"])), store, **texts, read_only=read_only)
+        raise TypeError(
+            "read_only must be true or false."
+        )  # whoever wrote it there meant it: it is not taken for false
+    if not isinstance(values.get("origin"), str):
+        raise TypeError("origin must be the URL of a server.")
+    return Profile(check_name(name), origin_of(values["origin"]), store, **texts, read_only=read_only)
 
 
 def _quoted(value: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -21,13 +21,14 @@ from octavo.client.credentials import KeyFiles, Keyring, Store, StoreTimeout, St
 from octavo.client.origin import host_of
 from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
 from octavo.client.threads import aside
+from octavo.settings import nearest
 
 ORGANIZATIONS = 100
 """As many as are looked at when signing in."""
 
 NOT_KEPT = (
-    "{reason} Set it in OCTAVO_API_KEY, or sign in with octavo auth login --insecure-storage, which writes it to a file "
-    "in the clear."
+    "{cause} Set the key in OCTAVO_API_KEY, sign in with octavo auth login --insecure-storage, which writes it to a file in "
+    "the clear, or {step}"
 )
 
 
@@ -54,6 +55,10 @@ class Home:
     @classmethod
     def of(cls, config_folder: Path, data_folder: Path, keyring: Keyring | None = None) -> Home:
         return cls(config_folder / profiles.FILE, keyring or Keyring(), KeyFiles(data_folder / "keys"))
+
+    def patient(self, say: Callable[[str], object] | None = None) -> Home:
+        """Return the same, with time for a user to type the password of the keyring (`Keyring.patient`)."""
+        return replace(self, keyring=self.keyring.patient(say))
 
     def read(self) -> Profiles:
         return profiles.read(self.profiles)
@@ -84,6 +89,8 @@ class SignedOut:
     had_key: bool
     current: str
     """The profile that is current now, or nothing."""
+    key_left: str = ""
+    """Why its key is still where it was kept, and how to delete it. Empty if there is none left."""
 
 
 @dataclass(frozen=True)
@@ -170,16 +177,21 @@ async def login(
 def logout(home: Home, name: str | None = None) -> SignedOut:
     """Delete the key of a profile, by default of the current one, and then the profile.
 
-    Raises ValueError when there is no such profile, StoreUnavailable when its key cannot be deleted: then
-    nothing has changed.
+    A key that cannot be deleted (`key_left`) keeps nobody signed in. Raises ValueError when there is no such profile,
+    OSError when the profiles cannot be written.
     """
     known = home.read()
     profile = _existing(known, name or known.current)
     store = home.store_of(profile)
-    had_key = store.delete(profile.origin, profile.name) if store else False
+    had_key, key_left = False, ""
+    try:
+        had_key = store.delete(profile.origin, profile.name) if store else False
+    except StoreUnavailable as error:
+        how = f"\n{store.how_to_delete(profile.origin, profile.name)}" if isinstance(store, Keyring) else ""
+        key_left = f"Could not delete the key of {_called(profile, 'from')}: {_lowered(str(error))}{how}"
     left = known.without(profile.name)
     home.write(left)
-    return SignedOut(profile, had_key, left.current)
+    return SignedOut(profile, had_key, left.current, key_left)
 
 
 def switch(home: Home, name: str) -> Profile:
@@ -202,8 +214,16 @@ def status(home: Home, access: Access) -> list[Status]:
 def key_of(home: Home, access: Access) -> SecretStr | None:
     """The key to use, or None when there is none yet. Raises StoreUnavailable."""
     key = access.key
+    if key is None and access.problem:
+        raise StoreUnavailable(access.problem)
     if key is None and access.profile is not None and (store := home.store_of(access.profile)):
-        key = store.get(access.origin, access.profile.name)
+        try:
+            key = store.get(access.origin, access.profile.name)
+        except StoreUnavailable as error:
+            step = f"Set {KEY_VARIABLE} to the key{f', or {_lowered(error.step)}' if error.step else '.'}"
+            raise type(error)(
+                f"Could not read the key of {_called(access.profile, 'from')}: {_lowered(error.cause)}", step
+            ) from None
         if key is not None and access.profile.fingerprint not in ("", keys.fingerprint(key)):
             # What is kept here for this profile is another account's than the key may be of.
             raise StoreUnavailable(
@@ -212,6 +232,31 @@ def key_of(home: Home, access: Access) -> SecretStr | None:
     if key is not None:
         redaction.remember(key.get_secret_value())
     return key
+
+
+def why_no_key(access: Access) -> str:
+    """Return why there is no key to use, and what to do, in sentences."""
+    again = "Sign in again: octavo auth login"
+    if access.profile is None:
+        return f"Nobody is signed in at {access.origin}. Sign in with: octavo auth login, or set {KEY_VARIABLE}"
+    return {
+        "env": f"The key of {_called(access.profile)} is not there: {KEY_VARIABLE} is not set. Set it, or sign in: octavo auth login",
+        "session": f"The key of profile {access.profile.name} was kept for one session only. {again}",
+    }.get(access.profile.store, f"The key of {_called(access.profile)} is not there any more. {again}")
+
+
+_STORES = {"keyring": "the keyring", "file": "its file"}
+
+
+def _called(profile: Profile, way: str = "in") -> str:
+    """Return the name of a profile, its server and where its key is, for a sentence."""
+    store = _STORES.get(profile.store)
+    return f"profile {profile.name} ({host_of(profile.origin)}){f' {way} {store}' if store else ''}"
+
+
+def _lowered(sentence: str) -> str:
+    """Return a sentence as the cause that follows a colon."""
+    return sentence[:1].lower() + sentence[1:]
 
 
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
@@ -254,7 +299,7 @@ def _keep(
     except StoreTimeout:
         raise
     except StoreUnavailable as error:
-        return "session", NOT_KEPT.format(reason=error)
+        return "session", NOT_KEPT.format(cause=error.cause, step=_lowered(error.step or "use a machine that has one."))
     return "keyring", ""
 
 
@@ -271,8 +316,12 @@ def _existing(known: Profiles, name: str) -> Profile:
     found = known.get(name)
     if found is None:
         there = ", ".join(known.entries)
+        if known.problem:
+            raise ValueError(known.problem)
         raise ValueError(
-            f"There is no profile {name!r}. There are: {there}." if there else "Nobody is signed in. Sign in first."
+            f"There is no profile {name!r}.{nearest(name, known.entries)} There are: {there}."
+            if there
+            else "Nobody is signed in. Sign in first."
         )
     return found
 
@@ -285,10 +334,6 @@ def _status(home: Home, access: Access, *, current: bool) -> Status:
     except StoreUnavailable as error:
         problem = str(error)
     if key is None and not problem:
-        problem = {
-            "env": f"Its key is not in {KEY_VARIABLE}.",
-            "session": "Its key was kept for one session only. Sign in again.",
-            "none": "Nobody is signed in. Sign in first.",
-        }.get(access.source, "Its key is gone from where it was kept. Sign in again.")
+        problem = why_no_key(access)
     shown = (keys.fingerprint(key), keys.ending(key)) if key else ("", "")
     return Status(access.profile, access.origin, access.source, current, *shown, problem)

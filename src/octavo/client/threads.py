@@ -24,9 +24,15 @@ async def aside(function: Callable[[], T]) -> T:
     return await asyncio.wrap_future(_started(function))
 
 
-def within(seconds: float, function: Callable[[], T]) -> T:
-    """What `function` returns or raises. Raises Overdue after `seconds`."""
+def within(seconds: float, function: Callable[[], T], *, after: tuple[float, Callable[[], object]] | None = None) -> T:
+    """What `function` returns or raises. Raises Overdue after `seconds`.
+
+    `after`: seconds, fewer than those, and what is called once they have passed without an answer.
+    """
     future = _started(function)
+    if after is not None and after[0] < seconds and not wait((future,), after[0]).done:
+        after[1]()
+        seconds -= after[0]
     if not wait((future,), seconds).done:
         raise Overdue
     return future.result()

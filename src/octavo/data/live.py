@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from octavo.api.errors import ApiError, Forbidden, NotFound, NotSent, Outcome, PaginationError
+from octavo.api.errors import ApiError, Forbidden, LocalFailure, NotFound, NotSent, Outcome, PaginationError
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.urgency import asked_for
 from octavo.api.wire import encode, location
@@ -460,7 +460,8 @@ class Live:
         """The server answers `by`: what waits for that need not, and what was asked for in vain before is asked again."""
         self.outbox.online()
         for answer in tuple(self._answers.values()):
-            if answer is not by and isinstance(answer.error, NotSent) and answer.watchers and not answer.loading:
+            failed = isinstance(answer.error, NotSent | LocalFailure)
+            if answer is not by and failed and answer.watchers and not answer.loading:
                 self._freshen(answer)
 
     def _look_around_written(self) -> None:

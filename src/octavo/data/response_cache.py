@@ -294,7 +294,9 @@ class ResponseCache:
             except sqlite3.DatabaseError:
                 return self._rebuilt(path)
             except OSError as error:
-                self._notice(f"Nothing is kept for the next start: {path} cannot be opened ({error}).")
+                self._notice(
+                    f"Nothing is kept for the next start: {path} cannot be opened ({error.strerror or error})."
+                )
             self._path = None
         db = connect(None)
         db.executescript(SCHEMA)

@@ -50,6 +50,10 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def _why(error: sqlite3.Error | OSError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 WRITES = ("outbox", "sent", "once")
 """The tables of what is sent: what waits, what became of the others, and what may happen only once."""
 
@@ -83,7 +87,7 @@ class State:
         try:
             self._db = self._opened(self._path, steps)
         except (sqlite3.Error, OSError) as error:
-            self._only_read("Nothing is being saved: ", f"{self._path} cannot be opened ({error})", ".")
+            self._only_read("Nothing is being saved: ", f"{self._path} cannot be opened ({_why(error)})", ".")
             self._path = None
             self._db = connect(None)
             _migrate(self._db, None, steps)

@@ -14,6 +14,7 @@ from octavo.tui.widgets.commands import (
     Command,
     Commands,
     HasCommands,
+    _is_key,
     active_commands,
     apply_keymap,
     clashes,
@@ -165,13 +166,24 @@ async def test_what_a_key_map_cannot_do_is_said_and_left_out() -> None:
     page = Page(may_comment=True)
     app = App(page)
     async with app.run_test() as pilot:
-        said = apply_keymap(app, {"page.fly": "f", "page.comment": "j", "page.next": "ctrl+n"}, [Page, App])
-        assert said == [
-            "The key map names page.fly, which is no command of this version.",
-            "The key map gives j to page.comment, but it is the key of page.down.",
-        ]
+        keymap = {"page.nxt": "f", "page.comment": "j", "page.next": "ctrl+n", "page.down": "k,ctlr+d"}
+        said = dict(apply_keymap(app, keymap, [Page, App]))
+        assert said["page.nxt"] == "is not the id of a command. Did you mean page.next? The README lists the ids."
+        assert said["page.comment"] == "cannot be j, which is the key of page.down."
+        assert said["page.down"].startswith("names 'ctlr+d', which is not a key. Did you mean ctrl+d? ")
         await pilot.press("c", "ctrl+n")
         assert page.done == ["comment", "next"]
+
+
+@pytest.mark.parametrize(
+    ("key", "is_one"),
+    [
+        *((key, True) for key in ("d", "D", "f5", "ctrl+d", "ctrl+shift+f5", "space", "question_mark", "?", "é", "+", "alt+enter", "pagedown")),
+        *((key, False) for key in ("ctlr+d", "retrun", "f99", "ctrl", "ctrl+", "dd", "cmd+x")),
+    ],
+)  # fmt: skip
+def test_only_what_a_terminal_sends_is_a_key(key: str, is_one: bool) -> None:
+    assert _is_key(key) is is_one
 
 
 def test_a_binding_without_its_words_is_a_fault() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -31,7 +32,15 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-Line = tuple[str, Entry | KeptFile | KeptSpace | Activity]
+
+@dataclass(frozen=True)
+class Mistake:
+    """A setting that cannot be used."""
+
+    sentence: str
+
+
+Line = tuple[str, Entry | Mistake | KeptFile | KeptSpace | Activity]
 STATES = {
     "gathered": "held for review",
     "held": "held for undo",
@@ -40,7 +49,12 @@ STATES = {
     "unknown": "looking for it",
     "failed": "failed",
 }
-_HEADINGS: dict[type, str] = {KeptFile: "TEXTS FROM YOUR EDITOR", KeptSpace: "KEPT FOR OFFLINE", Activity: "REQUESTS"}
+_HEADINGS: dict[type, str] = {
+    Mistake: "SETTINGS THAT CANNOT BE USED",
+    KeptFile: "TEXTS FROM YOUR EDITOR",
+    KeptSpace: "KEPT FOR OFFLINE",
+    Activity: "REQUESTS",
+}
 _OF_WRITES = ("NEED YOU", "COULD NOT BE DONE: NOTHING IS LEFT TO DECIDE", "UNDER WAY: NOTHING TO DO")
 """What writes stand under, those a person must decide first."""
 _MOST_NAMED = 5
@@ -148,6 +162,7 @@ class ActivityScreen(Dialog[None]):
         session = self.shell.session
         entries = sorted(session.outbox.entries, key=lambda entry: _OF_WRITES.index(_heading(entry)))
         lines: list[Line] = [(entry.id, entry) for entry in entries]
+        lines += [(f"setting {at}", Mistake(each)) for at, each in enumerate(self.shell.mistakes)]
         lines += [(file.path.name, file) for file in self._files]
         lines += [(f"kept {kept.id}", kept) for kept in session.offline.all]
         asked = list(session.activity())
@@ -168,6 +183,8 @@ class ActivityScreen(Dialog[None]):
                     short_age(what.created_at),
                 )
             )
+        if isinstance(what, Mistake):
+            return Row(cells=(Content.styled("not used", "$warning"), what.sentence, "", ""))
         if isinstance(what, KeptFile):
             return Row(cells=(Content.styled("kept", "$warning"), what.about.title, "", short_age(what.saved_at)))
         if isinstance(what, KeptSpace):
@@ -253,7 +270,7 @@ class ActivityScreen(Dialog[None]):
                         (self._why(what), f"{about[:1].upper()}{about[1:]}." if about else ""),
                     )
                 )
-            case KeptFile():
+            case KeptFile() | Mistake():
                 said = what.sentence
             case KeptSpace():
                 failed = "; ".join(f"{each.what}: {in_a_line(each.why)}" for each in what.failed[:_MOST_NAMED])
@@ -310,7 +327,7 @@ class ActivityScreen(Dialog[None]):
         app.background(done())
 
 
-def _heading(what: Entry | KeptFile | KeptSpace | Activity) -> str:
+def _heading(what: Entry | Mistake | KeptFile | KeptSpace | Activity) -> str:
     if not isinstance(what, Entry):
         return _HEADINGS[type(what)]
     decide, told, under_way = _OF_WRITES

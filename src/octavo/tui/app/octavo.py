@@ -13,8 +13,9 @@ from textual.screen import Screen
 from textual.signal import Signal
 
 from octavo.api.errors import ApiError
-from octavo.settings import Settings
+from octavo.settings import Settings, nearest
 from octavo.tui.app import routes
+from octavo.tui.app.accounts import ACCOUNT, reopen
 from octavo.tui.app.background_tasks import BackgroundTasks
 from octavo.tui.app.first_screen import HeldBack, first_view, remember_view
 from octavo.tui.app.keeping_fresh import EVERY, KeepingFresh
@@ -23,7 +24,7 @@ from octavo.tui.app.teardown import Teardown
 from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.routes import Route, ToSearch
-from octavo.tui.shell.session import Session, SignInMethods
+from octavo.tui.shell.session import Opening, Session, SignInMethods
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import Workspace
 from octavo.tui.shell.write_queue import WriteQueue
@@ -46,6 +47,12 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Suggestions
     from octavo.tui.widgets.confirm import Confirmed
     from octavo.tui.widgets.theme_picker import ThemePicker
+
+
+def _wrong_theme(settings: Settings, names: list[str]) -> str:
+    name = settings.theme
+    why = f"names {name!r}, which is not a theme.{nearest(name, names)} The themes are {', '.join(names)}."
+    return f"{settings.location('theme')} {why}"
 
 
 def _has_session(app: Octavo, _: object) -> bool:
@@ -126,11 +133,7 @@ def _say_server(app: Octavo, _: object) -> None:
 def _act_as(app: Octavo, _: object) -> None:
     from octavo.tui.app.acting_as import choose_role
 
-    def begin(session: Callable[[], Session]) -> None:
-        app.then = session
-        app.background(app.action_quit())
-
-    choose_role(app, begin)
+    choose_role(app, lambda session: reopen(app, lambda: (app.sign_in_methods, session())))
 
 
 def _go_up_or_quit(app: Octavo, _: object) -> None:
@@ -188,6 +191,8 @@ ANYWHERE: Commands[Octavo] = Commands(
     find=lambda app: app,
 )  # fmt: skip
 """The keys that work everywhere but in dialogs."""
+MISTAKES_SECONDS = 15.0
+"""Seconds for which it is said that settings cannot be used."""
 
 
 class Octavo(HasCommands, HeldBack[int]):
@@ -204,7 +209,7 @@ class Octavo(HasCommands, HeldBack[int]):
         (150, "-huge"),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (24, "-tall")]  # noqa: RUF012  # as above
-    COMMAND_GROUPS = (ANYWHERE,)
+    COMMAND_GROUPS = (ANYWHERE, ACCOUNT)
 
     def __init__(
         self,
@@ -244,8 +249,10 @@ class Octavo(HasCommands, HeldBack[int]):
         self.writes = WriteQueue(self)
         self.keeping_fresh = KeepingFresh(self, self, every=look_every)
         self._session = session
-        self.then: Callable[[], Session] | None = None
-        """What is to be opened when this has ended. Raises OSError."""
+        self.then: Callable[[], Opening] | None = None
+        """What is to be opened when this has ended. Raises OSError, ValueError or NotSaved."""
+        self.mistakes: tuple[str, ...] = settings.problems
+        """What is wrong with the settings, a sentence each."""
         self._quitting = False
         self.picture = picture
         self.picturing: KeptPicture | None = None
@@ -253,6 +260,8 @@ class Octavo(HasCommands, HeldBack[int]):
         for theme in themes():
             self.register_theme(theme)
         self.theme = self._first_theme()
+        if settings.theme and settings.theme not in self.available_themes:
+            self.mistakes += (_wrong_theme(settings, self.theme_picker.names),)
         self.stylesheet = internals.OnceParsed(variables=self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
@@ -317,10 +326,13 @@ class Octavo(HasCommands, HeldBack[int]):
             from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
             from octavo.tui.widgets.commands import apply_keymap
 
-            for problem in apply_keymap(self, self.settings.keys, (type(self), *KEYMAP_CONTEXTS)):
-                self.say(problem, tone="care")
-        for problem in self.settings.problems:
-            self.say(problem, tone="care")
+            wrong = apply_keymap(self, self.settings.keys, (type(self), *KEYMAP_CONTEXTS))
+            self.mistakes += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in wrong)
+        if len(self.mistakes) > 1:
+            count = f"{len(self.mistakes)} settings cannot be used. Press ! to see all of them. The first:"
+            self.say(f"{count} {self.mistakes[0]}", tone="care", seconds=MISTAKES_SECONDS)
+        elif self.mistakes:
+            self.say(self.mistakes[0], tone="care", seconds=MISTAKES_SECONDS)
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, EscapeOrAlt):

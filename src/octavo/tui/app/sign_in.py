@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
@@ -12,6 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from octavo.api.errors import ApiError
+from octavo.settings import in_words
 from octavo.tui.shell.session import Session, SignedIn
 from octavo.tui.terminal.textual_internals import is_being_removed, opened_in_turns
 from octavo.tui.widgets.buttons import TextButton
@@ -29,6 +31,9 @@ SIGN_IN: Commands[SignInScreen] = Commands(
     (
         Command("demo", "ctrl+d", "Try the demo", "Real screens, a made-up library, no account", run=lambda _, view: view.try_demo(), priority=True),
         Command("folder", "ctrl+o", "Open a folder", "Read and review a folder of pages", run=lambda _, view: view.open_folder(), priority=True),
+        Command("back", "escape", "Back", "Go back to what was on show before", run=lambda _, view: view.go_back(),
+                there=lambda _, view: bool(view.shell.sign_in_methods.before),
+                called=lambda _, view: f"Back to {view.shell.sign_in_methods.before}"),
         Command("quit", "ctrl+q", "Quit", "Leave Octavo", run=lambda app, _: app.action_quit(), priority=True),
         # Where letters are typed there is no `?`.
         Command("help", "f1", "Help", "Help for this screen", run=lambda app, _: app.show_help(), there=lambda _, view: isinstance(view.focused, Input)),
@@ -56,6 +61,10 @@ class SignInScreen(HasCommands, Screen[None]):
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
+    def go_back(self) -> None:
+        """Show what was on show before."""
+        self.shell.background(self._enter(self.shell.sign_in_methods.back))
+
     def compose(self) -> ComposeResult:
         sign_in_methods = self.shell.sign_in_methods
         with Vertical(id="middle"):
@@ -63,9 +72,7 @@ class SignInScreen(HasCommands, Screen[None]):
             yield Static("Docs review, without the tabs.", id="motto")
             with Vertical(id="card") as card:
                 card.border_title = " Sign in "
-                yield Static(
-                    self._asks_for(sign_in_methods.host, "It is kept in the keyring of this system"), id="said"
-                )
+                yield Static(self._asks_for(sign_in_methods.host, ""), id="said")
                 with Horizontal(id="typing"):
                     yield Static("key  ", id="label")
                     yield (secret := SecretInput(id="key"))
@@ -84,7 +91,7 @@ class SignInScreen(HasCommands, Screen[None]):
 
     @staticmethod
     def _asks_for(host: str, keeping: str) -> Content:
-        return Content(f"Paste a personal access key for {host}. {keeping}, and sent nowhere else.")
+        return Content(f"Paste a personal access key for {host}. {keeping}".rstrip())
 
     async def _say_where_kept(self) -> None:
         sign_in_methods = self.shell.sign_in_methods
@@ -136,7 +143,7 @@ class SignInScreen(HasCommands, Screen[None]):
     def try_demo(self) -> None:
         """Set out the demo library, and show it."""
         self._say(("asking", "Setting out the demo library…"))
-        self.shell.background(self._enter("demo"))
+        self.shell.background(self._enter(self.shell.sign_in_methods.demo))
 
     @on(TextButton.Pressed, "#open")
     @on(Input.Submitted, "#folder")
@@ -147,16 +154,16 @@ class SignInScreen(HasCommands, Screen[None]):
         """Show the folder that is named; ask for its name when none is."""
         field = self.query_one("#folder", PathInput)
         if field.value.strip():
-            self.shell.background(self._enter(field.value.strip()))
+            path = field.value.strip()
+            self.shell.background(self._enter(lambda: self.shell.sign_in_methods.folder(path)))
         else:
             field.focus()
 
-    async def _enter(self, way: str) -> None:
-        sign_in_methods = self.shell.sign_in_methods
+    async def _enter(self, way: Callable[[], Awaitable[Session]]) -> None:
         try:
-            session: Session = await (sign_in_methods.demo() if way == "demo" else sign_in_methods.folder(way))
+            session = await way()
         except (ApiError, ValueError, OSError) as error:
-            self._say(("care", str(error)))
+            self._say(("care", in_words(error)))
             return
         await self.shell.start(session)
 

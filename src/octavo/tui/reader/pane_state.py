@@ -63,7 +63,7 @@ class PaneState:
     def lines(self) -> list[Content]:
         """What is shown while there is nothing to show."""
         if self._failure is not None:
-            return failed(*self._failure)
+            return failed(*self._failure, self._widget.app)
         if self._waiting is not None:
             return self._waiting.lines()
         if self._left is not None and not self.pane.contents.has_any:

@@ -25,6 +25,8 @@ class Host(Protocol):
     settings: Settings
     sign_in_methods: SignInMethods
     notices: NoticeBoard
+    mistakes: tuple[str, ...]
+    """What is wrong with the settings, a sentence each."""
     before_end: set[Callable[[], None]]
     """Called when the terminal goes away: they keep what is being typed (D6)."""
     opening: bool

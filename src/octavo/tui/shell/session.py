@@ -29,6 +29,18 @@ class Acting:
 
 
 @dataclass(frozen=True)
+class Account:
+    """An account on a server, which this machine is signed in to."""
+
+    name: str
+    """Its profile. Empty: its key is in the environment, and no profile is its own."""
+    origin: str
+    host: str
+    user: str
+    """The name of the user, as far as it is known."""
+
+
+@dataclass(frozen=True)
 class Session:
     """One account on one server, or the embedded platform."""
 
@@ -61,6 +73,10 @@ class Session:
     """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
     acting: Acting | None = None
     """Whom else one can be here: only in the demo."""
+    account: Account | None = None
+    """The account on a server. None: this is an embedded platform."""
+    again: Callable[[], Session] | None = None
+    """Opens the same once more. Raises OSError or ValueError."""
     open: Callable[[], None] = lambda: None
     """Called when the first screen is painted: nothing needs to be sent before."""
     left_out: Callable[[], Awaitable[Sequence[str]]] | None = None
@@ -80,8 +96,12 @@ class SignedIn:
     facts: tuple[tuple[Literal["ok", "care"], str], ...]
 
 
+Opening = tuple["SignInMethods", Session | None]
+"""What the app opens with. Without a session it shows the sign-in screen."""
+
+
 class SignInMethods(Protocol):
-    """The ways in. Each raises `octavo.api.errors.ApiError` or ValueError with a sentence."""
+    """The ways in and out. Each raises `octavo.api.errors.ApiError`, OSError or ValueError with a sentence."""
 
     @property
     def host(self) -> str:
@@ -91,14 +111,34 @@ class SignInMethods(Protocol):
     def greeting(self) -> str:
         """Why a key is asked for again, in a sentence. Empty the first time."""
 
+    @property
+    def before(self) -> str:
+        """The label of the session that was on show before. Empty if there was none."""
+
     async def keeping(self) -> str:
-        """Where a key would be kept: the start of a sentence. It may take a while to find out."""
+        """Where a key would be kept, in sentences. It may take a while to find out."""
 
     async def sign_in(self, key: str) -> SignedIn:
         """Check `key`, keep it, and connect."""
+
+    async def back(self) -> Session:
+        """Open the session that was on show before."""
 
     async def demo(self) -> Session:
         """Connect to the demo library."""
 
     async def folder(self, path: str) -> Session:
         """Load a folder of pages into the embedded platform, and connect to it."""
+
+    def accounts(self) -> Sequence[Account]:
+        """The accounts this machine is signed in to."""
+
+    def asking(self, greeting: str, before: Session) -> SignInMethods:
+        """The same, with a key asked for again at the server of the session that was on show."""
+
+    def use(self, name: str) -> Opening:
+        """Make another account the current one, and connect to it, or ask for its key."""
+
+    async def sign_out(self, account: Account) -> Callable[[], Opening]:
+        """Delete the key of an account and the account. Once its session has ended, what this returns deletes its pages
+        and says what to open."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
+from octavo.api.activity import KEY, Activity
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 MOST_SPACES = 1000
 HELD = "held for your review"
+_NO_KEY, _REFUSED = "no key", "key refused"
+KEY_SECONDS = 15.0
+"""Seconds for which it is said why the key cannot be read."""
 _VERDICTS = "open words of reviews"
 LONG = 5.0
 """Seconds without an answer after which the frame says that one is waited for."""
@@ -260,6 +264,17 @@ class Workspace:
         return f"{state} {age}", f"{state} {age}", style
 
     @property
+    def lacks_key(self) -> bool:
+        """Whether the server does not take the key of this account, or the key cannot be read."""
+        last = self._last_request
+        return last is not None and _wrong(last) in (_NO_KEY, _REFUSED)
+
+    @property
+    def _last_request(self) -> Activity | None:
+        activity = self._session.activity() if self._session is not None else ()
+        return next((each for each in activity if not each.given_up), None)
+
+    @property
     def is_from_before(self) -> bool:
         """Whether what is on show is of an earlier run, and nothing speaks against that the server answers."""
         return self._session is not None and self.link[-1] == "$octavo-muted"
@@ -271,14 +286,17 @@ class Workspace:
             return "not signed in", "$octavo-muted"
         if (waited := self._session.waited()) >= LONG:
             return f"○ waiting {waited:.0f}s", "$warning"
-        if (last := next((each for each in self._session.activity() if not each.given_up), None)) is None:
+        if (last := self._last_request) is None:
             return "● saved", "$octavo-muted"
-        wrong = _wrong(last.status) or ("failing" if self.organizations.error is not None else "")
+        wrong = _wrong(last) or ("failing" if self.organizations.error is not None else "")
         return (f"○ {wrong}", "$warning") if wrong else ("● live", "$success")
 
     def look_at_link(self) -> None:
         """Something was asked, or came, or time passed: say it where the connection is in another state since, or what is
-        on show is live by now."""
+        on show is live by now. Why the key cannot be read is said once."""
+        if (last := self._last_request) is not None and last.method == KEY and last.error not in self._told:
+            self._told.add(last.error)
+            self._app.say(last.error, tone="failed", seconds=KEY_SECONDS)
         if self._session is not None and (state := self.link[-1]) != self._link_state:
             self._link_state = state
             self._frame()
@@ -460,11 +478,11 @@ def _told_of(entry: Entry) -> str:
     return f"{entry.reason}{kept}"
 
 
-def _wrong(status: int | None) -> str:
+def _wrong(last: Activity) -> str:
     """What an answer, or that there was none, says is wrong with the connection. Nothing, when it is good."""
-    if status is None:
-        return "offline"
-    return "failing" if status >= 500 else {401: "key refused", 429: "told to wait"}.get(status, "")
+    if last.status is None:
+        return _NO_KEY if last.method == KEY else "offline"
+    return "failing" if last.status >= 500 else {401: _REFUSED, 429: "told to wait"}.get(last.status, "")
 
 
 def _undecided_in(organization: Organization) -> dict[str, ListOfOrganization]:

@@ -462,6 +462,11 @@ def is_ending(app: App[Any]) -> bool:
     return app._exit
 
 
+def keymap_of(app: App[Any]) -> dict[str, str]:
+    """The keys that the user gave commands, by their ids."""
+    return dict(app._keymap)
+
+
 def end_with(app: App[Any], error: Exception) -> None:
     """End `app` as it ends with a bug in a handler of its own."""
     app._handle_exception(error)

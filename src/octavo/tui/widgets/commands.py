@@ -26,16 +26,18 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, runtime_chec
 from textual.app import App
 from textual.binding import ActiveBinding, Binding
 from textual.dom import DOMNode
-from textual.keys import format_key
+from textual.keys import Keys, format_key, key_to_character
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import is_whole
+from octavo.settings import nearest
+from octavo.tui.terminal.textual_internals import is_whole, keymap_of
 
 MOVING = "MOVING ABOUT"
 """What steps stand under where all commands are listed."""
 _STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
 """What nobody looks for by name: it comes after all there is to do."""
+_MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 _KEY_NAMES = {
     "escape": "esc",
     "enter": "enter",
@@ -96,6 +98,10 @@ def _is_there(app: Any, about: Any) -> bool:
     return True
 
 
+def _is_not_offered(app: Any, about: Any) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Command(Generic[T]):
     """Something that can be done with a thing of one kind. Its functions get the app and that thing."""
@@ -115,6 +121,8 @@ class Command(Generic[T]):
     """What it is called now, where that depends on the thing. None: its title."""
     there: Callable[[Any, T], bool] = _is_there
     """Whether the key is there at all."""
+    offered: Callable[[Any, T], bool] = _is_not_offered
+    """Whether it is offered now where something did not load, because it may help."""
     shown: bool = True
     """Whether the key bar may show it."""
     key_display: str | None = None
@@ -288,6 +296,15 @@ def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
     return [_command(screen.app, active, keys) for active, keys in _active(screen)]
 
 
+def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
+    """Return the commands of the app that are offered where something did not load: the key of each, and its name."""
+    commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
+    offered = [(id, each) for id, (group, each) in commands if each.offered(app, group.find(app))]
+    chosen = keymap_of(app)
+    keys = [chosen.get(id) or each.keys or _NO_KEY for id, each in offered]
+    return [(key_name(key.split(",")[0]), each.title.lower()) for key, (_, each) in zip(keys, offered, strict=True)]
+
+
 def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
     """The bindings of `active_commands`, each with all its keys as they are shown."""
     found: dict[tuple[int, str], tuple[ActiveBinding, list[str]]] = {}
@@ -445,17 +462,32 @@ def clashes(screen: Screen[Any]) -> list[str]:
     return said
 
 
-def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type[DOMNode]]) -> list[str]:
-    """Give bindings of `places` other keys, by their ids. What cannot be done is left out and said, in sentences."""
-    said: list[str] = []
+def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type[DOMNode]]) -> list[tuple[str, str]]:
+    """Give bindings of `places` other keys, by their ids. Return each id that is left out, and why, as it goes on from the id."""
+    said: list[tuple[str, str]] = []
     declared: dict[str, list[Binding]] = {}
     for place in places:
         for binding in own_bindings(place):
             declared.setdefault(context_of(place, binding.id), []).append(binding)
     known = {binding.id for bindings in declared.values() for binding in bindings}
-    for command_id in sorted(set(keymap) - known):
-        said.append(f"The key map names {command_id}, which is no command of this version.")
-    wanted = {command_id: keys for command_id, keys in keymap.items() if command_id in known}
+    ids = [each for each in known if each is not None]
+    wanted: dict[str, str] = {}
+    for command_id, keys in keymap.items():
+        unknown = [key for key in map(str.strip, keys.split(",")) if key and not _is_key(key)]
+        if command_id not in known:
+            said.append(
+                (command_id, f"is not the id of a command.{nearest(command_id, ids)} The README lists the ids.")
+            )
+        elif unknown:
+            meant = nearest(unknown[0], [each.value for each in Keys])
+            said.append(
+                (
+                    command_id,
+                    f"names {unknown[0]!r}, which is not a key.{meant} Keys are d, D, f5, ctrl+d, enter, space …",
+                )
+            )
+        else:
+            wanted[command_id] = keys
     for bindings in declared.values():
         taken = {
             key: binding.id for binding in bindings if binding.id not in wanted for key in _normal_keys(binding.key)
@@ -463,10 +495,19 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
         for command_id in dict.fromkeys(binding.id for binding in bindings if binding.id in wanted):
             for key in _normal_keys(wanted.get(command_id or "", "")):
                 if (other := taken.setdefault(key, command_id)) != command_id:
-                    said.append(f"The key map gives {key_name(key)} to {command_id}, but it is the key of {other}.")
+                    said.append((command_id or "", f"cannot be {key_name(key)}, which is the key of {other}."))
                     wanted.pop(command_id or "", None)
     app.set_keymap(wanted)
     return list(dict.fromkeys(said))
+
+
+def _is_key(key: str) -> bool:
+    """Whether a terminal can send a key of this name."""
+    *modifiers, last = key.split("+") if len(key) > 1 else [key]
+    named = {name for each in Keys for name in (each.value, each.value.rpartition("+")[2])}
+    return all(each in _MODIFIERS for each in modifiers) and (
+        len(last) == 1 or key_to_character(last) is not None or last in named
+    )
 
 
 def _normal_keys(keys: str) -> list[str]:

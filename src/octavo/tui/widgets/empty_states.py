@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from textual.app import App
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
+from octavo.tui.widgets.commands import offered_commands
 from octavo.tui.widgets.safe_text import safe
 
 SKELETON_AFTER = 0.15
@@ -67,11 +70,11 @@ def filtered_out(total: int, query: str) -> list[Content]:
     ]
 
 
-def failed(what: str, cause: str, *, shown: int = 0) -> list[Content]:
-    """A load that failed: what, why, and how to try again. `shown`: how many older items are still on show."""
-    keys = Content.assemble(
-        ("r", "$primary"), (" retry   ", "$octavo-muted"), ("!", "$primary"), (" log", "$octavo-muted")
-    )
+def failed(what: str, cause: str, app: App[Any], *, shown: int = 0) -> list[Content]:
+    """A load that failed: what, why, and the keys that help. `shown`: how many older items are still on show."""
+    ways = (("r", "retry"), *offered_commands(app), ("!", "log"))
+    pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in ways]
+    keys = Content("   ").join(pieces)
     first = Content.assemble(("  ✗ ", "$error"), safe(what))
     why = Content.assemble("    ", safe(cause)).stylize("$octavo-muted")
     if shown:

@@ -559,7 +559,7 @@ class ListState:
         if self._waiting is not None:
             return self._waiting.lines()
         if self._failure is not None:
-            return self._wrapped(failed(*self._failure))
+            return self._wrapped(failed(*self._failure, self._of.app))
         if query and here:
             return self._wrapped(filtered_out(here, query))
         if self.instead is not None:
@@ -571,7 +571,7 @@ class ListState:
         lines: list[Content] = []
         extent = self._of.extent
         if self._failure is not None:
-            said, keys = failed(*self._failure, shown=extent.here)
+            said, keys = failed(*self._failure, self._of.app, shown=extent.here)
             lines += [*shortened(self._wrapped([said]), _MOST_SAID), *self._wrapped([keys])]
         if self._from_before:
             lines.append(from_before(self._from_before))

@@ -1,0 +1,118 @@
+"""Accounts: sign in again or with another key, sign out, and switch to another account."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from octavo.api.errors import ApiError
+from octavo.settings import in_words
+from octavo.tui.shell.session import Account
+from octavo.tui.shell.shell import Shell
+from octavo.tui.widgets.commands import Command, Commands
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from octavo.tui.shell.session import Opening
+    from octavo.tui.widgets.confirm import Confirmed
+
+
+class Opens(Shell, Protocol):
+    """An app that can end, and open with something else."""
+
+    then: Callable[[], Opening] | None
+    """What is opened when this app has ended."""
+
+
+def reopen(app: Opens, then: Callable[[], Opening]) -> None:
+    """End the app with all that is typed kept, and open what `then` returns."""
+    app.then = then
+    app.background(app.action_quit())
+
+
+def _is_signed_in(app: Opens, _: object) -> bool:
+    return app.has_session
+
+
+def _lacks_key(app: Opens, _: object) -> bool:
+    return app.has_session and app.workspace.lacks_key
+
+
+def _sign_in(app: Opens, _: object) -> None:
+    session, methods = app.session, app.sign_in_methods
+    said = ""
+    if session.account is not None:
+        said = f"Paste another key of {session.account.name or 'this account'}, or the key of another account."
+    reopen(app, lambda: (methods.asking(said, session), None))
+
+
+def _switch(app: Opens, _: object) -> None:
+    from octavo.tui.widgets.chooser import Choice
+    from octavo.tui.widgets.picker import Picker
+
+    now, methods = app.session.account, app.sign_in_methods
+    others = [each for each in methods.accounts() if now is None or each.name != now.name]
+    if not others:
+        app.explain("There is no other account on this machine. Sign in to add an account.")
+        return
+
+    def chosen(name: str | None) -> None:
+        if name is not None:
+            reopen(app, lambda: methods.use(name))
+
+    choices = [Choice(each.name, each.name, detail=each.user, right=each.host) for each in others]
+    app.push_screen(Picker("Switch account", choices), chosen)
+
+
+def _why_not_signed_out(app: Opens, _: object) -> str | None:
+    account = app.session.account
+    if account is None:
+        return "You are not signed in: this library is on this machine, and needs no account."
+    if not account.name:
+        return "The key of this account is in OCTAVO_API_KEY. Unset OCTAVO_API_KEY to sign out."
+    return None
+
+
+def _sign_out(app: Opens, _: object) -> None:
+    from octavo.tui.widgets.confirm import Confirm
+
+    if (account := app.session.account) is None:
+        return
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.say(f"Signing out of {account.name}…")
+            app.background(_signed_out(app, account))
+
+    app.push_screen(
+        Confirm(
+            f"Sign out of {account.name} at {account.host}?",
+            verb="Sign out",
+            intro="Deletes the key and the cached pages of this account from this machine.",
+            after="Drafts and unsent writes stay, for when you sign in there again.",
+        ),
+        decided,
+    )
+
+
+async def _signed_out(app: Opens, account: Account) -> None:
+    try:
+        then = await app.sign_in_methods.sign_out(account)
+    except (ApiError, ValueError, OSError) as error:
+        app.say(f"Could not sign out of {account.name}: {in_words(error)}", tone="failed")
+    else:
+        reopen(app, then)
+
+
+ACCOUNT: Commands[Opens] = Commands(
+    "account",
+    (
+        Command("sign_in", "f3", "Sign in", "Sign in again, or with the key of another account", run=_sign_in,
+                there=_is_signed_in, offered=_lacks_key, shown=False),
+        Command("switch", "f4", "Switch account", "Switch to another account on this machine", run=_switch,
+                there=_is_signed_in, offered=_lacks_key, shown=False),
+        Command("sign_out", "", "Sign out", "Delete the key and the cached pages of this account",
+                run=_sign_out, why_not=_why_not_signed_out, there=_is_signed_in, offered=_lacks_key),
+    ),
+    find=lambda app: app,
+)  # fmt: skip

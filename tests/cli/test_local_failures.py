@@ -1,0 +1,166 @@
+"""What is wrong on this machine is said with its cause and the next step, and never sent past: settings, profiles, folders."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+import threading
+from pathlib import Path
+
+import keyring
+import pytest
+
+from octavo.client.credentials import STILL_WAITING, Keyring
+from octavo.settings import in_words
+from tests.benchmarks.terminal import Terminal
+from tests.cli.conftest import Octavo
+from tests.cli.small_server import KEY
+from tests.client.backends import HERE, Waiting
+
+DAMAGED = 'current = "work"\n[profiles.work\norigin = "https://own.example"\nstore = "keyring"\n'
+
+
+@pytest.fixture
+def profiles_file(octavo: Octavo, tmp_path: Path) -> Path:
+    """A file of profiles that cannot be read."""
+    path = tmp_path / "config" / "profiles.toml"
+    path.parent.mkdir()
+    path.write_text(DAMAGED)
+    return path
+
+
+def test_damaged_profiles_are_not_taken_for_no_profiles(octavo: Octavo, profiles_file: Path) -> None:
+    why = f"Could not read the profiles: {profiles_file}: Expected ']' at the end of a table declaration (at line 2, "
+    for command, code in (
+        (("api", "users.Me"), 4),
+        (("--profile", "work", "api", "users.Me"), 1),
+        (("auth", "status"), 4),
+        (("auth", "logout"), 1),
+        (("auth", "switch", "work"), 1),
+    ):
+        ran = octavo(*command)
+        assert ran.code == code, command
+        assert why in ran.out + ran.err, command
+        assert "Correct the file, or sign in again: octavo auth login." in ran.out + ran.err
+    with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
+        app.wait_for("Paste a personal access key", "Could not read the profiles", limit=20)
+        app.write(b"\x11")
+        assert app.end(limit=20) == 0
+
+
+def test_signing_in_again_keeps_the_damaged_profiles(
+    octavo: Octavo, profiles_file: Path, served: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
+    ran = octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+    assert ran.code == 0, ran
+    assert profiles_file.with_suffix(".unreadable").read_text() == DAMAGED
+    assert octavo("api", "users.Me").code == 0
+
+
+def test_certificates_that_are_not_there_are_not_done_without(
+    octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OCTAVO_API_KEY", KEY)
+    monkeypatch.setenv("OCTAVO_CA_FILE", "/nonexistent/ca.pem")
+    ran = octavo("--base-url", served, "api", "users.Me")
+    assert ran.code == 1
+    assert ran.out == ""
+    assert "OCTAVO_CA_FILE names '/nonexistent/ca.pem', and there is no such file." in ran.err
+    assert "The file of certificates /nonexistent/ca.pem is not there. Correct or remove" in ran.err
+
+
+def test_mistakes_in_the_settings_are_said_on_stderr(octavo: Octavo, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text('teme = "dark"\nundo_seconds = 99\n')
+    ran = octavo("auth", "status")
+    assert f"octavo: {tmp_path}/config/config.toml, line 1: there is no setting 'teme'. Did you mean theme?" in ran.err
+    assert f"octavo: {tmp_path}/config/config.toml, line 2: undo_seconds must be a number" in ran.err
+
+
+@pytest.mark.parametrize(
+    "command", ["demo", "demo --large", "demo --reset", "open FOLDER", "serve", "serve --load FOLDER", "auth login"]
+)
+def test_a_folder_that_cannot_be_made_is_a_sentence_with_the_next_step(
+    served: str, octavo: Octavo, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "file").touch()  # what is below it cannot be made, whoever asks
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"OCTAVO_{name}_DIR", str(tmp_path / "file" / "octavo"))
+    arguments = command.replace("FOLDER", str(tmp_path / "pages")).split()
+    if command == "auth login":
+        monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
+        ran = octavo("--base-url", served, *arguments, "--with-token")
+        code, said = ran.code, ran.err
+    elif command.startswith("serve"):
+        ran = octavo(*arguments)
+        code, said = ran.code, ran.err
+    else:
+        with Terminal([sys.executable, "-m", "octavo", *arguments], dict(os.environ)) as app:
+            code = app.end(limit=20)
+            said = app.look()
+    said = " ".join(said.split())
+    assert code == 1
+    assert "Errno" not in said
+    assert "Could not " in said
+    assert "OCTAVO_DATA_DIR" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EIO])
+def test_an_error_of_the_system_is_told_without_its_number(code: int) -> None:
+    said = in_words(OSError(code, os.strerror(code), "/home/of/somebody"))
+    assert said.startswith("Could not use /home/of/somebody: ")
+    assert "Errno" not in said
+    assert said.count(". ") >= 1
+    assert said.endswith((".", "are."))
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_damaged_demo_library_names_how_to_start_over(octavo: Octavo, tmp_path: Path, large: bool) -> None:
+    folder = tmp_path / "data" / ("demo-large" if large else "demo")
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "platform.db").write_bytes(b"this is no library" * 1000)
+    options = ["--large"] if large else []
+    way = f"octavo demo {'--large ' if large else ''}--reset"
+    with Terminal([sys.executable, "-m", "octavo", "demo", *options], dict(os.environ)) as app:
+        if large:  # it is made before the app begins
+            assert app.end(limit=20) == 1
+            assert way in " ".join(app.look().split())
+        else:
+            app.wait_for("Could not open the library", limit=20)
+            app.write(b"!")
+            app.wait_for(way, limit=20)
+            app.write(b"\x1b\x11")
+            app.end(limit=20)
+    if not large:
+        with Terminal([sys.executable, "-m", "octavo", "demo", "--reset"], dict(os.environ)) as app:
+            app.wait_for("Needs me 17", limit=40)
+
+
+def test_a_keyring_that_asks_for_its_password_is_waited_for_by_a_command(
+    octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = keyring.core._keyring_backend
+    backend = Waiting()
+    keyring.set_keyring(backend)
+    try:
+        defaults = Keyring.__init__.__kwdefaults__
+        assert defaults is not None
+        monkeypatch.setitem(defaults, "trusted", HERE)
+        backend.answered.set()
+        monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
+        assert octavo("--base-url", served, "auth", "login", "--with-token").code == 0
+        backend.answered.clear()
+        monkeypatch.setattr("octavo.client.credentials.SECONDS", 0.05)
+        typing = threading.Timer(0.5, backend.answered.set)
+        typing.start()
+        ran = octavo("api", "users.Me")
+        typing.join()
+        assert ran.code == 0
+        assert f"octavo: {STILL_WAITING}" in ran.err
+    finally:
+        keyring.core._keyring_backend = before

@@ -1,0 +1,228 @@
+"""Keys that are refused or cannot be read: every view says so, and one signs in, out, or as another from there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from octavo.api import organizations
+from octavo.cli import sessions
+from octavo.client import signing_in
+from octavo.client.in_process import Application
+from octavo.server.app import Platform
+from octavo.tui.app.sign_in import SignInScreen
+from octavo.tui.shell.session import Opening
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_beginnings import KEY, served
+
+VIEWS = ("content", "inbox", "changes", "comments", "sites", "admin")
+ANOTHER = "gb_api_another-key-of-somebody"
+
+
+def refusing(platform: Application) -> Application:
+    """A server that takes no key."""
+
+    async def refuse(scope: Any, receive: Any, send: Any) -> None:
+        body = b'{"error": {"code": 401, "message": "This key was revoked."}}'
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    return refuse
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("is_known", [False, True], ids=["first time", "with cached pages"])
+async def test_a_refused_key_is_said_in_every_view_with_the_keys_that_help(
+    stage: Stage, view: str, is_known: bool
+) -> None:
+    if is_known:
+        async with stage.play(start=view) as run:
+            await run.see("● live")
+    async with stage.play(start=view, behind=refusing) as run:
+        # The other words of the sentence, and the other keys, may be on two lines.
+        await run.see("○ key refused", "revoked", "r retry   f3 sign in   f4")
+        await run.press(":", *"sign in")
+        await run.see("Sign in again, or with the key of another account")
+        await run.press("escape")
+
+
+async def test_the_keys_that_help_are_those_of_the_user(stage: Stage) -> None:
+    async with stage.play(behind=refusing, keys={"account.sign_in": "ctrl+t"}) as run:
+        await run.see("ctrl+t sign in")
+
+
+async def test_a_server_that_fails_is_no_reason_to_sign_in(stage: Stage) -> None:
+    def stumble(platform: Platform) -> None:
+        platform.refuse_next(organizations.List, 500, "The platform stumbled.", times=200)
+
+    async with stage.play(change=stumble) as run:
+        await run.see("Organizations did not load", "r retry")
+        assert "sign in" not in run.text
+
+
+class Machine:
+    """A machine signed in to a platform on a port, with the keys in files."""
+
+    def __init__(self, stage: Stage, platform: Platform, origin: str) -> None:
+        self._stage, self.platform, self.origin = stage, platform, origin
+        self.settings = stage.settings()
+        self.ways = sessions.Ways(self.settings, origin)
+        self.home = signing_in.Home.of(self.settings.config_folder, self.settings.data_folder)
+
+    async def add(self, name: str, person: str, key: str) -> None:
+        """Sign in with a key of a person."""
+        self.platform.world.store.add_key(key, person)
+        await signing_in.login(self.home, self.origin, SecretStr(key), name=name, insecure_storage=True)
+
+    def revoke(self) -> None:
+        """Let the server take no key any more."""
+        self.platform.world.store._db.execute("DELETE FROM keys")
+
+    def key_file(self, name: str) -> Path:
+        return self.settings.data_folder / "keys" / f"{name}.json"
+
+    @asynccontextmanager
+    async def play(self, opening: Opening, start: str = "inbox") -> AsyncIterator[Run]:
+        ways, session = opening
+        async with self._stage.show(self.settings, session, self.platform, start=start, ways=ways) as run:
+            yield run
+
+
+def reopened(run: Run) -> Opening:
+    """What is opened now that the app has ended."""
+    assert run.app.then is not None
+    return run.app.then()
+
+
+@asynccontextmanager
+async def signed_in(stage: Stage) -> AsyncIterator[Machine]:
+    async with stage.library() as platform, served(platform) as origin:
+        machine = Machine(stage, platform, origin)
+        await machine.add("work", MARA, KEY)
+        yield machine
+
+
+@pytest.mark.parametrize("view", VIEWS)
+async def test_a_key_that_cannot_be_read_is_said_in_every_view_beside_what_is_cached(stage: Stage, view: str) -> None:
+    async with signed_in(stage) as machine:
+        async with machine.play(machine.ways.use("work"), view) as run:
+            await run.see("● live")
+            await run.quit()
+        machine.key_file("work").chmod(0o644)
+        async with machine.play(machine.ways.use("work"), view) as run:
+            await run.see("○ no key")
+            called = f"profile work ({machine.origin.removeprefix('http://')})"
+            await run.hear(
+                f"Could not read the key of {called} from its file: {machine.key_file('work')} can be read by"
+            )
+            await run.later(seconds=16)  # the notice goes
+            await run.see("r retry   f3 sign in   f4")
+            await run.press("!")
+            await run.see("the key of this account", "no answ")
+            await run.press("escape")
+            assert KEY not in run.text
+            machine.key_file("work").chmod(0o600)
+            await run.press("r")
+            await run.see("● live")
+            await run.gone("f3 sign in")
+            await run.quit()
+
+
+async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(stage: Stage) -> None:
+    async with signed_in(stage) as machine:
+        async with machine.play(machine.ways.use("work"), "content") as run:
+            await run.see("Harbour API › Welcome")
+            await run.quit()
+        machine.revoke()
+        async with machine.play(machine.ways.use("work"), "content") as run:
+            await run.see("○ key refused", "f3 sign in")
+            await run.press("enter", "c")
+            await run.see("Write a comment")
+            await run.type("Half a sen")
+            await run.press("escape", "f3")
+        opening = reopened(run)
+        async with machine.play(opening) as run:
+            assert isinstance(run.app.screen, SignInScreen)
+            await run.see("Paste another key of work, or the key of another account.", "esc back to work@127.0.0.1")
+            await run.press("escape")
+            await run.see("○ key refused")
+            await run.press("f3")
+        opening = reopened(run)
+        machine.platform.world.store.add_key(ANOTHER, MARA)
+        async with machine.play(opening) as run:
+            await run.type(ANOTHER)
+            await run.press("enter")
+            await run.see("✓ You are Mara Lindqvist")
+            await run.press("enter")
+            await run.see("● live")
+            assert machine.home.read().current == "work"
+            await run.press("2")
+            await run.see("Harbour API › Welcome")
+            await run.press("enter", "c")
+            await run.see("Half a sen")
+            await run.press("escape")
+            await run.quit()
+
+
+async def test_one_switches_to_another_account(stage: Stage) -> None:
+    async with signed_in(stage) as machine:
+        async with machine.play(machine.ways.use("work")) as run:
+            await run.press("f4")
+            await run.hear("There is no other account on this machine. Sign in to add an account.")
+            await run.quit()
+        await machine.add("second", "noor-haddad", ANOTHER)
+        async with machine.play(machine.ways.use("work")) as run:
+            await run.press("f4")
+            await run.see("Switch account", "second", "Noor Haddad", "127.0.0.1")
+            await run.press("enter")
+        opening = reopened(run)
+        assert machine.home.read().current == "second"
+        async with machine.play(opening) as run:
+            await run.see("● live")
+            await run.until(lambda: run.app.workspace.me is not None and run.app.workspace.me.id == "noor-haddad")
+            await run.quit()
+
+
+async def test_one_signs_out_and_drafts_stay(stage: Stage) -> None:
+    async with signed_in(stage) as machine:
+        async with machine.play(machine.ways.use("work"), "content") as run:
+            await run.see("Harbour API › Welcome")
+            await run.press("j", "j", "enter", "c")
+            await run.type("Half a sen")
+            await run.press("escape", ":", *"sign out", "enter")
+            await run.see("Sign out of work at 127.0.0.1", "Deletes the key and the cached pages of this account")
+            await run.press("n")
+            assert machine.key_file("work").exists()
+            await run.press(":", *"sign out", "enter")
+            await run.see("Sign out of work at 127.0.0.1")
+            await run.press("y")
+        then = reopened(run)
+        assert not machine.key_file("work").exists()
+        assert machine.home.read().entries == {}
+        assert not any(b"how deep is the water" in each.read_bytes() for each in files(machine.settings.cache_folder))
+        async with machine.play(then) as run:
+            assert isinstance(run.app.screen, SignInScreen)
+            await run.see("Signed out of work at 127.0.0.1", "1 draft is kept, for when you")
+            assert "esc back" not in run.keybar
+
+
+async def test_who_is_not_signed_in_is_told_so_by_sign_out_and_signs_in_from_there(stage: Stage) -> None:
+    async with stage.library() as platform:
+        settings = stage.settings()
+        async with stage.show(settings, sessions.demo(settings), platform, start="inbox") as run:
+            await run.press(":", *"sign out", "enter")
+            await run.see("You are not signed in: this library is on this machine, and needs no account.")
+            await run.press("escape", "f3")
+        ways, session = reopened(run)
+        assert session is None
+        assert ways.before == "DEMO"
+
+
+def files(folder: Path) -> list[Path]:
+    return [each for each in folder.rglob("*") if each.is_file()]
