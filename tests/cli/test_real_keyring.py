@@ -1,0 +1,225 @@
+"""A real keyring: gnome-keyring in a D-Bus session of its own, which is locked, unlocked and taken away while Octavo runs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from tests.benchmarks.terminal import Terminal
+from tests.cli.small_server import KEY
+
+NEEDS = ("dbus-daemon", "gnome-keyring-daemon", "secret-tool")
+MISSING = [each for each in NEEDS if shutil.which(each) is None]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        bool(MISSING), reason=f"{', '.join(MISSING)} not here: install gnome-keyring, dbus and libsecret-tools"
+    ),
+]
+PASSWORD = b"the password of the keyring"
+BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>session</type><listen>unix:path={bus}</listen>
+<policy context="default"><allow send_destination="*"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
+"""
+"""Nothing is started because somebody asks for it: neither a keyring nor a window that asks for its password."""
+LIMIT = 20.0
+"""Seconds after which what is waited for does not come."""
+
+
+@dataclass
+class Desktop:
+    """A D-Bus session with gnome-keyring in it."""
+
+    folder: Path
+    running: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        environ = {
+            **os.environ,
+            "HOME": str(self.folder),
+            "XDG_RUNTIME_DIR": str(self.folder / "run"),
+            "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.bus}",
+        }
+        return {
+            **environ,
+            **{f"OCTAVO_{name}_DIR": str(self.folder / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")},
+        }
+
+    @property
+    def bus(self) -> Path:
+        return self.folder / "run" / "bus"
+
+    def start_bus(self) -> None:
+        self.bus.parent.mkdir(mode=0o700, exist_ok=True)
+        self.bus.unlink(missing_ok=True)
+        config = self.folder / "bus.conf"
+        config.write_text(BUS.format(bus=self.bus))
+        self._start("dbus-daemon", f"--config-file={config}", "--nofork")
+        until(self.bus.exists)
+
+    def unlock(self) -> None:
+        """Start the keyring unlocked, in place of one that runs: as what Octavo says to do over ssh."""
+        with tempfile.TemporaryFile() as password:
+            password.write(PASSWORD)
+            password.seek(0)
+            daemon = ("gnome-keyring-daemon", "--replace", "--unlock", "--components=secrets", "--foreground")
+            self._start(*daemon, stdin=password)
+        until(lambda: self.asks("print(not secretstorage.get_default_collection(bus).is_locked())") == "True")
+
+    def lock(self) -> None:
+        assert self.asks("secretstorage.get_default_collection(bus).lock(); print('locked')") == "locked"
+
+    def asks(self, program: str) -> str:
+        """What a program says that asks the keyring. Empty when it cannot."""
+        code = f"import secretstorage\nbus = secretstorage.dbus_init()\n{program}"
+        done = subprocess.run([sys.executable, "-c", code], env=self.environ, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def end(self, name: str) -> None:
+        """Kill what was started under this name, as a crash does."""
+        for each in self.running:
+            if Path(str(each.args[0])).name == name and each.poll() is None:  # type: ignore[index]  # they are lists
+                each.kill()
+                each.wait()
+
+    def octavo(self, *arguments: str, typed: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in the session; an empty variable is taken out."""
+        kept = {name: value for name, value in {**self.environ, **environ}.items() if value}
+        command = [sys.executable, "-m", "octavo", *arguments]
+        return subprocess.run(command, env=kept, input=typed, capture_output=True, text=True)
+
+    def _start(self, *command: str, stdin: IO[bytes] | int = subprocess.DEVNULL) -> None:
+        quiet = subprocess.DEVNULL
+        self.running.append(subprocess.Popen(command, env=self.environ, stdin=stdin, stdout=quiet, stderr=quiet))
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + LIMIT
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop]:
+    for name in ("PYTHON_KEYRING_BACKEND", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "OCTAVO_API_KEY", "OCTAVO_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.delenv(f"XDG_{name}_HOME", raising=False)
+    desktop = Desktop(tmp_path)
+    desktop.start_bus()
+    desktop.unlock()
+    yield desktop
+    for name in ("gnome-keyring-daemon", "dbus-daemon"):
+        desktop.end(name)
+
+
+def test_signs_in_and_says_why_the_key_cannot_be_read_and_goes_on_once_it_can(desktop: Desktop, served: str) -> None:
+    host = served.removeprefix("http://")
+    key_of = f"the key of profile default ({host}) from the keyring:"
+
+    def fails(*arguments: str, code: int = 4, **environ: str) -> str:
+        ran = desktop.octavo(*arguments, **environ)
+        assert (ran.returncode, KEY in ran.stdout + ran.stderr) == (code, False), ran
+        return " ".join(ran.stderr.split())
+
+    def is_read() -> bool:
+        return desktop.octavo("api", "users.Me").returncode == 0
+
+    # Signed in: the key is in the keyring, and nowhere else.
+    ran = desktop.octavo("--base-url", served, "auth", "login", "--with-token", typed=KEY)
+    assert "its key is kept in the keyring of this system" in ran.stdout, ran
+    assert is_read()
+    assert nowhere_in_clear(desktop.folder)
+    with app(desktop) as shown:
+        shown.wait_for("● live", limit=LIMIT)
+        shown.write(b"\x11")
+        assert shown.end(limit=LIMIT) == 0
+
+    # Locked: a command says so, and the app beside what it kept. Unlocked, it goes on.
+    desktop.lock()
+    assert f"Could not read {key_of} the keyring is locked. Set OCTAVO_API_KEY" in fails("api", "users.Me")
+    with app(desktop) as shown:
+        shown.wait_for("○ no key", limit=LIMIT)
+        shown.wait_for("Could not read the key of profile default", "the keyring is locked", limit=LIMIT)
+        shown.wait_for("f3 sign in", limit=LIMIT)
+        desktop.unlock()
+        shown.write(b"r")
+        shown.wait_for("● live", limit=LIMIT)
+        shown.write(b"\x11")
+        assert shown.end(limit=LIMIT) == 0
+
+    # Without its service, and with one that was started meanwhile.
+    desktop.end("gnome-keyring-daemon")
+    assert f"Could not read {key_of} no keyring service runs." in fails("api", "users.Me")
+    with app(desktop) as shown:
+        shown.wait_for("○ no key", "no keyring service runs", limit=LIMIT)
+        desktop.unlock()
+        shown.write(b"r")
+        shown.wait_for("● live", limit=LIMIT)
+        shown.write(b"\x11")
+        assert shown.end(limit=LIMIT) == 0
+
+    # Without D-Bus, as over ssh: what to run is said, and helps.
+    said = fails("api", "users.Me", DBUS_SESSION_BUS_ADDRESS="")
+    way = f"export DBUS_SESSION_BUS_ADDRESS=unix:path={desktop.bus}"
+    assert f"Could not read {key_of} this session has no D-Bus, as is usual over ssh" in said
+    assert said.endswith(f"run: {way}")
+    assert is_read(), "it is the address of the test"
+    desktop.end("dbus-daemon")
+    assert f"Could not read {key_of} the D-Bus of this session" in fails("api", "users.Me")
+    assert f"Could not read {key_of}" in desktop.octavo("auth", "status").stdout
+
+    # All is there again: so is the key.
+    desktop.end("gnome-keyring-daemon")
+    desktop.start_bus()
+    desktop.unlock()
+    assert is_read()
+    assert nowhere_in_clear(desktop.folder)
+
+
+def test_signs_out_without_the_keyring_and_says_how_to_delete_the_key(desktop: Desktop, served: str) -> None:
+    desktop.octavo("--base-url", served, "auth", "login", "--with-token", typed=KEY)
+    ran = desktop.octavo("auth", "logout", DBUS_SESSION_BUS_ADDRESS="")
+    assert ran.returncode == 1
+    assert "Signed out default" in ran.stdout
+    assert "Could not delete the key of profile default" in ran.stderr
+    assert desktop.octavo("api", "users.Me").returncode == 4
+    command = ran.stderr.strip().rpartition("run: ")[2].split()
+    assert command == ["secret-tool", "clear", "service", f"octavo:{served}", "username", "default"]
+    found = "print(len(list(secretstorage.get_default_collection(bus).get_all_items())))"
+    assert desktop.asks(found) == "1"
+    assert subprocess.run(command, env=desktop.environ).returncode == 0
+    assert desktop.asks(found) == "0"
+
+    # With the keyring, the key goes with the account.
+    desktop.octavo("--base-url", served, "auth", "login", "--with-token", typed=KEY)
+    assert desktop.octavo("auth", "logout").returncode == 0
+    assert desktop.asks(found) == "0"
+
+
+def app(desktop: Desktop) -> Terminal:
+    return Terminal([sys.executable, "-m", "octavo"], desktop.environ)
+
+
+def nowhere_in_clear(folder: Path) -> bool:
+    """Whether no file holds the key, the keyring's own among them."""
+    for each in folder.rglob("*"):
+        with suppress(OSError):  # sockets
+            if each.is_file() and KEY.encode() in each.read_bytes():
+                return False
+    return True
