@@ -1,4 +1,4 @@
-"""Whom to ask, as whom: what the options, the environment and the profiles say together."""
+"""The server and the account that options, environment and profiles select."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from octavo.settings import Settings
 
 
 def home_of(settings: Settings) -> signing_in.Home:
-    """Where profiles and keys of this machine are kept."""
+    """Return the stores of profiles and API keys on this machine."""
     return signing_in.Home.of(settings.config_folder, settings.data_folder)
 
 
 def resolve(settings: Settings, options: argparse.Namespace) -> tuple[Access, Callable[[], SecretStr | None]]:
-    """Whom to ask, and what fetches the key. Raises ValueError with a sentence."""
+    """Return the account, and a function that gets its API key. Raises ValueError with a message."""
     home = home_of(settings)
     access = profiles.resolve(home.read(), os.environ, profile=options.profile, base_url=options.base_url)
     return access, lambda: signing_in.key_of(home, access)
 
 
 def signed_in(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:
-    """Whom to ask, with a key. Raises Failure: 4 when there is none."""
+    """Return the account and its API key. Raises Failure with code 4 if there is none."""
     try:
         access, fetch = resolve(settings, options)
         key = fetch()
@@ -38,7 +38,7 @@ def signed_in(settings: Settings, options: argparse.Namespace) -> tuple[Access, 
         raise Failure(str(error)) from error
     if key is None:
         raise Failure(
-            f"nobody is signed in at {access.origin}. Sign in with: octavo auth login, or set OCTAVO_API_KEY",
+            f"You are not signed in to {access.origin}. Run octavo auth login, or set OCTAVO_API_KEY.",
             NOT_SIGNED_IN,
         )
     return access, key

@@ -1,4 +1,4 @@
-"""`octavo auth`: keys and accounts."""
+"""`octavo auth`: sign in and out, list and switch accounts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.settings import Settings
 
 STORES = {
     "keyring": "in the keyring of this system",
-    "file": "in a file, in the clear",
+    "file": "unencrypted in a private file",
     "env": "in OCTAVO_API_KEY",
     "session": "for this session only",
     "none": "nowhere",
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _login(settings: Settings, options: argparse.Namespace) -> int:
     home = home_of(settings)
-    # The key comes from where it was asked for now, not from the environment.
+    # The API key is typed or piped in now, not read from the environment.
     quiet = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
     named = options.profile if options.profile in home.read().entries else None
     access = profiles.resolve(home.read(), quiet, profile=named, base_url=options.base_url)
@@ -53,9 +53,10 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
     for fact in (*signed.identity.facts, *signed.identity.missing):
         _say(fact)
     if signed.notice:
-        # The session is this command, which is over: to say that the key is kept would not be true.
-        raise Failure(f"the key is good, but it is not kept. {signed.notice}")
-    _say(f"Profile {signed.profile.name} at {access.origin}; its key is kept {STORES[signed.profile.store]}.")
+        # This command is the whole session, so a key stored for the session is lost now.
+        raise Failure(f"The API key is valid, but could not be stored. {signed.notice}")
+    _say(f"Signed in to {access.origin} as profile {signed.profile.name}.")
+    _say(f"The API key is stored {STORES[signed.profile.store]}.")
     return 0
 
 
@@ -67,14 +68,16 @@ def _typed(options: argparse.Namespace, host: str) -> str:
             raise ValueError("Could not read the key: standard input is not text.") from None
     if sys.stdin is None or not sys.stdin.isatty():
         raise ValueError(
-            "There is no terminal to type a key in. Give it on standard input: octavo auth login --with-token"
+            "Could not ask for the API key: no terminal. Use standard input: octavo auth login --with-token < FILE"
         )
     if os.environ.get("TEXTUAL_LOG"):
-        raise ValueError("TEXTUAL_LOG is set, and would write down what you type. Unset it, then sign in.")
+        raise ValueError(
+            "Could not ask for the API key: TEXTUAL_LOG is set and records what you type. Unset it and try again."
+        )
     try:
-        return getpass.getpass(f"Key for {host}: ")
+        return getpass.getpass(f"API key for {host}: ")
     except KeyboardInterrupt:
-        sys.stderr.write("\n")  # the prompt of the shell has a line of its own
+        sys.stderr.write("\n")  # the shell prompt starts on a new line
         raise
 
 
@@ -85,22 +88,21 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     accounts = Accounts(settings.state_folder)
     name = accounts.name_of(Access(gone.profile.origin, gone.profile, gone.profile.store))
     kept = sign_out(settings, name, *accounts.left_by(name), drafts=options.drafts)
-    _say(f"Signed out {gone.profile.name} at {gone.profile.origin}. Its key and its saved pages are deleted here.")
+    _say(f"Signed out of {gone.profile.origin} (profile {gone.profile.name}). Deleted the API key and cached pages.")
     if kept.drafts:
-        drafts = "1 draft is" if kept.drafts == 1 else f"{kept.drafts} drafts are"
-        _say(f"{drafts} kept, for when you sign in there again. To delete them: octavo auth logout --drafts")
+        drafts = "1 unsent draft remains" if kept.drafts == 1 else f"{kept.drafts} unsent drafts remain"
+        _say(f"{drafts} on this machine. To delete drafts too, use: octavo auth logout --drafts")
     if writes := kept.going_out:
-        them = "1 write waits" if writes == 1 else f"{writes} writes wait"
-        goes = "It is" if writes == 1 else "They are"
+        queued = "1 change is" if writes == 1 else f"{writes} changes are"
         _say(
-            f"{them} to be sent. {goes} kept here and sent when you sign in there again; after a day, only once you "
-            "say so in Octavo (!)."
+            f"{queued} queued and not sent yet. Octavo sends queued changes when you sign in again. After one day, "
+            "Octavo asks you first: press ! in the app."
         )
     if writes := kept.asked_about:
-        them = "1 write is" if writes == 1 else f"{writes} writes are"
-        _say(f"{them} kept that only you can decide about: sign in there again, and press ! in Octavo.")
+        waiting = "1 change needs" if writes == 1 else f"{writes} changes need"
+        _say(f"{waiting} your decision. Sign in again, then press ! in the app.")
     if gone.current:
-        _say(f"{gone.current} is the current profile now.")
+        _say(f"The current profile is now {gone.current}.")
     return 0
 
 
@@ -112,7 +114,7 @@ def _status(settings: Settings, options: argparse.Namespace) -> int:
         mark = "*" if each.current else " "
         name = each.profile.name if each.profile else "-"
         who = each.profile.user_name if each.profile else ""
-        key = f"key …{each.ending} ({each.fingerprint}) {STORES[each.source]}" if each.fingerprint else each.problem
+        key = f"API key …{each.ending} ({each.fingerprint}) {STORES[each.source]}" if each.fingerprint else each.problem
         only = "  read-only" if each.profile and each.profile.read_only else ""
         _say(f"{mark} {name:<12} {each.origin}  {who}  {key}{only}")
     if problem := home.read().problem:
@@ -122,7 +124,7 @@ def _status(settings: Settings, options: argparse.Namespace) -> int:
 
 def _switch(settings: Settings, options: argparse.Namespace) -> int:
     profile = signing_in.switch(home_of(settings), options.name)
-    _say(f"{profile.name} at {profile.origin} is the current profile now.")
+    _say(f"The current profile is now {profile.name} ({profile.origin}).")
     return 0
 
 

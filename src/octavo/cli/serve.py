@@ -1,10 +1,11 @@
-"""`octavo serve`: the embedded platform over HTTP, on this machine only."""
+"""`octavo serve`: the embedded platform over HTTP, only on this machine."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,9 +21,9 @@ def run(options: argparse.Namespace) -> int:
     settings = settings_module.read(os.environ)
     load: Path | None = options.load
     if load is not None and not load.is_dir():
-        raise Failure(f"{load} is not a folder. Name a folder that holds markdown pages.")
+        raise Failure(f"Could not open {load}: it is not a folder. Use a folder with Markdown files.")
     if load is not None and options.role:
-        raise Failure("--as is for the demo library: in a folder one may do everything. Leave one of them out.", USAGE)
+        raise Failure("--as works only with the demo. Use --as or --load, not both.", USAGE)
     demo = demo_place(settings, large=options.large, role=options.role)
     place = replace(demo, folder=options.data) if options.data else folder_place(settings, load) if load else demo
     left_out: list[str] = []
@@ -30,25 +31,30 @@ def run(options: argparse.Namespace) -> int:
         let_go = place.hold()
         platform = build_folder(place, load, person(), left_out) if load else build_demo(place, large=options.large)
     except OSError as error:
-        raise Failure(f"the platform cannot keep its data in {place.folder}: {error.strerror}") from error
+        raise Failure(
+            f"Could not store data in {place.folder}: {error.strerror}. Choose another folder with --data."
+        ) from error
 
     tell_left_out(left_out)
     if options.read_only:
         platform.read_only = (
-            "This platform is served read-only (octavo serve --read-only): nothing in it can be changed."
+            "This server is read-only (octavo serve --read-only). To make changes, start it without --read-only."
         )
     platform.world = replace(platform.world, private_imports=options.allow_private_imports)
 
     def announce(origin: str) -> None:
+        key_file = shlex.quote(str(place.key_file))
         write_out(
-            f"Serving on {origin}\nThe key is in {place.key_file}\n"
-            f'To use it: OCTAVO_API_KEY="$(cat {place.key_file})" octavo --base-url {origin}\n'
+            f"Serving on {origin}\nThe API key is in {place.key_file}\n"
+            f'To connect: OCTAVO_API_KEY="$(cat {key_file})" octavo --base-url {origin}\n'
         )
 
     try:
         asyncio.run(serve(platform, options.port, announce))
     except OSError as error:
-        raise Failure(f"port {options.port} cannot be used: {error.strerror}. Choose another with --port.") from error
+        raise Failure(
+            f"Could not listen on port {options.port}: {error.strerror}. Choose another port with --port."
+        ) from error
     finally:
         platform.close()
         platform.world.store.close()
