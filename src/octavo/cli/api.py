@@ -72,9 +72,7 @@ def _print(value: Any) -> None:
     try:
         text = json.dumps(shown, indent=2, ensure_ascii=not is_utf8, allow_nan=False)
     except ValueError:
-        raise Failure(
-            "Could not print the response: it contains NaN or a number that is too large for JSON."
-        ) from None
+        raise Failure("Could not print the response: it contains NaN or a number that is too large for JSON.") from None
     write_out(text + "\n")
 
 

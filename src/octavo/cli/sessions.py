@@ -336,11 +336,11 @@ class Ways:
 
         home = signing_in.Home.of(self.settings.config_folder, self.settings.data_folder)
         try:
-            return f"Octavo stores the API key in the keyring of this system ({await aside(home.keyring.title)})"
+            return f"It is kept in the keyring of this system ({await aside(home.keyring.title)})"
         except StoreTimeout:
-            return "Octavo stores the API key in the keyring of this system, once you unlock the keyring"
+            return "It is kept in the keyring of this system, once that is unlocked"
         except StoreUnavailable as error:
-            return f"{str(error).removesuffix('.')}, so Octavo keeps the API key for this session only"
+            return f"{str(error).removesuffix('.')}, so it is kept for this session only"
 
     async def sign_in(self, key: str) -> SignedIn:
         from octavo.client import signing_in
@@ -357,7 +357,7 @@ class Ways:
         facts = [("ok", each) for each in signed.identity.facts]
         facts += [("care", each) for each in signed.identity.missing]
         if signed.notice:
-            facts.append(("care", f"The API key is stored for this session only. {signed.notice}"))
+            facts.append(("care", f"The key is kept for this session only. {signed.notice}"))
         read_only = self.read_only or signed.profile.why_read_only
         access = Access(self.origin, signed.profile, signed.profile.store)
         session = server(self.settings, access, lambda: secret, read_only=read_only)
