@@ -1,4 +1,4 @@
-"""Take the README's pictures: the real app on the demo library, its clock standing still.
+"""Take the pictures of the README and of the gallery: the real app on the demo, with a stopped clock.
 
     .venv/bin/python screenshots/take.py [NAME ...]
 

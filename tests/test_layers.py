@@ -16,7 +16,7 @@ from types import FunctionType
 
 SOURCE = Path(__file__).parent.parent / "src" / "octavo"
 
-FREE = {"", "settings", "redaction", "first_picture", "untrusted_input"}
+FREE = {"", "help", "settings", "redaction", "first_picture", "untrusted_input"}
 """Modules of no room, which any room may use: they import nothing of ours but each other."""
 
 MAY_IMPORT = {
@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "tui": {"tui", "data", "documents", "api"},
     "cli": {"cli", "tui", "data", "documents", "client", "server", "api"},
     "__main__": {"cli"},
+    "help": set[str](),
     "settings": set[str](),
     "redaction": set[str](),
     "first_picture": set[str](),

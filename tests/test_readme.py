@@ -1,43 +1,65 @@
-"""The README says what is so: its commands, keys, settings, pictures and links."""
+"""README, help topics and gallery: commands, keys, settings, pictures and links in them exist."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from textual.dom import DOMNode
 
 from octavo import settings
-from octavo.cli.arguments import parser
+from octavo.api.operation import load
+from octavo.cli.arguments import commands_of, parser
+from octavo.help import TOPICS, file_of, text_of
+from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
+from octavo.tui.app.octavo import Octavo
+from octavo.tui.widgets.commands import key_name, own_bindings
+from octavo.tui.widgets.themes import palettes
+from screenshots.commands import with_commands
 from screenshots.coverage import with_operations
 from screenshots.keys import with_keys
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GALLERY = (ROOT / "screenshots" / "README.md").read_text(encoding="utf-8")
+TEXTS = {"README": README, **{name: text_of(name) for name in TOPICS}}
+LARGEST = 10_000
+"""Bytes of the README."""
 
 
-def blocks(language: str) -> Iterator[str]:
-    """What stands in code blocks of a language."""
-    return (found[1] for found in re.finditer(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL))
+def blocks(text: str, language: str) -> Iterator[str]:
+    """Yield the code blocks of a language."""
+    return (found[1] for found in re.finditer(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
 
 
-def shell_lines() -> list[str]:
-    return [line for block in blocks("sh") for line in block.splitlines()]
+def shell_lines(text: str) -> list[str]:
+    return [line for block in blocks(text, "sh") for line in block.splitlines()]
 
 
-def octavo_commands() -> list[str]:
-    """Everything the README would have us type that begins with octavo, in blocks and in sentences."""
-    inline = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", README)
-    said = [line.rpartition("&&")[2].strip() for line in [*shell_lines(), *inline]]
-    said = [re.sub(r'^OCTAVO_\w+="[^"]*" ', "", each).removeprefix(".venv/bin/") for each in said]
-    return [each for each in said if each == "octavo" or each.startswith("octavo ")]
+def octavo_commands(text: str) -> list[str]:
+    """Return every command that begins with octavo, in code blocks and in sentences."""
+    inline = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text)
+    typed = [
+        re.sub(r"^source <\((.*)\)$", r"\1", line.rpartition("&&")[2].strip()) for line in [*shell_lines(text), *inline]
+    ]
+    typed = [re.sub(r'^(OCTAVO_\w+="[^"]*"|NO_COLOR=1) ', "", each).removeprefix(".venv/bin/") for each in typed]
+    return [each for each in typed if each == "octavo" or each.startswith("octavo ")]
 
 
-def test_two_commands_of_one_line_make_everything() -> None:
-    making = [line for line in shell_lines() if "venv " in line]
+COMMANDS = dict.fromkeys(command for text in TEXTS.values() for command in octavo_commands(text))
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.encode()) <= LARGEST
+
+
+def test_one_line_opens_the_demo_and_one_line_runs_the_tests() -> None:
+    making = [line for line in shell_lines(README) if "venv " in line]
     assert all(line.startswith("python3 -m venv ") for line in making)
     (opening,) = [line for line in making if line.endswith("octavo demo")]
     (testing,) = [line for line in making if "pytest" in line]
@@ -47,58 +69,114 @@ def test_two_commands_of_one_line_make_everything() -> None:
     assert "-n auto" in testing
 
 
-@pytest.mark.parametrize("command", dict.fromkeys(octavo_commands()))
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_one_there_is(command: str) -> None:
-    words = shlex.split(re.sub(r" < \S+$", "", command), comments=True)
-    assert find_spec(f"octavo.cli.{parser().parse_args(words[1:]).module}")
+    words = shlex.split(re.sub(r" [<>] \S+$", "", command.replace("COMMAND --help", "demo")), comments=True)
+    if words[1:] == ["--version"] or (len(words) == 2 and words[1] in commands_of(parser())):
+        return  # the name of a command in a sentence, without its arguments
+    options = parser().parse_args(words[1:])
+    assert find_spec(f"octavo.cli.{options.module}")
+    if options.command == "help":
+        assert options.topic in {"", "TOPIC", *TOPICS}
 
 
 def test_commands_are_found_at_all() -> None:
-    found = octavo_commands()
+    found = octavo_commands(README)
     assert {"octavo", "octavo demo", "octavo demo --reset", "octavo serve", "octavo auth login"} <= set(found)
-    assert any(command.startswith("octavo --base-url ") for command in found)
+    assert len(COMMANDS) > 30
 
 
 def test_every_operation_is_one_there_is() -> None:
-    from octavo.api.operation import load
-
     names = {spec.name for spec in load().values()}
-    said = {command.split()[2] for command in octavo_commands() if command.startswith("octavo api ")}
-    assert said - {"NAME"} <= names
+    assert {command.split()[2] for command in COMMANDS if command.startswith("octavo api ")} <= names
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topic_is_a_file_with_a_title(topic: str) -> None:
+    assert re.match(r"# \S.*\n\n", text_of(topic))
+
+
+def test_every_file_is_a_topic() -> None:
+    assert {path.stem for path in file_of("keys").parent.glob("*.md")} == set(TOPICS)
+
+
+def test_topics_are_named_in_the_readme() -> None:
+    named = {command.split()[2] for command in octavo_commands(README) if command.startswith("octavo help ")}
+    assert {"start", "keys", "settings", "accounts", "security", "commands"} <= named
 
 
 def test_the_keys_are_those_of_the_bindings() -> None:
-    assert with_keys(README) == README, "run: python -m screenshots.keys"
+    assert with_keys(text_of("keys")) == text_of("keys"), "run: python -m screenshots.keys"
+
+
+def test_the_commands_are_those_of_the_parser() -> None:
+    assert with_commands(text_of("commands")) == text_of("commands"), "run: python -m screenshots.commands"
 
 
 def test_the_operations_are_those_that_are_declared() -> None:
-    assert with_operations(README) == README, "run: python -m screenshots.coverage"
+    assert with_operations(text_of("commands")) == text_of("commands"), "run: python -m screenshots.coverage"
+
+
+def test_the_everyday_keys_are_bound() -> None:
+    places: list[type[DOMNode]] = [Octavo, *KEYMAP_CONTEXTS]
+    bound = {key_name(each.key) for place in places for each in own_bindings(place)}
+    (table,) = re.findall(r"^\| Key \| Action \|\n\| --- \| --- \|\n((?:\|.*\n)+)", README, re.MULTILINE)
+    named = [key for row in table.splitlines() for key in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
+    assert table.count("\n") == 15
+    assert [key for key in named if key not in bound] == []
 
 
 def test_the_settings_are_read_as_they_are_shown(tmp_path: Path) -> None:
-    (sample,) = blocks("toml")
-    (tmp_path / settings.FILE).write_text(sample, encoding="utf-8")
-    found = settings.read({"OCTAVO_CONFIG_DIR": str(tmp_path), "OCTAVO_CA_FILE": __file__})
-    assert found.problems == ()
-    assert (found.theme, found.ascii, found.undo_seconds) == ("dark", False, 5)
-    assert found.keys == {"comment.resolve": "d"}
+    for text, keys in ((README, {"change.merge": "ctrl+g"}), (text_of("settings"), {"comment.resolve": "d"})):
+        (sample,) = blocks(text, "toml")
+        (tmp_path / settings.FILE).write_text(sample, encoding="utf-8")
+        found = settings.read({"OCTAVO_CONFIG_DIR": str(tmp_path), "OCTAVO_CA_FILE": __file__})
+        assert found.problems == ()
+        assert found.keys == keys
+
+
+def test_every_setting_is_in_its_topic() -> None:
+    topic = text_of("settings")
+    derived = {"config_folder", "data_folder", "state_folder", "cache_folder", "light_ground", "problems"}
+    written = {"turns_words": "right_to_left", "inbox_filters": "[inbox.", "keys": "[keys]"}
+    names = {each.name for each in fields(settings.Settings)} - derived
+    assert [name for name in names if f"\n{written.get(name, f'{name} = ')}" not in topic] == []
+    sample = " ".join(topic.replace("\n# ", " ").split())
+    assert [
+        reason for reason in settings.INBOX_REASONS if f"{reason}," not in sample and reason != "unsent draft"
+    ] == []
 
 
 def test_every_theme_is_one_there_is() -> None:
-    from octavo.tui.widgets.themes import palettes
-
-    (sample,) = blocks("toml")
-    line = next(line for line in sample.splitlines() if line.startswith("theme"))
-    assert set(palettes()) <= set(re.findall(r"[\w-]+", line))
+    (sample,) = blocks(text_of("settings"), "toml")
+    comment = sample.partition("theme =")[0]
+    assert set(palettes()) <= set(re.findall(r"[\w-]+", comment))
 
 
 def test_pictures_and_links_lead_somewhere() -> None:
-    named = re.findall(r'(?:src|srcset)="([^"]+)"', README) + re.findall(r"\]\(([^)#:]+)\)", README)
-    assert named
-    assert [name for name in named if not (ROOT / name).exists()] == []
-    taken = {path.name for path in (ROOT / "screenshots").glob("*.svg")}
-    assert {Path(name).name for name in named if name.endswith(".svg")} == taken
+    named = {
+        (folder / name).resolve()
+        for folder, text in ((ROOT, README), (ROOT / "screenshots", GALLERY))
+        for name in re.findall(r'(?:src|srcset)="([^"]+)"', text) + re.findall(r"\]\(([^)#:]+)\)", text)
+    }
+    assert [path for path in named if not path.exists()] == []
+    assert {path for path in named if path.suffix == ".svg"} == set((ROOT / "screenshots").glob("*.svg"))
 
 
-def test_it_names_no_machine() -> None:
-    assert not re.search(r"/(work|tmp|home|root|Users)/\w", README)
+def test_code_of_topics_fits_a_help_dialog_in_80_columns() -> None:
+    lines = [
+        line
+        for name in TOPICS
+        for code in re.findall(r"^```.*?^```$", text_of(name), re.M | re.S)
+        for line in code.splitlines()
+    ]
+    assert [line for line in lines if len(line) > 63] == []
+
+
+def test_topics_have_no_links_to_files() -> None:
+    assert [name for name in TOPICS if re.search(r"\]\((?!https:)", text_of(name))] == []
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_it_names_no_machine(name: str) -> None:
+    assert not re.search(r"/(work|tmp|home|root|Users)/\w", TEXTS[name])

@@ -98,7 +98,7 @@ def test_a_dry_run_shows_the_request_and_sends_nothing(octavo: Octavo, monkeypat
     head, _, body = ran.out.partition("\n\n")
     first, *headers = head.splitlines()
     assert first == "POST http://127.0.0.1:1/v1/spaces/s/comments/k/replies"
-    assert {"content-type: application/json", "authorization: Bearer (the key)"} <= set(headers)
+    assert {"content-type: application/json", "authorization: Bearer (your API key)"} <= set(headers)
     assert json.loads(body) == {"body": {"markdown": "é"}}
     assert KEY not in ran.out
 
@@ -150,13 +150,13 @@ def test_a_value_may_be_json(signed_in: Octavo) -> None:
     [
         (("comments.Lst",), "Did you mean comments.List"),
         (("comments.List",), "needs spaceId=…"),
-        (("comments.List", "spaceId=s", "colour=red"), "takes no colour"),
+        (("comments.List", "spaceId=s", "colour=red"), "does not take colour"),
         (("comments.List", "spaceId=s", "limit=many"), "limit must be a whole number."),
         (("comments.List", "spaceId=s", "limit=1001"), "limit may be at most 1000."),
         (("collections.Update", "collectionId=c", "title:=null"), "title cannot be null. Leave it out"),
         (("comments.List", "spaceId=../admin"), "spaceId must be an identifier: text of at most 256 letters"),
-        (("comments.Create", "spaceId=s", "body:={broken"), "must be followed by JSON"),
-        (("comments.List", "spaceId"), "is not KEY=VALUE"),
+        (("comments.Create", "spaceId=s", "body:={broken"), "needs a JSON value"),
+        (("comments.List", "spaceId"), "is not a parameter"),
     ],
 )
 def test_a_wrong_use_is_refused_before_anything_travels(octavo: Octavo, arguments: tuple[str, ...], says: str) -> None:
@@ -224,7 +224,7 @@ def test_read_only_sends_no_write_and_says_so(signed_in: Octavo) -> None:
     ):
         ran = signed_in(*arguments)
         assert (ran.code, ran.out) == (1, "")
-        assert "Octavo was started read-only (--read-only)" in ran.err
+        assert "Octavo runs with --read-only" in ran.err
     assert (
         json.loads(signed_in("api", "organizations.Get", "organizationId=acme", "--read-only").out)["title"] == "Acme"
     )

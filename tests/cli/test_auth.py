@@ -45,7 +45,7 @@ def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_pa
     assert octavo("api", "users.Me").code == 4
     with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
         app.wait_for(
-            "Paste a personal access key", "The key of default was kept for one session only. Paste it", limit=20
+            "Paste a personal access key", "The API key of default was stored for one session only. Paste it", limit=20
         )
         app.write(b"\x11")
         assert app.end(limit=20) == 0
@@ -60,7 +60,7 @@ def test_a_key_is_written_in_the_clear_only_when_asked(octavo: Octavo, served: s
     assert octavo("api", "users.Me").code == 0
     status = octavo("auth", "status")
     assert status.code == 0
-    assert "in a file, in the clear" in status.out
+    assert "unencrypted in a private file" in status.out
     assert KEY not in status.out + ran.out + ran.err
 
 
@@ -71,7 +71,7 @@ def test_signing_out_forgets_the_key_and_keeps_what_was_typed(octavo: Octavo, se
     Drafts(state).save_now("reply s k", "half a sen")
     state.close()
     ran = octavo("auth", "logout")
-    assert "1 draft is kept" in ran.out
+    assert "1 unsent draft remains" in ran.out
     assert not kept(tmp_path)
     assert octavo("api", "users.Me").code == 4
     state = State(tmp_path / "state", f"{served} user mia")
@@ -102,9 +102,9 @@ def test_signing_out_says_what_waits_to_be_sent_and_loses_none_of_it(
     assert len(before) == 3
 
     ran = octavo("auth", "logout", *more)
-    assert "2 writes wait to be sent. They are kept here and sent when you sign in there again" in ran.out
-    assert "1 write is kept that only you can decide about" in ran.out
-    assert ("1 draft is kept" in ran.out) == (not more)
+    assert "2 changes are queued and not sent yet. Octavo sends queued changes when you sign in again." in ran.out
+    assert "1 change needs your decision." in ran.out
+    assert ("1 unsent draft remains" in ran.out) == (not more)
     assert waiting(tmp_path, name) == before
 
 
@@ -126,14 +126,14 @@ def test_a_stored_key_goes_to_no_other_server(octavo: Octavo, served: str) -> No
     octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
     ran = octavo("--base-url", "http://127.0.0.1:9", "api", "users.Me")
     assert ran.code == 4
-    assert "Nobody is signed in at http://127.0.0.1:9" in ran.err
+    assert "You are not signed in to http://127.0.0.1:9" in ran.err
 
 
 def test_profiles_are_named_and_switched(octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("work", "home"):
         monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
         ran = octavo("--base-url", served, "--profile", name, "auth", "login", "--with-token", "--insecure-storage")
-        assert f"Profile {name}" in ran.out
+        assert f"as profile {name}." in ran.out
     assert octavo("auth", "switch", "work").code == 0
     assert octavo("auth", "status").out.startswith("* work")
     assert octavo("auth", "switch", "nobody").code == 1
@@ -144,7 +144,7 @@ def test_server_and_name_may_stand_behind_the_command(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
     ran = octavo("auth", "login", "--base-url", served, "--profile", "work", "--with-token", "--insecure-storage")
-    assert f"Profile work at {served}" in ran.out
+    assert f"Signed in to {served} as profile work." in ran.out
     assert octavo("api", "users.Me", "--profile", "work").code == 0
     assert octavo("--profile", "work", "api", "users.Me").code == 0
     assert octavo("api", "users.Me", "--profile", "none").code == 1

@@ -33,8 +33,8 @@ def test_a_wrong_use_ends_with_two(octavo: Octavo, arguments: tuple[str, ...]) -
         (("demo", "--latency", "abc"), "argument --latency: 'abc' is not a number of milliseconds. Give 0 to 60000"),
         (("demo", "--fail", "101"), "argument --fail: '101' is not a percentage. Give 0 to 100, such as 10."),
         (("api",), "octavo api: error: the following arguments are required: NAME\n"),
-        (("operations", "more"), "this is not understood: more. See what there is: octavo operations --help"),
-        (("api", "users.Me", "--most"), "this is not understood: --most. See what there is: octavo api --help"),
+        (("operations", "more"), "unrecognized arguments: more. For help, run: octavo operations --help"),
+        (("api", "users.Me", "--most"), "unrecognized arguments: --most. For help, run: octavo api --help"),
     ],
 )
 def test_what_is_wrong_is_said_with_what_to_do(octavo: Octavo, arguments: tuple[str, ...], said: str) -> None:
@@ -46,11 +46,11 @@ def test_what_is_wrong_is_said_with_what_to_do(octavo: Octavo, arguments: tuple[
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "Exit codes: 0 done, 1 refused or failed, 2 usage, 4 not signed in, 130 interrupted."),
+        ((), "Exit codes: 0 success, 1 failure, 2 wrong usage, 4 not signed in, 130 interrupted."),
         (("auth", "login"), "octavo auth login --with-token < key.txt"),
         (("api",), "octavo api spaces.List organizationId=ORG --all"),
         (("completion",), 'octavo completion zsh > "${fpath[1]}/_octavo"'),
-        (("open",), "Nothing in the folder is written to."),
+        (("open",), "Octavo never writes to the folder:"),
     ],
 )
 def test_help_says_what_a_command_does_with_examples(octavo: Octavo, arguments: tuple[str, ...], said: str) -> None:
@@ -67,7 +67,10 @@ def test_the_app_needs_a_terminal(octavo: Octavo) -> None:
 
 @pytest.mark.parametrize(
     ("environ", "input_from", "said"),
-    [({"TERM": "dumb"}, "", "it says that it is dumb (TERM)"), ({}, "< /dev/null", "standard input is something else")],
+    [
+        ({"TERM": "dumb"}, "", "this terminal reports TERM=dumb"),
+        ({}, "< /dev/null", "standard input is not a terminal"),
+    ],
 )
 def test_what_the_app_cannot_work_with_is_said(
     tmp_path: Path, environ: dict[str, str], input_from: str, said: str
@@ -106,7 +109,7 @@ def test_a_folder_is_served_to_its_owner_only(tmp_path: Path) -> None:
         assert serving.stderr is not None
         assert serving.stderr.readline() == "octavo: scan.md is not text, so it is left out.\n"
         origin = serving.stdout.readline().split()[-1]
-        key_file = Path(serving.stdout.readline().removeprefix("The key is in ").strip())
+        key_file = Path(serving.stdout.readline().removeprefix("The API key is in ").strip())
         assert key_file.stat().st_mode & 0o777 == 0o600
         asking = {**environ, "OCTAVO_API_KEY": key_file.read_text(), "OCTAVO_BASE_URL": origin}
         api = [sys.executable, "-m", "octavo", "api", "spaces.List", "organizationId=local"]

@@ -52,4 +52,4 @@ def test_nobody_is_called_otherwise_than_a_role(octavo: Octavo) -> None:
 def test_in_a_folder_there_are_no_roles(octavo: Octavo, tmp_path: Path) -> None:
     ran = octavo("serve", "--load", str(tmp_path), "--as", "reader")
     assert ran.code == 2
-    assert "--as is for the demo library" in ran.err
+    assert "--as works only with the demo" in ran.err

@@ -237,7 +237,7 @@ def test_nobody_is_signed_in_at_first(home: Home) -> None:
     (only,) = status(home, resolve(home.read(), {}))
     assert (only.origin, only.problem) == (
         "https://api.gitbook.com",
-        "Nobody is signed in at https://api.gitbook.com. Sign in with: octavo auth login, or set OCTAVO_API_KEY",
+        "You are not signed in to https://api.gitbook.com. Sign in with: octavo auth login, or set OCTAVO_API_KEY",
     )
     assert key_of(home, resolve(home.read(), {})) is None
 

@@ -11,6 +11,7 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 
 from octavo import settings, tui
+from octavo.help import text_of
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.review.own_conflicts import OwnConflictsScreen
@@ -54,7 +55,7 @@ def test_keys_are_those_people_know_and_each_is_among_them() -> None:
     assert keys.keys() - in_the_palette_only == {id for row in rows for id in row["ids"].split()}
 
 
-def test_every_place_with_keys_is_in_the_key_map_and_the_readme() -> None:
+def test_every_place_with_keys_is_in_the_key_map_and_the_help_topic() -> None:
     of_lines_to_write_in = {SecretInput, TextButton}
     modules = [each.name for each in walk_packages(tui.__path__, "octavo.tui.") if "__main__" not in each.name]
     places = {
@@ -67,9 +68,8 @@ def test_every_place_with_keys_is_in_the_key_map_and_the_readme() -> None:
     assert places - of_lines_to_write_in - {OwnConflictsScreen} <= set(ALL)
 
 
-def test_the_readme_tells_of_every_key() -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert markdown_table([Octavo, *KEYMAP_CONTEXTS]) in readme
+def test_the_help_topic_lists_every_key() -> None:
+    assert markdown_table([Octavo, *KEYMAP_CONTEXTS]) in text_of("keys")
 
 
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:

@@ -241,7 +241,7 @@ def test_many_lose_nothing_over_a_real_socket(tmp_path: Path) -> None:
     with subprocess.Popen(command, env={**os.environ, **kept}, stdout=subprocess.PIPE, text=True) as serving:
         assert serving.stdout is not None
         origin = serving.stdout.readline().split()[-1]
-        key_file = Path(serving.stdout.readline().removeprefix("The key is in ").strip())
+        key_file = Path(serving.stdout.readline().removeprefix("The API key is in ").strip())
         try:
             asyncio.run(work(origin, key_file.read_text().strip()))
         finally:

@@ -1,4 +1,4 @@
-"""Whom to ask, as whom: what the options, the environment and the profiles say together."""
+"""The server and the account that options, environment and profiles select."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from octavo.settings import Settings
 
 
 def home_of(settings: Settings) -> signing_in.Home:
-    """Where profiles and keys of this machine are kept."""
+    """Return the stores of profiles and API keys on this machine."""
     return signing_in.Home.of(settings.config_folder, settings.data_folder)
 
 
 def resolve(settings: Settings, options: argparse.Namespace) -> Access:
-    """Whom to ask, and where the key is. Raises ValueError with a sentence."""
+    """Return the account, and where its API key is. Raises ValueError with a message."""
     known = home_of(settings).read()
     return profiles.resolve(known, os.environ, profile=options.profile, base_url=options.base_url)
 
 
 def signed_in(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:
-    """Whom to ask, with a key. Raises Failure: 4 when there is none."""
+    """Return the account and its API key. Raises Failure with code 4 if there is none."""
     try:
         access = resolve(settings, options)
         key = signing_in.key_of(home_of(settings).patient(tell), access)

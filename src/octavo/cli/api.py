@@ -1,4 +1,4 @@
-"""`octavo api`: run one operation and print its answer."""
+"""`octavo api`: call one API operation and print the response."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _dry_run(settings: Settings, options: argparse.Namespace, op: Operation[Any]) -> int:
-    """Print the request as it would be sent. Nobody needs to be signed in, and no key is looked for."""
+    """Print the request without sending it. This needs no account and reads no API key."""
     try:
         access = resolve(settings, options)
         sent = outgoing(op)
     except (ApiError, ValueError) as error:
         raise Failure(str(error)) from error
-    headers = {**sent.headers, "authorization": "Bearer (the key)"}
+    headers = {**sent.headers, "authorization": "Bearer (your API key)"}
     lines = [f"{sent.method} {access.origin}{sent.target}", *(f"{name}: {value}" for name, value in headers.items())]
     write_out("\n".join(lines) + "\n")
     if isinstance(sent.content, bytes):
@@ -63,21 +63,19 @@ def _dry_run(settings: Settings, options: argparse.Namespace, op: Operation[Any]
 
 
 def _print(value: Any) -> None:
-    # On a terminal the text of strangers must not command it; in a pipe it goes on as it came.
+    # Text from the server must not control the terminal. In a pipe the text stays unchanged.
     out = sys.stdout
     shown = safe_json(value) if out is not None and out.isatty() else value
     is_utf8 = out is not None and (out.encoding or "").lower().replace("-", "") == "utf8"
     try:
         text = json.dumps(shown, indent=2, ensure_ascii=not is_utf8, allow_nan=False)
     except ValueError:
-        raise Failure(
-            "Could not write the answer: it has NaN or a number that is too large, which JSON cannot hold."
-        ) from None
+        raise Failure("Could not print the response: it contains NaN or a number that is too large for JSON.") from None
     write_out(text + "\n")
 
 
 def values_of(arguments: list[str]) -> dict[str, Any]:
-    """`key=value` as text, `key:=value` as JSON; a name given again makes a list. Raises Failure."""
+    """Return the values: `key=value` is text, `key:=value` JSON, a repeated key a list. Raises Failure."""
     values: dict[str, Any] = {}
     for argument in arguments:
         name, sign, text = _split(argument)
@@ -92,12 +90,12 @@ def values_of(arguments: list[str]) -> dict[str, Any]:
 
 
 def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
-    """The operation called `name` with these values under their wire names. Raises Failure with what is wrong."""
+    """Return the operation called `name` with these API values. Raises Failure with the fault."""
     routes = [route for route in all_routes() if route.spec.name == name]
     if not routes:
         near = get_close_matches(name, {route.spec.name for route in all_routes()}, n=3)
-        hint = f" Did you mean {', '.join(near)}?" if near else " See: octavo operations"
-        raise Failure(f"there is no operation {name!r}.{hint}", USAGE)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "For a list, run: octavo operations"
+        raise Failure(f"No operation is called {name!r}. {hint}", USAGE)
     fitting = [route for route in routes if _in_path(route) <= values.keys()]
     if not fitting:
         missing = min((sorted(_in_path(route) - values.keys()) for route in routes), key=len)
@@ -105,7 +103,7 @@ def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
     route = max(fitting, key=lambda route: len(_in_path(route)))
     known = _in_path(route) | query_fields(route.spec) | body_fields(route.spec)
     if unknown := sorted(values.keys() - known):
-        raise Failure(f"{name} takes no {', '.join(unknown)}; it takes {', '.join(sorted(known))}", USAGE)
+        raise Failure(f"{name} does not take {', '.join(unknown)}. {_takes(known)}", USAGE)
     if wrong := about_null(route.spec, values):
         raise Failure(wrong, USAGE)
     try:
@@ -136,9 +134,11 @@ def _json(name: str, text: str) -> Any:
         value = json.loads(text, object_pairs_hook=_object)
         json.dumps(value, allow_nan=False)  # 1e999 is JSON, and no number here
     except _Twice as twice:
-        raise Failure(f"{name}:= has the key {str(twice)[:40]!r} twice", USAGE) from None
+        raise Failure(f"{name}:= has the key {str(twice)[:40]!r} twice. Remove one of them.", USAGE) from None
     except ValueError:
-        raise Failure(f"{name}:= must be followed by JSON, but {text[:40]!r} is not", USAGE) from None
+        raise Failure(
+            f"{name}:= needs a JSON value, but {text[:40]!r} is not JSON. For text, use {name}=VALUE.", USAGE
+        ) from None
     return value
 
 
@@ -157,7 +157,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _split(argument: str) -> tuple[str, str, str]:
     found = re.match(r"([A-Za-z][\w.]*)(:=|=)", argument)
     if found is None:
-        raise Failure(f"{argument[:40]!r} is not KEY=VALUE or KEY:=JSON", USAGE)
+        raise Failure(f"{argument[:40]!r} is not a parameter. Write KEY=VALUE or KEY:=JSON.", USAGE)
     return found[1], found[2], argument[found.end() :]
 
 
@@ -165,8 +165,12 @@ def _in_path(route: Route) -> set[str]:
     return set(re.findall(r"{(\w+)}", route.path))
 
 
+def _takes(known: set[str]) -> str:
+    return f"It takes {', '.join(sorted(known))}." if known else "It takes no parameters."
+
+
 def _listed(route: Route, name: str, value: Any) -> Any:
-    """One value given for a field that takes several is a list of one."""
+    """Return `value` as a list if the field takes a list."""
     schema = route.spec.operation.model_json_schema(by_alias=True)["properties"].get(name, {})
     kinds = [schema, *schema.get("anyOf", ())]
     takes_list = any(each.get("type") == "array" for each in kinds)

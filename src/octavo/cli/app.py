@@ -1,4 +1,4 @@
-"""Opening the app: the session the command line asks for, and the screen it begins with."""
+"""Open the app with the session that the command line selects."""
 
 from __future__ import annotations
 
@@ -21,35 +21,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opening:
-    """What is to be opened."""
+    """A session to open, and what the app shows about it."""
 
     place: str
-    """What tells it from all else that can be opened here. Empty for the sign-in screen."""
+    """Unique name of the session on this machine, for its first picture. Empty for the sign-in screen."""
     origin: str
-    """The server a key pasted at the sign-in screen is for."""
+    """Server that gets the API key typed in the sign-in screen."""
     session: Callable[[], Session] | None
-    """Connects to it. Raises ValueError with a sentence, or OSError."""
+    """Opens the session. Raises ValueError with a message, or OSError. None for the sign-in screen."""
     greeting: str = ""
-    """What the sign-in screen says first."""
+    """First message of the sign-in screen."""
     left_out: Sequence[str] = ()
-    """What of a folder could not be loaded as it is, when the app ends."""
+    """A sentence for each file of a folder that was not loaded completely. Filled while the app runs."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the app and stay until it is left. Raises Failure."""
-    # Nothing made before the first paint is garbage: looking for some only costs time. The app turns it on again.
+    """Open the app and return when you quit. Raises Failure."""
+    # Before the first paint there is no garbage to collect. The app enables the collection again.
     import gc
 
     gc.disable()
     settings = settings_module.read(os.environ)
     if sys.stdout is None or not sys.stdout.isatty():
-        raise Failure("the app needs a terminal. In a script, use: octavo api NAME", FAILED)
+        raise Failure("The app needs a terminal. In a script, use: octavo api NAME", FAILED)
     if sys.stdin is None or not sys.stdin.isatty():
-        raise Failure("the app reads its keys from the terminal, but standard input is something else", FAILED)
+        raise Failure(
+            "Could not read keys: standard input is not a terminal. Start Octavo without redirecting its input.", FAILED
+        )
     if os.environ.get("TERM") == "dumb":
-        raise Failure("this terminal cannot show the app: it says that it is dumb (TERM). Use another one", FAILED)
+        raise Failure("Could not open the app: this terminal reports TERM=dumb. Use another terminal.", FAILED)
     opening = _opening(settings, options)
-    # It was read. What the app starts, a browser or an editor, must not inherit it (K11).
+    # The API key is read by now. A browser or an editor that the app starts must not inherit it.
     os.environ.pop("OCTAVO_API_KEY", None)
     # Exported by a shell, they tell the size the terminal had then: the app asks the terminal.
     os.environ.pop("COLUMNS", None)
@@ -82,14 +84,14 @@ def run(options: argparse.Namespace) -> int:
     finally:
         if picture is not None:
             picture.take_down()
-    unseen = "a part of a page could not be shown, which is a bug in Octavo. The details are in"
+    unseen = "Could not show a part of a page: this is a bug in Octavo. For details, see"
     mistakes = app.mistakes if len(app.mistakes) > 1 else ()
     tell(*mistakes, *opening.left_out, *(f"{unseen} {report}" for report in faults.reports))
     return app.return_code or 0
 
 
 def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
-    """What the command line asks for. Raises Failure."""
+    """Return the session that the command line selects. Raises Failure."""
     from octavo.client.origin import DEFAULT
 
     def demo() -> Session:
@@ -134,12 +136,12 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
     if access.source in ("env", "keyring", "file"):
         return Opening(Accounts(settings.state_folder).name_of(access), access.origin, server)
     again = access.source == "session" and access.profile is not None
-    said = f"The key of {access.name} was kept for one session only. Paste it again." if again else access.problem
+    said = f"The API key of {access.name} was stored for one session only. Paste it again." if again else access.problem
     return Opening("", access.origin, None, greeting=said)
 
 
 def _picture(settings: Settings, opening: Opening, *, fresh: bool) -> FirstPicture | None:
-    """The picture of what is opened, on the terminal already if there is one that fits."""
+    """Return the first picture of the session, and show it if it fits the terminal. None for the sign-in screen."""
     if not opening.place:
         return None
     from octavo.first_picture import FirstPicture

@@ -1,4 +1,4 @@
-"""What the command line accepts, and which module answers."""
+"""The arguments of the command line, and the module that runs each command."""
 
 from __future__ import annotations
 
@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 FAILED, USAGE, NOT_SIGNED_IN = 1, 2, 4
 
 
-READ_ONLY = (
-    "Octavo was started read-only (--read-only), so it changes nothing on the server. To write, start it without that."
-)
+READ_ONLY = "Octavo runs with --read-only and changes nothing on the server. To make changes, start Octavo without it."
 
 
 class Failure(Exception):
-    """The command cannot go on: a sentence for stderr, which may be empty, and the exit code."""
+    """A failed command: the message for standard error, which may be empty, and the exit code."""
 
     def __init__(self, message: str, code: int = FAILED) -> None:
         super().__init__(message)
@@ -41,13 +39,13 @@ def run(argv: Sequence[str]) -> int:
     try:
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
-                # What the encoding of the terminal lacks, or no encoding has, is written as an escape, as JSON has it.
+                # Characters that the encoding lacks are written as escapes, as in JSON.
                 sys.stdout.reconfigure(errors="backslashreplace")
             options = _parsed(argv)
         except (SystemExit, OSError):
-            write_out("")  # argparse wrote the help or the version, and does not look whether it arrived
+            write_out("")  # argparse does not check whether the help or the version was written
             raise
-        if options.module != "app":  # which does it when its picture is shown
+        if options.module != "app":  # the app does it after it has shown its first picture
             guard_the_rest()
         return int(import_module(f"octavo.cli.{options.module}").run(options))
     except Failure as failure:
@@ -56,7 +54,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def write_out(text: str) -> None:
-    """Write `text` to standard output. Raises Failure if it does not arrive: with code 0 if the reader has seen enough."""
+    """Write `text` to standard output. Raises Failure if that fails, with code 0 if the reader closed the pipe."""
     if sys.stdout is None:
         raise Failure("Could not write the output: standard output is closed.")
     try:
@@ -65,13 +63,13 @@ def write_out(text: str) -> None:
     except OSError as error:
         _abandon(sys.stdout)
         if isinstance(error, BrokenPipeError):
-            # `octavo operations | head`: not a failure.
+            # For example `octavo operations | head`: not a failure.
             raise Failure("", 0) from None
         raise Failure(f"Could not write the output: {(error.strerror or 'unknown cause').lower()}.") from None
 
 
 def _abandon(stream: TextIO) -> None:
-    """Let nobody try again to write what `stream` still holds: Python would at the end, and would complain."""
+    """Redirect `stream` to the null device, so that Python does not fail again at exit when it flushes the stream."""
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -79,18 +77,18 @@ def _abandon(stream: TextIO) -> None:
 
 
 def why_read_only(options: argparse.Namespace) -> str:
-    """Why nothing is sent that changes anything, in a sentence. Empty: the options do not say so."""
+    """Return the message for a refused write with `--read-only`. Empty without that option."""
     return READ_ONLY if options.read_only else ""
 
 
 def tell(*sentences: str) -> None:
-    """Say on stderr what failed, could not be loaded or shown as it is, is wrong with a setting, or is waited for."""
+    """Write messages to standard error: failures, wrong settings, and files or blocks that are not shown completely."""
     if sentences and sys.stderr is not None:
         try:
             sys.stderr.write("".join(f"octavo: {each}\n" for each in sentences))
             sys.stderr.flush()
         except OSError:
-            _abandon(sys.stderr)  # the exit code says it
+            _abandon(sys.stderr)  # the exit code still reports the failure
 
 
 def read_settings() -> Settings:
@@ -103,48 +101,49 @@ def read_settings() -> Settings:
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """The options in `argv`. The values of `api` may also stand behind an option, where argparse sees none."""
+    """Parse `argv`. The values of `api` may also follow an option, where argparse does not accept them."""
     top = parser()
     options, behind = top.parse_known_args(argv)
     if options.command == "api":
         options.values = [*options.values, *(each for each in behind if not each.startswith("-"))]
         behind = [each for each in behind if each.startswith("-")]
     if behind:
-        top.error(f"this is not understood: {' '.join(behind)}. See what there is: octavo {options.command} --help")
+        top.error(f"unrecognized arguments: {' '.join(behind)}. For help, run: octavo {options.command} --help")
     return options
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+    """Return the parser of the whole command line."""
     top = argparse.ArgumentParser(
         prog="octavo",
-        description="Read, review and merge documentation from the keyboard. Without a command: open the app.",
-        epilog="Exit codes: 0 done, 1 refused or failed, 2 usage, 4 not signed in, 130 interrupted.",
+        description="Read, review and merge documentation in the terminal. Without a command, Octavo opens the app.",
+        epilog="Exit codes: 0 success, 1 failure, 2 wrong usage, 4 not signed in, 130 interrupted. "
+        "More help: octavo help",
     )
-    top.add_argument("--version", action="version", version=f"octavo {__version__}", help="print the version")
+    top.add_argument("--version", action="version", version=f"octavo {__version__}", help="print the version and exit")
     _add_account(top)
     _add_read_only(top)
     top.set_defaults(command="", module="app")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", dest="command")
 
-    demo = _command(commands, "demo", "open the app on a made-up library: real work, no account, offline")
-    demo.add_argument("--reset", action="store_true", help="start over: forget what was changed in the demo")
+    demo = _command(commands, "demo", "open a sample library: no account, no network")
+    demo.add_argument("--reset", action="store_true", help="delete your changes in the demo and start over")
     demo.add_argument(
-        "--large", action="store_true", help="one of 200 spaces and 10 000 pages; making it takes half a minute, once"
+        "--large", action="store_true", help="use 200 spaces with 10,000 pages; the first start takes half a minute"
     )
     demo.add_argument(
         "--latency",
         type=_whole(60_000, "a number of milliseconds", 300),
         default=0,
         metavar="MS",
-        help="answer this much later",
+        help="delay every response by MS milliseconds",
     )
     demo.add_argument(
         "--fail",
         type=_whole(100, "a percentage", 10),
         default=0,
         metavar="PERCENT",
-        help="fail this share of the requests",
+        help="let PERCENT percent of the requests fail",
     )
     _add_role(demo)
     _add_read_only(demo, again=True)
@@ -153,30 +152,38 @@ def parser() -> argparse.ArgumentParser:
     folder = _command(
         commands,
         "open",
-        "open a folder of markdown pages as a space of the embedded platform",
-        "Its SUMMARY.md gives the tree, without one its folders do. Opened again, what changed becomes a revision: "
-        "comments and change requests stay. Nothing in the folder is written to.",
+        "open a folder of Markdown files as a space",
+        "SUMMARY.md defines the table of contents; without SUMMARY.md the folders do. When you open the folder "
+        "again, changed files become a new revision, and your comments and change requests stay. Octavo never writes "
+        "to the folder: a merge changes only Octavo's copy.",
     )
-    folder.add_argument("folder", type=Path, metavar="FOLDER", help="where the pages are")
+    folder.add_argument("folder", type=Path, metavar="FOLDER", help="the folder with the Markdown files")
     _add_read_only(folder, again=True)
     folder.set_defaults(module="app")
 
     serve = _command(
         commands,
         "serve",
-        "serve the embedded platform over HTTP on this machine",
-        "It answers on 127.0.0.1 only, and prints its address and where the key is.",
+        "run a local server with the same API",
+        "The server listens on 127.0.0.1 only. It prints its URL and the file that holds the API key. To stop it, "
+        "press ctrl+c.",
     )
     serve.add_argument(
-        "--port", type=_whole(65_535, "a port", 8080), default=0, metavar="N", help="the port; a free one when left out"
+        "--port",
+        type=_whole(65_535, "a port", 8080),
+        default=0,
+        metavar="N",
+        help="the port to listen on (default: any free port)",
     )
-    serve.add_argument("--data", type=Path, metavar="DIR", help="where its data is kept; the demo library when new")
-    serve.add_argument("--large", action="store_true", help="the large demo library when new")
-    serve.add_argument("--load", type=Path, metavar="FOLDER", help="load this folder of pages as a space first")
+    serve.add_argument("--data", type=Path, metavar="DIR", help="store the data in DIR; a new folder gets the demo")
+    serve.add_argument("--large", action="store_true", help="use the large demo: 200 spaces, 10,000 pages")
+    serve.add_argument(
+        "--load", type=Path, metavar="FOLDER", help="serve a folder of Markdown files instead of the demo"
+    )
     serve.add_argument(
         "--allow-private-imports",
         action="store_true",
-        help="let imports and OpenAPI specifications be fetched from this machine and its networks too",
+        help="allow imports and OpenAPI files from this machine and private networks",
     )
     _add_role(serve)
     _add_read_only(serve, again=True)
@@ -184,29 +191,31 @@ def parser() -> argparse.ArgumentParser:
 
     _add_auth(commands)
 
-    operations = _command(commands, "operations", "list every operation of the interface")
+    operations = _command(commands, "operations", "list all API operations")
     printed = operations.add_mutually_exclusive_group()
-    printed.add_argument("--json", action="store_true", help="as JSON: one object for each method and path")
-    printed.add_argument("--openapi", action="store_true", help="as an OpenAPI 3.1 document")
+    printed.add_argument("--json", action="store_true", help="print JSON, one object for each method and path")
+    printed.add_argument("--openapi", action="store_true", help="print an OpenAPI 3.1 document")
     operations.set_defaults(module="operations")
 
     api = _command(
         commands,
         "api",
-        "run one operation and print its answer as JSON",
+        "call one API operation and print the JSON response",
         examples=(
             "octavo api users.Me",
             "octavo api spaces.List organizationId=ORG --all",
             "octavo api comments.List spaceId=SPACE status=open limit=50",
-            """octavo api comments.Create spaceId=SPACE body:='{"markdown": "Is it five?"}'""",
+            """octavo api comments.Create spaceId=SPACE body:='{"markdown": "Is the limit five?"}'""",
         ),
     )
-    api.add_argument("name", metavar="NAME", help="such as comments.List; see `octavo operations`")
     api.add_argument(
-        "values", nargs="*", default=(), metavar="KEY=VALUE", help="a value by its wire name; KEY:=JSON for JSON"
+        "name", metavar="NAME", help="an operation, such as comments.List; for a list, run: octavo operations"
     )
-    api.add_argument("--all", action="store_true", help="follow all pages of a list")
-    api.add_argument("--dry-run", action="store_true", help="print the request, without the key, and send nothing")
+    api.add_argument(
+        "values", nargs="*", default=(), metavar="KEY=VALUE", help="a parameter; use KEY:=JSON for a JSON value"
+    )
+    api.add_argument("--all", action="store_true", help="get all pages of a list")
+    api.add_argument("--dry-run", action="store_true", help="print the request without the API key; send nothing")
     _add_account(api, again=True)
     _add_read_only(api, again=True)
     api.set_defaults(module="api")
@@ -214,25 +223,44 @@ def parser() -> argparse.ArgumentParser:
     completion = _command(
         commands,
         "completion",
-        "print completions for a shell",
+        "print a completion script for your shell",
         examples=(
             "bash, in ~/.bashrc:   source <(octavo completion bash)",
             'zsh:                  octavo completion zsh > "${fpath[1]}/_octavo"',
             "fish:                 octavo completion fish > ~/.config/fish/completions/octavo.fish",
         ),
     )
-    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"))
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"), help="your shell")
     completion.set_defaults(module="completion")
+
+    topic = _command(
+        commands,
+        "help",
+        "read about keys, settings, commands and more",
+        "Without a topic, Octavo lists the topics. A command as the topic shows the help of that command.",
+        examples=("octavo help", "octavo help keys", "octavo help settings > settings.md"),
+    )
+    topic.add_argument("topic", nargs="?", default="", metavar="TOPIC", help="a topic from the list, or a command")
+    topic.set_defaults(module="help")
     return top
 
 
-Commands = argparse._SubParsersAction  # the type of what `add_subparsers` answers has no public name
+Commands = argparse._SubParsersAction  # the return type of `add_subparsers` has no public name
+
+
+def commands_of(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of each command by name."""
+    found: dict[str, argparse.ArgumentParser] = {}
+    for action in top._actions:
+        if isinstance(action, Commands):
+            found |= action.choices
+    return found
 
 
 def _command(
     commands: Commands[argparse.ArgumentParser], name: str, does: str, more: str = "", examples: Sequence[str] = ()
 ) -> argparse.ArgumentParser:
-    """A command: what it does in the list of commands, and above its own help with `more` and `examples`."""
+    """Add a command. `does` is in the list of commands; the help of the command adds `more` and `examples`."""
     said = fill(f"{does[:1].upper()}{does[1:]}. {more}".strip(), 80)
     shown = "\n".join(("examples:", *(f"  {each}" for each in examples))) if examples else None
     form = argparse.RawDescriptionHelpFormatter
@@ -240,12 +268,12 @@ def _command(
 
 
 def _add_account(to: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Say as whom and where. `again`: these may stand behind a command as well, and there they hold."""
+    """Add the options for profile and server. `again`: after a command, where they override those before the command."""
     default = argparse.SUPPRESS if again else None
     to.add_argument(
-        "--profile", metavar="NAME", default=default, help="the account to use, of those `octavo auth login` made"
+        "--profile", metavar="NAME", default=default, help="the account to use, as `octavo auth status` lists it"
     )
-    to.add_argument("--base-url", metavar="URL", default=default, help="the server to talk to (also OCTAVO_BASE_URL)")
+    to.add_argument("--base-url", metavar="URL", default=default, help="the server to use (or set OCTAVO_BASE_URL)")
 
 
 def _add_read_only(to: argparse.ArgumentParser, *, again: bool = False) -> None:
@@ -253,53 +281,54 @@ def _add_read_only(to: argparse.ArgumentParser, *, again: bool = False) -> None:
         "--read-only",
         action="store_true",
         default=argparse.SUPPRESS if again else False,
-        help="change nothing on the server: whatever would is refused",
+        help="refuse everything that changes the server",
     )
 
 
 def _add_role(to: argparse.ArgumentParser) -> None:
-    """Say who one is in the demo."""
+    """Add the option for your role in the demo."""
     to.add_argument(
         "--as",
         dest="role",
         choices=tuple(CAST),
         default="",
-        metavar="NAME",
-        help=f"who to be in the demo: {', '.join(CAST)}; {DEFAULT} when left out",
+        metavar="ROLE",
+        help=f"your role in the demo: {', '.join(CAST)} (default: {DEFAULT})",
     )
 
 
 def _add_auth(commands: Commands[argparse.ArgumentParser]) -> None:
-    auth = _command(commands, "auth", "keys and accounts: login, logout, status, switch")
+    auth = _command(commands, "auth", "sign in, sign out, list or switch accounts")
     actions = auth.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
     login = _command(
         actions,
         "login",
-        "keep a key for a server",
-        "The key is asked for, or read from standard input, and checked. It is kept in the keyring of this system, for "
-        "this server only. With --profile the account gets that name.",
+        "sign in to a server",
+        "Octavo asks for your API key, or reads it from standard input, and checks it. On GitBook, an API key is a "
+        "personal access token: create one at https://app.gitbook.com/account/developer. Octavo stores the API key in "
+        "the keyring of this system and sends it to this server only. --profile names the account.",
         examples=(
             "octavo auth login",
             "octavo auth login --base-url https://docs.example.com --profile work",
             "octavo auth login --with-token < key.txt",
         ),
     )
-    login.add_argument("--with-token", action="store_true", help="read the key from standard input")
+    login.add_argument("--with-token", action="store_true", help="read the API key from standard input")
     login.add_argument(
-        "--insecure-storage", action="store_true", help="keep the key in a file in the clear (0600), without a keyring"
+        "--insecure-storage", action="store_true", help="store the API key unencrypted in a private file (mode 0600)"
     )
-    logout = _command(actions, "logout", "forget the key and the pages kept for it")
-    logout.add_argument("--drafts", action="store_true", help="forget the drafts as well")
-    status = _command(actions, "status", "show accounts, and where each key is kept; never the key")
-    switch = _command(actions, "switch", "make another account the current one")
-    switch.add_argument("name", metavar="NAME", help="as `octavo auth status` shows it")
+    logout = _command(actions, "logout", "sign out and delete cached data")
+    logout.add_argument("--drafts", action="store_true", help="delete your unsent drafts too")
+    status = _command(actions, "status", "list accounts and where each API key is stored")
+    switch = _command(actions, "switch", "switch to another account")
+    switch.add_argument("name", metavar="NAME", help="the account, as `octavo auth status` lists it")
     for each in (login, logout, status):
         _add_account(each, again=True)
     auth.set_defaults(module="auth")
 
 
 def _whole(most: int, what: str, example: int) -> Callable[[str], int]:
-    """Reads a whole number from 0 to `most`."""
+    """Return a function that reads a whole number from 0 to `most`."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= most):

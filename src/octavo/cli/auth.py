@@ -1,4 +1,4 @@
-"""`octavo auth`: keys and accounts."""
+"""`octavo auth`: sign in and out, list and switch accounts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from octavo.settings import Settings, in_words
 
 STORES = {
     "keyring": "in the keyring of this system",
-    "file": "in a file, in the clear",
+    "file": "unencrypted in a private file",
     "env": "in OCTAVO_API_KEY",
     "session": "for this session only",
     "none": "nowhere",
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _login(settings: Settings, options: argparse.Namespace) -> int:
     home = home_of(settings).patient(tell)
-    # The key comes from where it was asked for now, not from the environment.
+    # The API key is typed or piped in now, not read from the environment.
     quiet = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
     named = options.profile if options.profile in home.read().entries else None
     access = profiles.resolve(home.read(), quiet, profile=named, base_url=options.base_url)
@@ -52,9 +52,10 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
     for fact in (*signed.identity.facts, *signed.identity.missing):
         _say(fact)
     if signed.notice:
-        # The session is this command, which is over: to say that the key is kept would not be true.
-        raise Failure(f"the key is good, but it is not kept. {signed.notice}")
-    _say(f"Profile {signed.profile.name} at {access.origin}; its key is kept {STORES[signed.profile.store]}.")
+        # This command is the whole session, so a key stored for the session is lost now.
+        raise Failure(f"The API key is valid, but could not be stored. {signed.notice}")
+    _say(f"Signed in to {access.origin} as profile {signed.profile.name}.")
+    _say(f"The API key is stored {STORES[signed.profile.store]}.")
     return 0
 
 
@@ -66,14 +67,16 @@ def _typed(options: argparse.Namespace, host: str) -> str:
             raise ValueError("Could not read the key: standard input is not text.") from None
     if sys.stdin is None or not sys.stdin.isatty():
         raise ValueError(
-            "There is no terminal to type a key in. Give it on standard input: octavo auth login --with-token"
+            "Could not ask for the API key: no terminal. Use standard input: octavo auth login --with-token < FILE"
         )
     if os.environ.get("TEXTUAL_LOG"):
-        raise ValueError("TEXTUAL_LOG is set, and would write down what you type. Unset it, then sign in.")
+        raise ValueError(
+            "Could not ask for the API key: TEXTUAL_LOG is set and records what you type. Unset it and try again."
+        )
     try:
-        return getpass.getpass(f"Key for {host}: ")
+        return getpass.getpass(f"API key for {host}: ")
     except KeyboardInterrupt:
-        sys.stderr.write("\n")  # the prompt of the shell has a line of its own
+        sys.stderr.write("\n")  # the shell prompt starts on a new line
         raise
 
 
@@ -84,14 +87,14 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     accounts = Accounts(settings.state_folder)
     name = accounts.name_of(Access(gone.profile.origin, gone.profile, gone.profile.store))
     kept = sign_out(settings, name, *accounts.left_by(name), drafts=options.drafts)
-    deleted = "Its saved pages" if gone.key_left else "Its key and its saved pages"
-    _say(f"Signed out {gone.profile.name} at {gone.profile.origin}. {deleted} are deleted here.")
+    deleted = "cached pages" if gone.key_left else "API key and cached pages"
+    _say(f"Signed out of {gone.profile.origin} (profile {gone.profile.name}). Deleted the {deleted}.")
     for each in kept.sentences():
         _say(each)
     if kept.drafts:
-        _say("To delete drafts as well: octavo auth logout --drafts")
+        _say("To delete drafts too, use: octavo auth logout --drafts")
     if gone.current:
-        _say(f"{gone.current} is the current profile now.")
+        _say(f"The current profile is now {gone.current}.")
     if gone.key_left:
         raise Failure(gone.key_left)
     return 0
@@ -105,7 +108,7 @@ def _status(settings: Settings, options: argparse.Namespace) -> int:
         mark = "*" if each.current else " "
         name = each.profile.name if each.profile else "-"
         who = each.profile.user_name if each.profile else ""
-        key = f"key …{each.ending} ({each.fingerprint}) {STORES[each.source]}" if each.fingerprint else each.problem
+        key = f"API key …{each.ending} ({each.fingerprint}) {STORES[each.source]}" if each.fingerprint else each.problem
         only = "  read-only" if each.profile and each.profile.read_only else ""
         _say(f"{mark} {name:<12} {each.origin}  {who}  {key}{only}")
     if problem := home.read().problem:
@@ -115,7 +118,7 @@ def _status(settings: Settings, options: argparse.Namespace) -> int:
 
 def _switch(settings: Settings, options: argparse.Namespace) -> int:
     profile = signing_in.switch(home_of(settings), options.name)
-    _say(f"{profile.name} at {profile.origin} is the current profile now.")
+    _say(f"The current profile is now {profile.name} ({profile.origin}).")
     return 0
 
 

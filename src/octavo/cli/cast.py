@@ -1,4 +1,4 @@
-"""Whom one can be in the demo: a name for each role, and who has it."""
+"""The roles you can take in the demo, and the person with each role."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CAST = {
     "reader": "elin-brandt",
     "guest": "hiroshi-dahlgren",
 }
-"""The ids of people (server/demo/people.py), from the highest role down. A guest is of no role but where one was given."""
+"""Ids of people (server/demo/people.py), from the highest role to the lowest. A guest has access only where it was given."""
 
 DEFAULT = "creator"
-"""Who opens the demo: she may review and merge, but not administer."""
+"""Default role in the demo: can review and merge, but not administer."""

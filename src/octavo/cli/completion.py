@@ -1,4 +1,4 @@
-"""`octavo completion`: what a shell needs to complete commands, and the names and values of operations."""
+"""`octavo completion`: a script with which a shell completes commands, operations and their parameters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import argparse
 import re
 from collections.abc import Mapping
 
-from octavo.cli.arguments import parser, write_out
+from octavo.cli.arguments import commands_of, parser, write_out
+from octavo.help import TOPICS
 
 _NAMES, _VALUES = "_octavo_operations", "_octavo_values"
 
@@ -17,27 +18,23 @@ def run(options: argparse.Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """What the shell is to read. It holds the names, so that completing starts no program."""
+    """Return the script for a shell. It contains all names, so completing starts no program."""
     import shtab
 
     top = parser()
-    for action in _api(top)._actions:
+    (topic,) = (action for action in commands_of(top)["help"]._actions if action.dest == "topic")
+    topic.choices = (*TOPICS, *commands_of(top))  # not declared by the parser, which would refuse without a near miss
+    for action in commands_of(top)["api"]._actions:
         if action.dest in ("name", "values"):
             function = _NAMES if action.dest == "name" else _VALUES
             call = f"({function})" if shell == "fish" else function
             if shell != "tcsh":
-                action.complete = {shell: call, "preamble": {shell: _preamble(shell)}}  # type: ignore[attr-defined]  # how shtab is told
+                action.complete = {shell: call, "preamble": {shell: _preamble(shell)}}  # type: ignore[attr-defined]  # shtab reads this attribute
     return str(shtab.complete(top, shell)) + ("\n\n" + _BASH_END if shell == "bash" else "")
 
 
-def _api(top: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    commands = next(action for action in top._actions if isinstance(action, argparse._SubParsersAction))
-    found: argparse.ArgumentParser = commands.choices["api"]
-    return found
-
-
 def taken() -> dict[str, list[str]]:
-    """The values each operation takes, those in its path first, by its name."""
+    """Return the parameters of each operation by its name, path parameters first."""
     from octavo.api.operation import load
     from octavo.api.wire import body_fields, query_fields, routes
 

@@ -1,7 +1,7 @@
-"""What is said of a bug that nobody caught: a traceback on standard error, without keys and without commands (K9).
+"""Tracebacks of uncaught errors on standard error, without API keys and terminal commands.
 
-In the app most bugs go another way (`octavo.tui.terminal.crash_report`). These are those of the commands, of threads, of what is
-cleaned up at the end, and what libraries log.
+The app reports most errors itself (`octavo.tui.terminal.crash_report`). This module covers the commands, threads, the
+cleanup at exit, and the logs of libraries.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def guard() -> None:
-    """Say it so from now on. For a process that is ours."""
+    """Install the hooks of the main thread. For a process that only runs Octavo."""
     sys.excepthook = _uncaught
     sys.unraisablehook = _unraisable
 
 
 def guard_the_rest() -> None:
-    """Threads and logs too. Later than `guard`, because it imports what the first picture is shown without."""
+    """Install the hooks of threads and logs. Called after the first picture, because the imports cost time."""
     if sys.excepthook is not _uncaught:
         return
     import logging
@@ -30,7 +30,7 @@ def guard_the_rest() -> None:
     from octavo.redaction import RedactingFilter
 
     threading.excepthook = _in_a_thread
-    # Nobody of ours sets up logging: what libraries log goes to the handler of last resort, which is standard error.
+    # Octavo configures no logging: libraries log to the handler of last resort, which is standard error.
     if logging.lastResort is not None:
         logging.lastResort.addFilter(RedactingFilter())
 
@@ -57,5 +57,5 @@ def _tell(before: str, error: BaseException) -> None:
     from octavo.redaction import redact
 
     if sys.stderr is not None:
-        with suppress(OSError, ValueError):  # it is closed, or nobody reads it
+        with suppress(OSError, ValueError):  # standard error is closed
             sys.stderr.write(text(redact(before + "".join(format_exception(error)))))

@@ -1,4 +1,4 @@
-"""`octavo operations`: every operation of the interface, as a table, as JSON or as an OpenAPI document."""
+"""`octavo operations`: all API operations as a table, as JSON or as an OpenAPI document."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from octavo.api.wire import Route, body_fields, query_fields, routes
 from octavo.cli.arguments import write_out
 
 WIDTH = 120
-"""Columns of the table in a pipe. What is longer and has a line of its own keeps it there, to be found by `grep`."""
+"""Columns of the table in a pipe. Longer paths and sentences stay on one line, so that `grep` finds them."""
 LEAST = 60
 """Columns of the table on the narrowest terminal."""
 LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
-"""What `--json` says of a value beside its type and its choices, in the words of JSON Schema."""
+"""JSON Schema keywords that `--json` copies, in addition to type and choices."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -36,12 +36,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def all_routes() -> list[Route]:
-    """Every method and path, by area."""
+    """Return every method and path, by area."""
     return [route for spec in load().values() for route in routes(spec)]
 
 
 def describe(route: Route) -> dict[str, Any]:
-    """What `--json` says of one method and path."""
+    """Return one method and path as `--json` prints it."""
     return {
         "name": route.spec.name,
         "method": route.spec.method,
@@ -53,7 +53,7 @@ def describe(route: Route) -> dict[str, Any]:
 
 
 def parameters(route: Route) -> list[dict[str, Any]]:
-    """Name, place, type, need and limits of each value an operation takes, those in the path first."""
+    """Return name, place, type and limits of each parameter of an operation, path parameters first."""
     described = document()["paths"][route.path][route.spec.method.lower()]
     found = [
         {"name": each["name"], "in": each["in"], **_told(each["schema"], needed=each["required"])}
@@ -67,7 +67,7 @@ def parameters(route: Route) -> list[dict[str, Any]]:
 
 
 def _told(schema: dict[str, Any], *, needed: bool) -> dict[str, Any]:
-    """A value in short: its type, whether it is needed or may be null, and its limits. `--openapi` has it in full."""
+    """Return a short description of a value: type, required, nullable and limits. `--openapi` prints it in full."""
     shapes = list(_shapes(schema))
     said: dict[str, Any] = {"type": _type(schema), "required": needed}
     if {"type": "null"} in shapes:
@@ -85,9 +85,9 @@ def _limits(shapes: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def table(columns: int | None = None) -> str:
-    """The operations as text, area by area: what each is called, does and takes, and where it answers.
+    """Return the operations as text by area: name, summary, method, path and parameters.
 
-    `columns` of a terminal that shows it. Without them no path and no sentence is broken.
+    `columns` is the width of the terminal. Without it, lines are not wrapped.
     """
     lines: list[str] = []
     width = max(columns, LEAST) if columns else WIDTH
@@ -110,7 +110,7 @@ def table(columns: int | None = None) -> str:
 
 
 def _taken(spec: Spec) -> str:
-    """The names of what an operation takes beside what its path names; those in brackets may be left out."""
+    """Return the parameters that are not in the path. Optional parameters are in brackets."""
     names = query_fields(spec) | body_fields(spec)
     fields = {field.alias or camel(name): field for name, field in spec.operation.model_fields.items()}
     return " ".join(name if field.is_required() else f"[{name}]" for name, field in fields.items() if name in names)
@@ -121,7 +121,7 @@ def _print(value: Any) -> None:
 
 
 def _shapes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What a value may be, one by one, with what they refer to in its place."""
+    """Yield the alternatives of a schema, with references resolved."""
     if "$ref" in schema:
         schema = document()["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     if among := schema.get("anyOf") or schema.get("oneOf"):
@@ -132,7 +132,7 @@ def _shapes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """A schema in one word: `string`, `integer`, `string[]`, `object`, or several with bars between."""
+    """Return the type of a schema: `string`, `integer`, `string[]`, `object`, or several with bars between."""
     kinds = dict.fromkeys(_kind(each) for each in _shapes(schema))
     return "|".join(kind for kind in kinds if kind != "null") or "null"
 

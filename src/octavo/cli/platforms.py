@@ -1,4 +1,4 @@
-"""The embedded platforms: where each keeps its data, and how one is built."""
+"""The embedded platforms: where their data is stored, and how they are built."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from octavo.server.store import Store
 
 ORIGIN = "http://octavo.local"
-"""What addresses of a platform without a port start with. Nothing is ever sent there."""
+"""Origin of the URLs of a platform that has no port. No request is sent there."""
 
 
 def _nothing() -> None:
@@ -32,13 +32,13 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a platform keeps its database and the key of the person who opens it."""
+    """The folder of a platform, with its database and the API key of the user."""
 
     folder: Path
     role: str = ""
-    """Whose key it is, of those one can be in the demo (`cli/cast.py`). Empty: the one who opens it."""
+    """Role in the demo whose API key is used (`cli/cast.py`). Empty for the default role."""
     start_over: str = ""
-    """How to make it anew when it is damaged, in a sentence."""
+    """Sentence that says how to start over if the data is damaged."""
 
     @property
     def database(self) -> Path:
@@ -50,7 +50,7 @@ class Place:
 
     @property
     def namespace(self) -> str:
-        """What is kept of the demo for that person is filed under this."""
+        """Name under which the local data of that user is stored."""
         return f"demo {self.folder}{f' as {self.role}' if self.role else ''}"
 
     def why_not(self, error: OSError) -> str:
@@ -63,7 +63,7 @@ class Place:
         return f"Could not open the library in {self.folder}: {in_words(error)}"
 
     def key(self) -> SecretStr:
-        """The key of that person, made when there is none yet. Raises OSError."""
+        """Return the API key of that user. The first call creates it. Raises OSError."""
         private_folder(self.folder)
         if not self.key_file.exists():
             import secrets
@@ -74,15 +74,15 @@ class Place:
         return SecretStr(key)
 
     def hold(self) -> Callable[[], None]:
-        """Have the place open, beside others who have it open, and return what closes it. Raises OSError."""
+        """Lock the folder for shared use, and return the function that unlocks it. Raises OSError."""
         private_folder(self.folder)
         try:
             return lock_file(self._lock, shared=True) or _nothing
-        except OSError:  # a disk without locks: only a reset takes one, and says so
+        except OSError:  # the disk has no locks: only a reset needs one, and reports it
             return _nothing
 
     def hold_alone(self) -> Callable[[], None] | None:
-        """Keep others from opening the place, and return what lets them. None if another program has it open.
+        """Lock the folder for exclusive use, and return the function that unlocks it. None if another program uses it.
 
         Raises OSError.
         """
@@ -94,7 +94,7 @@ class Place:
         return self.folder / "open.lock"
 
     def clear(self) -> None:
-        """Forget everything it held."""
+        """Delete the database and the API keys."""
         for name in ("platform.db", "platform.db-wal", "platform.db-shm"):
             (self.folder / name).unlink(missing_ok=True)
         for key in self.folder.glob("key*"):
@@ -110,7 +110,7 @@ def demo_place(settings: Settings, *, large: bool = False, role: str = "") -> Pl
 
 
 def folder_place(settings: Settings, folder: Path) -> Place:
-    """Each folder has a platform of its own, so that its comments stay with it."""
+    """Return the place of an opened folder. Each folder has its own platform, with its own comments."""
     import hashlib
 
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
@@ -120,7 +120,7 @@ def folder_place(settings: Settings, folder: Path) -> Place:
 
 @contextmanager
 def _opened(place: Place) -> Iterator[Store]:
-    """The store of a place while a platform is built on it: all of what is written, or nothing, and only by us."""
+    """Open the store of a place in one transaction, to build a platform in it."""
     from octavo.server.store import Store
 
     store = Store(place.database)
@@ -133,7 +133,7 @@ def _opened(place: Place) -> Iterator[Store]:
 
 
 def is_built(place: Place) -> bool:
-    """Whether a library was set out there, to its end."""
+    """Return whether the demo library is completely built there."""
     if not place.database.exists():
         return False
     from octavo.server.store import Store
@@ -146,14 +146,14 @@ def is_built(place: Place) -> bool:
 
 
 def build_demo(place: Place, *, large: bool = False) -> Platform:
-    """The demo library, set out when it is new: `large`, half a minute. Raises OSError."""
+    """Open the demo library, and build it first if it is new. `large` takes half a minute. Raises OSError."""
     from octavo.server.app import Platform
     from octavo.server.world import World
 
     with _opened(place) as store:
         world = World(store)
         if store.setting("library") is None:
-            from octavo.server.demo.library import build  # once: from then on it is in the store
+            from octavo.server.demo.library import build  # lazy: used once, then the library is in the store
 
             build(world, today=world.now(), large=float(large))
             store.set("library", "demo")
@@ -162,9 +162,9 @@ def build_demo(place: Place, *, large: bool = False) -> Platform:
 
 
 def build_folder(place: Place, folder: Path, name: str, left_out: list[str]) -> Platform:
-    """A folder as a space: loaded when it is new, and what changed since when it is not. Raises OSError.
+    """Open a folder as a space, and load the files that are new or changed. Raises OSError.
 
-    Adds to `left_out` what could not be loaded as it is, each in the words of a sentence.
+    Adds to `left_out` a sentence for each file that was not loaded completely.
     """
     from octavo.server.app import Platform
     from octavo.server.loader import load
@@ -180,7 +180,7 @@ def build_folder(place: Place, folder: Path, name: str, left_out: list[str]) -> 
 
 
 class Late:
-    """A platform as an ASGI application, built aside when the first request comes."""
+    """A platform as an ASGI application, built in a thread at the first request."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class Late:
         fail: float = 0.0,
         on_close: Callable[[], None] = _nothing,
     ) -> None:
-        """`latency` in seconds; `fail` is the share of requests, 0 to 1, that fail. `on_close` is called last."""
+        """`latency` is in seconds, `fail` the share of failing requests from 0 to 1. `on_close` is called last."""
         self._on_close = on_close
         self._build, self._place = build, place
         self._latency, self._fail = latency, fail
@@ -206,7 +206,7 @@ class Late:
         await platform(scope, receive, send)
 
     async def platform(self) -> Platform:
-        """The platform, built when it is not yet. Raises what building it raised, each time it is asked for."""
+        """Return the platform, and build it first if needed. A failed build raises its error at every call."""
         import asyncio
 
         from octavo.client.threads import aside
@@ -219,7 +219,7 @@ class Late:
         return platform
 
     def close(self) -> None:
-        """End its thread and let go of its file."""
+        """Stop the thread and close the database."""
         if self._platform is not None:
             self._platform.close()
             self._platform.world.store.close()

@@ -1,4 +1,4 @@
-"""`octavo serve`: the embedded platform over HTTP, on this machine only."""
+"""`octavo serve`: the embedded platform over HTTP, only on this machine."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def run(options: argparse.Namespace) -> int:
     settings = read_settings()
     load: Path | None = options.load
     if load is not None and not load.is_dir():
-        raise Failure(f"{load} is not a folder. Name a folder that holds markdown pages.")
+        raise Failure(f"Could not open {load}: it is not a folder. Use a folder with Markdown files.")
     if load is not None and options.role:
-        raise Failure("--as is for the demo library: in a folder one may do everything. Leave one of them out.", USAGE)
+        raise Failure("--as works only with the demo. Use --as or --load, not both.", USAGE)
     demo = demo_place(settings, large=options.large, role=options.role)
     named = "Name another folder with --data, or delete it to start over."
     place = (
@@ -40,20 +40,23 @@ def run(options: argparse.Namespace) -> int:
     tell(*left_out)
     if options.read_only:
         platform.read_only = (
-            "This platform is served read-only (octavo serve --read-only): nothing in it can be changed."
+            "This server is read-only (octavo serve --read-only). To make changes, start it without --read-only."
         )
     platform.world = replace(platform.world, private_imports=options.allow_private_imports)
 
     def announce(origin: str) -> None:
+        key_file = shlex.quote(str(place.key_file))
         write_out(
-            f"Serving on {origin}\nThe key is in {place.key_file}\n"
-            f'To use it: OCTAVO_API_KEY="$(cat {place.key_file})" octavo --base-url {origin}\n'
+            f"Serving on {origin}\nThe API key is in {place.key_file}\n"
+            f'To connect: OCTAVO_API_KEY="$(cat {key_file})" octavo --base-url {origin}\n'
         )
 
     try:
         asyncio.run(serve(platform, options.port, announce))
     except OSError as error:
-        raise Failure(f"port {options.port} cannot be used: {error.strerror}. Choose another with --port.") from error
+        raise Failure(
+            f"Could not listen on port {options.port}: {error.strerror}. Choose another port with --port."
+        ) from error
     finally:
         platform.close()
         platform.world.store.close()

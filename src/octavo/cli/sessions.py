@@ -1,4 +1,4 @@
-"""What connects the rooms: sessions for the demo, for a folder and for a server, and the ways in."""
+"""Sessions for the demo, a folder and a server, and the ways to open them from the sign-in screen."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ T = TypeVar("T")
 KEPT_IN_KEYRING = "Octavo keeps it in the keyring of this system"
 SENT_NOWHERE_ELSE = "It is sent to no other server."
 SETTLE_AT_HOME, SETTLE_ELSEWHERE = 2.0, 30.0
-"""Seconds after which a platform of this process or machine, and any other, has acted on a request, if it ever does."""
+"""Seconds after which a request has taken effect, if at all: on a platform of this machine, and on any other server."""
 
 
 class LateClient:
-    """A client made when the first request is, which is not before the first screen is painted.
+    """A client that is created at the first request, after the first screen is painted.
 
-    Making it takes imports the first screen can do without, and a keyring may take seconds to answer.
+    The client needs imports that the first screen does not need, and a keyring may take seconds to respond.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class LateClient:
         read_only: str = "",
         learn: Callable[[str], None] | None = None,
     ) -> None:
-        """`platform` answers instead of the server at `origin`. `read_only` says why nothing is sent but reads.
+        """`platform` replaces the server at `origin`. `read_only` is the message for a refused write, empty to allow writes.
 
-        `key` reads the key, in a thread, and tells what it waits for. Raises StoreUnavailable, or Unauthorized.
-        `learn` gets the id of the user whose key it is, whenever the server said so, in a thread.
+        `key` reads the API key, in a thread, and tells what it waits for. Raises StoreUnavailable, or Unauthorized.
+        `learn` gets the id of the signed-in user after each response that contains it, in a thread.
         """
         self.read_only = read_only
         self._learn = learn
@@ -84,7 +84,7 @@ class LateClient:
         self._open = asyncio.Event()
 
     def open(self) -> None:
-        """Let requests through from now on."""
+        """Allow requests."""
         self._open.set()
 
     async def __call__(self, op: Operation[T]) -> T:
@@ -100,19 +100,19 @@ class LateClient:
         return answer
 
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
-        """The bytes at an address that an answer named, as they come."""
+        """Yield the bytes at a URL from a response, as they arrive."""
         await self._open.wait()
         async with aclosing((await self.client()).download(url, most)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, kind: str) -> None:
-        """Put a file to an address that an answer named."""
+        """Send a file to a URL from a response."""
         await self._open.wait()
         await (await self.client()).upload(url, content, size, kind)
 
     async def client(self) -> Client:
-        """The client, with its key. Raises Unauthorized when there is none, LocalFailure when it cannot be read."""
+        """Return the client. Raises Unauthorized if there is no API key, LocalFailure if the key cannot be read."""
         from octavo.client.client import Client
 
         if self._client is None:
@@ -189,7 +189,7 @@ def embedded(
     namespace: str,
     read_only: str = "",
 ) -> Session:
-    """A session on a platform of this process."""
+    """Return a session on a platform in this process."""
     try:
         key = place.key()
     except OSError as error:
@@ -208,9 +208,9 @@ def demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """The demo library, as the person of a `role` (`cli/cast.py`).
+    """Return a session on the demo, as the person with a `role` (`cli/cast.py`).
 
-    Raises OSError when it cannot be kept, ValueError when it may not be `reset`.
+    Raises OSError if the data cannot be stored, ValueError if another Octavo prevents the `reset`.
     """
     place = platforms.demo_place(settings, large=large, role=role)
     if reset:
@@ -218,8 +218,8 @@ def demo(
     try:
         let_go = place.hold()
         if large and not platforms.is_built(place):
-            # Behind the first screen it would take the keys of that screen their turn, and half a minute twice.
-            tell("making the large demo library. This takes about half a minute, once.")
+            # Built before the first screen: in the background it would delay the keys, and take twice as long.
+            tell("Preparing the large demo. This takes about half a minute, only the first time.")
             made = platforms.build_demo(place, large=True)
             made.close()
             made.world.store.close()
@@ -243,11 +243,11 @@ def demo(
 
 
 def _reset(settings: Settings, place: Place, *, large: bool) -> None:
-    """Forget all that was done in the demo. Raises ValueError while another Octavo has it open, OSError."""
+    """Delete all changes in the demo. Raises ValueError while another Octavo has the demo open, OSError."""
     let_others = place.hold_alone()
     if let_others is None:
         raise ValueError(
-            "could not reset the demo: another Octavo has it open. Quit that Octavo, then run octavo demo --reset again."
+            "Could not reset the demo: another Octavo has it open. Quit that Octavo, then run octavo demo --reset again."
         )
     try:
         place.clear()
@@ -258,18 +258,18 @@ def _reset(settings: Settings, place: Place, *, large: bool) -> None:
 
 
 def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:
-    """A folder of pages. Raises ValueError with a sentence when it is none.
+    """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder.
 
-    `left_out` gets what could not be loaded as it is, once that is known.
+    `left_out` gets a sentence for each file that was not loaded completely, once the folder is loaded.
     """
     if not path.is_dir():
-        raise ValueError(f"{path} is not a folder. Name a folder that holds markdown pages.")
+        raise ValueError(f"Could not open {path}: it is not a folder. Use a folder with Markdown files.")
     place = platforms.folder_place(settings, path)
     told = [] if left_out is None else left_out
     late = Late(lambda: platforms.build_folder(place, path, person(), told), place=place)
 
     async def ask() -> Sequence[str]:
-        with suppress(OSError):  # which every request says
+        with suppress(OSError):  # every request reports it
             await late.platform()
         return told
 
@@ -281,8 +281,8 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
 
 
 def server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
-    """An account on a server. `key` is its key where that was typed just now: else it is read where it is kept."""
-    from octavo.client.accounts import Accounts  # the demo has no use for it
+    """Return a session for an account on a server. `key` is an API key that was just typed. None to read the stored key."""
+    from octavo.client.accounts import Accounts  # lazy: not needed by the demo
 
     accounts, origin = Accounts(settings.state_folder), access.origin
 
@@ -318,43 +318,42 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
 
 
 def settle_at(origin: str) -> float:
-    """Seconds after which a server has acted on a request, if it ever does."""
+    """Return the seconds after which a request to a server has taken effect, if at all."""
     _, host, _ = triple(origin)
     return SETTLE_AT_HOME if is_loopback(host) else SETTLE_ELSEWHERE
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What stays here of an account that was signed out."""
+    """Counts of the local data that remains after signing out."""
 
     drafts: int
     going_out: int
-    """Writes that go out when it is signed in again."""
+    """Queued changes that are sent after the next sign-in."""
     asked_about: int
-    """Writes that wait for what the person decides."""
+    """Queued changes that need your decision."""
 
     def sentences(self) -> list[str]:
-        """Return what to know of it, a sentence each."""
-        said: list[str] = []
+        """Return sentences about drafts and changes that remain on this machine."""
+        sentences: list[str] = []
         if self.drafts:
-            said.append(
-                f"{'1 draft is' if self.drafts == 1 else f'{self.drafts} drafts are'} kept, for when you sign in there again."
-            )
+            drafts = "1 unsent draft remains" if self.drafts == 1 else f"{self.drafts} unsent drafts remain"
+            sentences.append(f"{drafts} on this machine.")
         if writes := self.going_out:
-            them, goes = ("1 write waits", "It is") if writes == 1 else (f"{writes} writes wait", "They are")
-            said.append(
-                f"{them} to be sent. {goes} kept here and sent when you sign in there again; after a day, only once you "
-                "say so in Octavo (!)."
+            queued = "1 change is" if writes == 1 else f"{writes} changes are"
+            sentences.append(
+                f"{queued} queued and not sent yet. Octavo sends queued changes when you sign in again. After one day, "
+                "Octavo asks you first: press ! in the app."
             )
         if writes := self.asked_about:
-            them = "1 write is" if writes == 1 else f"{writes} writes are"
-            said.append(f"{them} kept that only you can decide about: sign in there again, and press ! in Octavo.")
-        return said
+            waiting = "1 change needs" if writes == 1 else f"{writes} changes need"
+            sentences.append(f"{waiting} your decision. Sign in again, then press ! in the app.")
+        return sentences
 
 
 def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> Kept:
-    """Throw away the answers kept for an account, and with `drafts` what was typed there too, but for writes that are not
-    done. `others`: the names under which more of its writes are filed. Raises NotSaved."""
+    """Delete the cached data of an account, and with `drafts` also the unsent drafts, but not the queued changes.
+    `others` are more names under which its changes are stored. Raises NotSaved."""
     _forget_answers(settings, namespace)
     left = 0
     waiting: list[Entry] = []
@@ -373,7 +372,7 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
 
 
 def forget(settings: Settings, namespace: str) -> None:
-    """Throw away all that is kept under a name, whatever it is. Raises NotSaved."""
+    """Delete all local data that is stored under a name. Raises NotSaved."""
     _forget_answers(settings, namespace)
     state = State(settings.state_folder, namespace)
     try:
@@ -393,13 +392,13 @@ def _forget_answers(settings: Settings, namespace: str) -> None:
 
 @dataclass(frozen=True)
 class Ways:
-    """The ways in, as the sign-in screen has them."""
+    """The ways to open a session from the sign-in screen."""
 
     settings: Settings
     origin: str
     greeting: str = ""
     read_only: str = ""
-    """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+    """Message for a refused write. Empty if writes are allowed."""
     before: str = ""
     """The label of the session that was on show before. Empty if there was none."""
     again: Callable[[], Session] | None = None
@@ -511,7 +510,7 @@ def _session(
     settle: float,
     left: Sequence[str] = (),
 ) -> Session:
-    """`left`: other names under which writes and drafts of the same account were filed."""
+    """Build a session. `left` are other names under which changes and drafts of the same account are stored."""
     state = State(settings.state_folder, namespace)
     for name in left:
         state.take_in(name)
@@ -557,7 +556,7 @@ def _session(
 
 
 def person() -> str:
-    """What to call the person at this machine."""
+    """Return the login name of the user."""
     import getpass
 
     try:

@@ -236,13 +236,13 @@ def key_of(home: Home, access: Access) -> SecretStr | None:
 
 def why_no_key(access: Access) -> str:
     """Return why there is no key to use, and what to do, in sentences."""
-    again = "Sign in again: octavo auth login"
+    again = "Run octavo auth login."
     if access.profile is None:
-        return f"Nobody is signed in at {access.origin}. Sign in with: octavo auth login, or set {KEY_VARIABLE}"
+        return f"You are not signed in to {access.origin}. Run octavo auth login, or set {KEY_VARIABLE}."
     return {
-        "env": f"The key of {_called(access.profile)} is not there: {KEY_VARIABLE} is not set. Set it, or sign in: octavo auth login",
-        "session": f"The key of profile {access.profile.name} was kept for one session only. {again}",
-    }.get(access.profile.store, f"The key of {_called(access.profile)} is not there any more. {again}")
+        "env": f"{KEY_VARIABLE} is not set: {_called(access.profile)} needs it. Set it, or run octavo auth login.",
+        "session": f"The API key of profile {access.profile.name} was stored for one session only. {again}",
+    }.get(access.profile.store, f"The API key of {_called(access.profile)} was deleted. {again}")
 
 
 _STORES = {"keyring": "the keyring", "file": "its file"}

@@ -66,7 +66,7 @@ async def test_the_help_says_who_turns_words_round() -> None:
         app.pane.show(parse("# A\n\nplain"))
         assert app.pane.more_help == ""
         app.pane.show(parse("# A\n\nשלום"))
-        told = HelpScreen(app.screen)
+        told = HelpScreen(app.screen, lambda: None)
         await app.push_screen(told)
         await pilot.pause()
         assert "Octavo turns right-to-left words round: right_to_left in the settings" in str(told.prose())

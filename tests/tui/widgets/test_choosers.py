@@ -55,7 +55,7 @@ class App(Scratch):
         await self.push_screen(PaletteScreen(self.screen, ThemePicker(self)))
 
     async def action_help(self) -> None:
-        await self.push_screen(HelpScreen(self.screen))
+        await self.push_screen(HelpScreen(self.screen, lambda: None))
 
 
 async def test_the_palette_runs_a_command_where_it_was_opened() -> None:
@@ -182,7 +182,7 @@ async def test_the_help_lists_what_can_be_done_before_steps_as_the_palette_does(
     app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
     async with app.run_test(size=(90, 40)):
         below = app.screen
-        helped = [(choice.group, choice.title) for choice in HelpScreen(below).choices()]
+        helped = [(choice.group, choice.title) for choice in HelpScreen(below, lambda: None).choices()]
         offered = [(choice.group, choice.title) for choice in PaletteScreen(below, ThemePicker(app)).choices()]
         assert helped[:2] == [("MERGES", "Open"), ("MERGES", "Merge")]
         assert helped[-6][0] == helped[-1][0] == "MOVING ABOUT"

@@ -1,4 +1,4 @@
-"""Every place with keys: what the user's key map may change, and what the README's tables are made of."""
+"""Every place with keys: what the user's key map may change, and the tables of the help topic “keys”."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from octavo.tui.review.incoming_changes import IncomingChanges
 from octavo.tui.review.merge_outcome import OutcomeScreen
 from octavo.tui.review.reviewers import ReviewersScreen
 from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.help import HelpScreen
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Rows
 from octavo.tui.widgets.tree import Tree
@@ -79,6 +80,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     TryCondition,
     HeldScreen,
     ActivityScreen,
+    HelpScreen,
     SignInScreen,
 )
 """Beside the app itself, in the order a reader meets them."""

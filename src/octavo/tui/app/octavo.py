@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
@@ -90,6 +91,12 @@ def _refresh_all(app: Octavo, _: object) -> None:
     app.say(f"Asked again for everything that is on show in any view: {plural(len(ops), 'question')}.")
 
 
+def _show_topics(app: Octavo, _: object) -> None:
+    from octavo.tui.app.help_topics import choose_topic
+
+    choose_topic(app)
+
+
 def _search(app: Octavo, _: object) -> None:
     app.go(ToSearch())
 
@@ -146,6 +153,8 @@ ANYWHERE: Commands[Octavo] = Commands(
     "app",
     (
         Command("help", "question_mark", "Help", "Help for what has focus", run=lambda app, _: app.show_help(), key_display="?"),
+        Command("topics", "f1", "Help topics", "Read about keys, settings, commands, security and problems",
+                run=_show_topics, shown=False),
         Command("palette", "colon,ctrl+p", "Commands", "Every command, with its key",
                 run=lambda app, _: app.show_palette(), there=_has_session, key_display=":", shown=False),
         Command("search", "s,ctrl+k", "Search", "Search pages, change requests and spaces", run=_search, there=_has_session),
@@ -465,7 +474,7 @@ class Octavo(HasCommands, HeldBack[int]):
     def show_help(self) -> None:
         from octavo.tui.widgets.help import HelpScreen
 
-        self.push_screen(HelpScreen(self.screen))
+        self.push_screen(HelpScreen(self.screen, partial(_show_topics, self, None)))
 
     def show_palette(self) -> None:
         from octavo.tui.widgets.command_palette import PaletteScreen

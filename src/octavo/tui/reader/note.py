@@ -1,4 +1,4 @@
-"""A note of a page over the place that speaks of it, or words that it shares with others."""
+"""A dialog with text to read: a note of the page, reusable content, a specification or a help topic."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 NOTE: Commands[NoteSheet] = Commands(
     "note",
     (
-        Command("close", "escape,q", "Close", "Back to the page", run=lambda _, sheet: sheet.dismiss(None)),
-        Command("help", "question_mark", "Help", "Help for this note", run=lambda app, _: app.show_help(), shown=False),
+        Command("close", "escape,q", "Close", "Close the dialog", run=lambda _, sheet: sheet.dismiss(None)),
+        Command("help", "question_mark", "Help", "Show the keys of this dialog", run=lambda app, _: app.show_help(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
 class NoteSheet(Dialog[LinkFollowed | None]):
-    """What a note says, or a file of shared words. It closes with the link that was followed from it, or with None."""
+    """A dialog with text to read. It closes with the link that was followed from it, or with None."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -35,8 +35,8 @@ class NoteSheet(Dialog[LinkFollowed | None]):
     ]
     CONTEXT: ClassVar[str] = "note sheet"
     HELP: ClassVar[str] = (
-        "A note of the page, or words it shares with others, as their file has them. enter and f open their links, y copies "
-        "them, esc goes back to the page."
+        "Text to read: a note of the page, reusable content or a help topic. j and k scroll, / finds words, f opens a link, "
+        "y copies the selected block. esc closes the dialog."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (NOTE,)
 

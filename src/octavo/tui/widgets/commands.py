@@ -8,7 +8,7 @@ A `Command` is declared once, in a group for the kind of thing it is about, and 
         COMMAND_GROUPS = (THREAD.about(lambda view: view.thread_target),)
 
 A view names its groups, each with the way from it to the thing. Textual's bindings are made of them; key bar, help, palette,
-key map and the README's tables are read off the bindings. A place that has keys may also have:
+key map and the help topic “keys” are read off the bindings. A place that has keys may also have:
 
 - `CONTEXT`: what the help calls it, such as "page tree";
 - `HELP`: a sentence or two on what one does there;
@@ -144,7 +144,7 @@ class Commands(Generic[T]):
     """The first half of the ids."""
     commands: tuple[Command[T], ...]
     context: str = ""
-    """What the README and the key map call the place. Empty: as the place calls itself."""
+    """Name of the place in the help topic and the key map. Empty: the name that the place has."""
     nothing: str | Callable[[Any], str] = "There is nothing here to do that with."
     """Why none of it can be done where there is no such thing: a sentence, or what the place says of it."""
     find: Callable[[Any], T | None] = lambda place: None
@@ -515,7 +515,7 @@ def _normal_keys(keys: str) -> list[str]:
 
 
 def markdown_table(places: Iterable[type[DOMNode]]) -> str:
-    """The keys of `places` for the README: a table for each context, in the order they come."""
+    """Return the keys of `places` as Markdown: a table for each context, in the order of the places."""
     rows: dict[str, dict[str, tuple[list[str], Binding]]] = {}
     for place in places:
         for binding in own_bindings(place):
@@ -526,7 +526,7 @@ def markdown_table(places: Iterable[type[DOMNode]]) -> str:
                 entry[0].append(name)
     tables: list[str] = []
     for title, commands in rows.items():
-        lines = [f"### {title[:1].upper()}{title[1:]}", "", "| Keys | Does | Id |", "| --- | --- | --- |"]
+        lines = [f"### {title[:1].upper()}{title[1:]}", "", "| Keys | Action | Id |", "| --- | --- | --- |"]
         for keys, binding in commands.values():
             shown = " ".join(f"`{key}`" if key != "|" else "`\\|`" for key in keys)
             lines.append(f"| {shown} | {binding.tooltip or binding.description} | {binding.id or ''} |")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from textual.content import Content
@@ -10,7 +10,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
-from octavo.tui.widgets.commands import ActiveCommand, by_relevance, name_of
+from octavo.tui.widgets.commands import ActiveCommand, Command, Commands, by_relevance, name_of
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.safe_text import fit, safe
 
@@ -19,16 +19,28 @@ _TALL = 30
 """Rows from which on the help says all there is to say of where one is."""
 
 
+HELP_TOPICS: Commands[HelpScreen] = Commands(
+    "help",
+    (
+        Command("topics", "f1", "Help topics", "Read about keys, settings, commands, security and problems",
+                run=lambda _, screen: screen.show_topics(), priority=True),
+    ),
+    find=lambda screen: screen,
+)  # fmt: skip
+
+
 class HelpScreen(Chooser[None, ActiveCommand]):
     """Explains the screen below. Enter closes it and does what the row says."""
 
+    CONTEXT: ClassVar[str] = "help"
     PLACEHOLDER: ClassVar[str] = "Find a key"
     FOOT: ClassVar[str] = "enter does it"
     EXPLAINS: ClassVar[bool] = True
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)
 
-    def __init__(self, below: Screen[Any]) -> None:
+    def __init__(self, below: Screen[Any], show_topics: Callable[[], object]) -> None:
         super().__init__("Help")
-        self._below = below
+        self._below, self._show_topics = below, show_topics
 
     def choices(self) -> Sequence[Choice[ActiveCommand]]:
         below, focused = self._below, self._below.focused
@@ -70,3 +82,8 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     def take(self, choice: Choice[ActiveCommand]) -> None:
         self.dismiss(None)
         self.app.call_later(choice.value.run)
+
+    def show_topics(self) -> None:
+        """Close the help, and show the list of help topics."""
+        self.dismiss(None)
+        self.app.call_later(self._show_topics)

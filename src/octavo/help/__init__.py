@@ -1,0 +1,29 @@
+"""The help topics: Markdown files beside this module, shown by `octavo help` and in the app."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TOPICS = {
+    "start": "First steps: read, comment, review, write, merge",
+    "keys": "All keys of all views and dialogs",
+    "commands": "The command line: commands, options, API operations",
+    "settings": "Settings, environment variables, folders",
+    "accounts": "Sign in, profiles, API keys",
+    "folders": "Your own Markdown files, local server",
+    "exit-codes": "Exit codes of the commands",
+    "security": "What Octavo protects, and what it does not",
+    "troubleshooting": "Problems and their solutions",
+    "changelog": "Changes in each version",
+}
+"""The name of each topic, with one line about it, in the order of the list."""
+
+
+def file_of(topic: str) -> Path:
+    """Return the Markdown file of a topic."""
+    return Path(__file__).with_name(f"{topic}.md")
+
+
+def text_of(topic: str) -> str:
+    """Return the Markdown of a topic."""
+    return file_of(topic).read_text(encoding="utf-8")
