@@ -139,6 +139,21 @@ def test_a_fence_that_main_wrapped_in_a_tag_of_its_name_keeps_its_fences() -> No
     assert merge(fence, wrapped, fence.replace("b", "c")).text() == wrapped.replace("b", "c")
 
 
+def test_the_old_place_of_text_that_both_moved_has_no_marks() -> None:
+    blocks = [
+        "Alpha text stands here.",
+        "Charlie keeps the log.",
+        "Bravo walks along the quay.",
+        "Delta opens the gate.",
+    ]
+    main = [blocks[2], blocks[0], blocks[1], blocks[3]]
+    request = [blocks[0], blocks[1], blocks[3], blocks[2].replace("walks", "runs")]
+    base, main_text, request_text = ("\n\n".join(each) + "\n" for each in (blocks, main, request))
+    marked = merge(base, main_text, request_text).text()
+    assert marked.count("<<<<<<<") == 2
+    assert "<<<<<<< main\n\n=======\n\n>>>>>>>" not in marked
+
+
 def test_line_ends_are_kept_when_a_side_is_one_line_and_never_doubled() -> None:
     lines = "a\r\n\r\nb\r\n"
     for request in ("x", ""):

@@ -128,8 +128,8 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
     ],
     "inbox": [
         (organizations.List, (), "Organizations did not load", "REVIEW REQUESTED"),
-        (change_requests.ListOfOrganization, (), "The open change requests did not load", "REVIEW REQUESTED"),
-        (spaces.List, (), "The spaces did not load", "NEW REPLIES"),
+        (change_requests.ListOfOrganization, (), "Could not load the open change requests", "REVIEW REQUESTED"),
+        (spaces.List, (), "Could not load the spaces", "NEW REPLIES"),
     ],
     "changes": [
         (change_requests.ListOfOrganization, (), "Change requests did not load", "Battery figures"),

@@ -289,8 +289,10 @@ async def test_who_leaves_a_page_before_it_is_copied_is_told() -> None:
 )
 async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selection) -> None:
     app = PaneApp(PageView())
-    async with app.run_test(size=(80, 20)):
+    async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(made_page(20_000)), title="Long", key="p")
+        while app.pane.stream.is_reading:
+            await pilot.pause()
         at_once = app.pane.get_selection(selection)
         slices = Gathering(selection, app.pane.galley)
         count = 0

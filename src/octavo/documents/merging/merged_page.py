@@ -241,6 +241,8 @@ class _Assembler:
         """Return whether both sides are between conflict markers. Markers are on lines of their own, around whole blocks."""
         if self._labels is None or (isinstance(content, MergedBlock) and content.may_hold_markers):
             return False
+        if isinstance(content, Conflict) and content.main is None and content.request is None:
+            return False  # the old place of text that both sides moved: neither side has anything there
         return any(self._choice(each) is None for each in conflicts_in(content))
 
 

@@ -6,19 +6,22 @@
    change request with those in the base (`block_alignment`). Changes of both sides that overlap or belong together are one region
    (`regions`). Children between two regions differ in whitespace only.
 4. Merge each region by the first of these rules that applies:
-   - If one side changed the region, take that side. If both sides changed the region in the same way, take main.
-   - If both sides only added blocks, keep equal blocks at the start and at the end once. Then keep moved blocks, and the rows and
-     items of both sides. Different versions of the same row or item, and all other blocks, are one conflict.
+   - If one side changed the region, take that side. If both sides changed the region in the same way, and no block in the region
+     was moved, take main.
+   - If both sides only added blocks, keep equal blocks at the start and at the end once. Then merge front matter by fields, and
+     keep moved blocks, and the rows and items of both sides. Different versions of the same row or item, and all other blocks, are one conflict.
    - If the region is one block in all versions, merge inside that block: a table by columns and rows, a row by cells, front matter by
-     fields, every other block by its children, as in step 3. A text is a conflict, with the merge by words as a suggestion if both
-     sides changed different words (`leaf_merge`).
+     fields, every other block by its children, as in step 3. A text of which both sides changed different words is merged by
+     words: that is the result until a person chooses a side. Every other text is a conflict (`leaf_merge`).
    - If the versions have the same kinds of blocks, and no block was changed in two ways, merge block by block.
-   - Every other region is one conflict, with the whole text of each side.
+   - Every other region is one conflict, with the whole text of each side. If all blocks in the region are paragraphs, the choice of
+     both sides is their merge by words, if there is one.
 5. If moved text is in conflict at one place, one choice decides that conflict at all places of the text
    (`_join_conflicts_of_moved_text`).
 6. Check two results (`merge_check`): every conflict decided for main, and every conflict decided for the change request. If words are
-   lost or doubled in one of them, merge again: the regions with such words, and all regions between them, become one conflict. If
-   the check fails again, follow no moves, and make one conflict of everything from the first to the last change.
+   lost or doubled in one of them, merge again: the regions of the page with such words, and all regions between them, become one
+   conflict; if no region has such words, all regions do. If the check fails again, follow no moves, and make one conflict of
+   everything from the first to the last change.
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ from octavo.documents.source_blocks import (
 from octavo.documents.source_reader import read_page
 
 T = TypeVar("T")
-_Joins: TypeAlias = Callable[[Versions[Blocks]], bool]
+_IsJoined: TypeAlias = Callable[[Versions[Blocks]], bool]
 """Whether a region becomes a part of one large conflict."""
 _CRLF = "\r\n"
 _ITEM_LIKENESS = 0.75
@@ -116,7 +119,7 @@ class _PageMerge:
     def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks) -> None:
         self._main, self._request, self._moved = main, request, moved
 
-    def merge_page(self, base: SourceBlock, joins: _Joins | None = None) -> MergedPage:
+    def merge_page(self, base: SourceBlock, joins: _IsJoined | None = None) -> MergedPage:
         """Merge the page. `joins` is explained at `_merge_siblings`."""
         root = self._merge_children(Versions(base, self._main, self._request), NO_CONTEXT, joins)
         _join_conflicts_of_moved_text(root)
@@ -124,7 +127,9 @@ class _PageMerge:
 
     # Siblings
 
-    def _merge_siblings(self, blocks: Versions[Blocks], context: Context, joins: _Joins | None = None) -> list[Piece]:
+    def _merge_siblings(
+        self, blocks: Versions[Blocks], context: Context, joins: _IsJoined | None = None
+    ) -> list[Piece]:
         """Merge siblings, region by region. Siblings between regions differ in whitespace only.
 
         If `joins` is given, the regions for which it is true, and all regions between them, are one region that is not merged inside.
@@ -145,7 +150,7 @@ class _PageMerge:
             for each in zip(*between, strict=True):
                 pieces.append(Piece(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
             pieces += self._merge_region(_cut(blocks, region), context, merges_inside=region is not joined)
-            ends = region.map(lambda each: each.stop or 0)
+            ends = region.map(lambda each: each.stop or 0)  # only the region at the end has no stop
         return pieces
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[Piece]:
@@ -155,7 +160,9 @@ class _PageMerge:
             side = 0
         elif keys.main == keys.base:
             side = 1
-        elif keys.main == keys.request and not any(each.move for each in region.main):  # no edits of moved blocks
+        elif keys.main == keys.request and not any(
+            each.move for each in region.main
+        ):  # keys do not show edits of moved blocks
             side = 0
         elif merges_inside and not region.base:
             return self._merge_additions(region.main, region.request, context)
@@ -191,7 +198,8 @@ class _PageMerge:
             main, request = main[1:], request[1:]
         sides = [main, request]
         for side, other in ((0, 1), (1, 0)):
-            # Moved blocks contradict no addition of the other side: they are kept as long as an addition begins with them.
+            # Moved blocks contradict no addition of the other side: they are kept as long as an addition begins with them. `level` is
+            # the level of the heading that a moved section begins with, 0 for other blocks.
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
@@ -233,7 +241,7 @@ class _PageMerge:
         kind = _kind_of([each for blocks in region for each in blocks])
         moved, both = self._moved_base_blocks(region), self._text_of_both_sides(region)
         conflict = Conflict(kind, *texts, both=both, context=context, moved_blocks=moved)
-        if kind == "paragraph" and all(texts):  # one side split or joined paragraphs
+        if kind == "paragraph" and all(texts):
             conflict.merged_text = leaf_merge.merge_words(*texts.map(lambda text: text or ""))
             conflict.both = conflict.merged_text or conflict.both
         return Piece(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
@@ -289,7 +297,7 @@ class _PageMerge:
         return self._merge_children(block, context)
 
     def _merge_children(
-        self, block: Versions[SourceBlock], context: Context, joins: _Joins | None = None
+        self, block: Versions[SourceBlock], context: Context, joins: _IsJoined | None = None
     ) -> MergedBlock:
         """Merge a block by its children. `joins` is explained at `_merge_siblings`."""
         base, kind = block.base, block.base.kind
@@ -375,9 +383,8 @@ class _PageMerge:
         if other_keys in ([base.key], [here.key]):  # the other side changed nothing, or changed the same
             return here.source
         if here.kind == "row" and any(len(cells(each.head)) != len(cells(here.head)) for each in others):
-            return (
-                here.source
-            )  # the whole tables are in conflict, since they have other columns: each keeps its own row
+            # The whole tables are in conflict, since they have other columns: each table keeps its own row.
+            return here.source
         if here.key == base.key:  # only the other side changed the block
             return _indented(join(others), len(_indent(here)) - len(_indent(others[0])))
         if len(others) > 1 or others[0].name != here.name:  # the other side divided the block, or made it another kind
@@ -480,7 +487,6 @@ def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
 
 def _have_versions_of_one(main: Blocks, request: Blocks) -> bool:
     """Return whether both sides added versions of one row or item."""
-    """Return whether both sides added versions of one row or item."""
     if len(main) * len(request) > _PAIR_LIMIT:
         return False
     return any(_are_versions_of_one(one, other) for one in main for other in request if one.key != other.key)
@@ -512,7 +518,7 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
     return block.map(read).preferred if found is None else found
 
 
-class _MovedText(NamedTuple):
+class _MoveGroup(NamedTuple):
     """Blocks of the base that were moved together, and all places that they were moved to or from."""
 
     blocks: frozenset[SourceBlock]
@@ -521,22 +527,22 @@ class _MovedText(NamedTuple):
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     """Let one choice decide all conflicts at the places of the same moved text. If one place is in conflict, all its places are."""
-    texts: list[_MovedText] = []
+    groups: list[_MoveGroup] = []
     for place in _conflicts_and_moved_places(root.pieces):
         blocks = (place.conflict if isinstance(place, MovedPlace) else place).moved_blocks
         if blocks:
-            same = [each for each in texts if each.blocks & blocks]
-            places = [*(each for text in same for each in text.places), place]
-            texts = [each for each in texts if not each.blocks & blocks]
-            texts.append(_MovedText(blocks.union(*(each.blocks for each in same)), places))
-    for text in texts:
-        is_in_conflict = any(isinstance(each, Conflict) for each in text.places)
-        for each in text.places:
+            same = [each for each in groups if each.blocks & blocks]
+            places = [*(each for group in same for each in group.places), place]
+            groups = [each for each in groups if not each.blocks & blocks]
+            groups.append(_MoveGroup(blocks.union(*(each.blocks for each in same)), places))
+    for group in groups:
+        is_in_conflict = any(isinstance(each, Conflict) for each in group.places)
+        for each in group.places:
             if isinstance(each, MovedPlace):
                 each.is_in_conflict = is_in_conflict
     conflicts = list(conflicts_in(root))
-    for text in texts:
-        joined = [each for each in conflicts if each.moved_blocks & text.blocks]
+    for group in groups:
+        joined = [each for each in conflicts if each.moved_blocks & group.blocks]
         # A text that a person writes goes to main's place of the text.
         deciding = next((each for each in joined if each.main is not None), joined[0] if joined else None)
         for conflict in joined:
