@@ -12,7 +12,7 @@ from octavo.documents.merging.merged_page import SIDES, MergedPage, side_of
 from octavo.documents.source_blocks import MARKER, PROSE, WORD, SourceBlock, Versions, cells, is_html
 from octavo.documents.source_reader import read_page
 
-Run: TypeAlias = "tuple[str, ...]"
+Run: TypeAlias = tuple[str, ...]
 """Five neighbouring words of a sentence. A shorter sentence gives the whole sentence, and each two neighbouring words."""
 _RUN_LENGTH = 5
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
@@ -44,7 +44,7 @@ def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Ru
     return miscounted
 
 
-def _count_runs(sentences: Mapping[str, int]) -> Counter[Run]:
+def _count_runs(sentences: Mapping[Run, int]) -> Counter[Run]:
     return Counter(run for sentence, count in sentences.items() for run in _runs(sentence) for _ in range(count))
 
 
@@ -53,15 +53,15 @@ def runs_of(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
     return (run for sentence in _sentences(blocks) for run in _runs(sentence))
 
 
-def _runs(sentence: str) -> Iterator[Run]:
-    words = tuple(WORD.findall(sentence))
+def _runs(words: Run) -> Iterator[Run]:
+    """Yield the runs of a sentence, a cell or a line, given as its words."""
     if len(words) < _RUN_LENGTH:
         yield from pairwise(words)
     yield from (words[start : start + _RUN_LENGTH] for start in range(max(1, len(words) - _RUN_LENGTH + 1)))
 
 
-def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[str]:
-    """Yield the sentences, cells and lines of blocks."""
+def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
+    """Yield the words of each sentence, cell and line of blocks."""
     for block in (each for top in blocks for each in top.walk()):
         text = MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
         if block.kind in ("row", "table"):
@@ -70,4 +70,4 @@ def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[str]:
         else:
             texts = [text] if block.kind in PROSE else text.split("\n")
             parts = [part for each in texts for part in _SENTENCE_END.split(each)]
-        yield from (part for part in parts if WORD.search(part))
+        yield from (words for words in (tuple(WORD.findall(part)) for part in parts) if words)
