@@ -225,14 +225,14 @@ async def test_what_is_up_to_date_is_not_updated(live: Live, gate: Gate, ask: As
     before = await ask(change_requests.Get(at=at))
     await ask(change_requests.UpdateFromMain(at=at))
     outcome = await update(live, at, MergeBasis(before, None))
-    assert (outcome.kind, outcome.sentence) == ("done", "It is up to date with the primary content already.")
+    assert (outcome.kind, outcome.sentence) == ("done", "It is up to date with main already.")
     assert gate.writes == []
 
 
 async def test_who_is_asked_already_is_not_asked_again(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     await ask(reviews.Request(at=at, users=("tom",)))
     outcome = await request_reviews(live, at, ["tom"])
-    assert (outcome.kind, outcome.sentence) == ("done", "They are asked already.")
+    assert (outcome.kind, outcome.sentence) == ("done", "These reviews are already requested.")
     assert (await request_reviews(live, at, ["tom", "ada"])).kind == "moved"
     assert gate.writes == []
 

@@ -283,4 +283,4 @@ async def test_a_verdict_that_is_withdrawn_counts_no_more(
     assert [each.outdated for each in (await ask(reviews.List(at=at))).items] == [True]
     requested = [each.user.id for each in (await ask(reviews.ListRequested(at=at))).items if each.user]
     assert requested == (["mia"] if asked else [])
-    assert (await withdraw_review(live, at, given, sleep=nap)).sentence == "It does not count any more already."
+    assert (await withdraw_review(live, at, given, sleep=nap)).sentence == "Your review is already withdrawn."

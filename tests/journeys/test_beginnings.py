@@ -77,7 +77,7 @@ async def test_organizations_are_chosen_between(stage: Stage) -> None:
         await run.until(lambda: any("East Bank Pilots" in line and "here" in line for line in run.lines), "be there")
         await run.press("escape")
         await run.press("3")
-        await run.see("Changes · East Bank Pilots · open", "No change request is in this state.")
+        await run.see("Changes · East Bank Pilots · open", "No change requests with this status.")
         await run.press("2")
         await run.see("Pilot book ▾", "Pilot book › Untitled page", "This page is empty.")
         await run.quit()

@@ -57,7 +57,7 @@ async def test_rows_beside_one_another_are_no_conflict(stage: Stage) -> None:
         await contest.texts(TABLE, main, mine)
         await contest.open()
         await contest.update()
-        await run.hear(f"#{contest.number} is up to date with the primary content.")
+        await run.hear(f"#{contest.number} is up to date with main.")
         await contest.merge()
         assert await contest.text("Stores") == main.replace("Banana | 2", "Banana | 20")
 
@@ -93,7 +93,7 @@ async def test_what_main_moved_and_the_change_request_edited_is_the_edited_text_
         await contest.texts(PAGE, main, PAGE.replace("before noon", "before dusk"))
         await contest.open()
         await contest.update()
-        await run.hear(f"#{contest.number} is up to date with the primary content.")
+        await run.hear(f"#{contest.number} is up to date with main.")
         await contest.merge()
         assert await contest.text("Stores") == main.replace("before noon", "before dusk")
 
@@ -144,7 +144,7 @@ async def test_what_one_side_deleted_and_the_other_edited_shows_the_edit(stage: 
         if key == "t":
             await contest.merge()
         else:  # with main's side of all there is nothing to merge
-            await run.see("Nothing is changed yet.")
+            await run.see("No changes yet.")
         assert await contest.text("Stores") == shown == sides[key]
 
 
@@ -183,7 +183,7 @@ async def test_a_page_that_one_side_renamed_and_the_other_moved_is_both(stage: S
         contest.number = number
         await contest.open()
         await contest.update()
-        await run.hear(f"#{number} is up to date with the primary content.")
+        await run.hear(f"#{number} is up to date with main.")
         await contest.merge()
         moved = await contest.page("Storerooms")
         assert moved.id == stores.id
@@ -295,7 +295,7 @@ async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stag
         contest.number = number
         await contest.open()
         await run.press("U")
-        named = f"two pages “Crates”: that in main at /crates, that of #{number} at /crates-2"
+        named = f"two pages “Crates”: the page in main at /crates, that of #{number} at /crates-2"
         await run.see("names", "two pages “Crates”")
         assert named in words(run.text)
         await run.press("escape")
@@ -311,10 +311,10 @@ async def test_what_a_text_from_elsewhere_puts_back_is_said_before_it_is_merged(
         await contest.texts(TABLE, main, TABLE.replace("Apple | 1", "Apple | 100"))
         await contest.open()
         await contest.update()
-        await run.hear(f"#{contest.number} is up to date with the primary content.")
+        await run.hear(f"#{contest.number} is up to date with main.")
         at = run.gate.sent(change_requests.UpdateFromMain)[0].at
         page = await contest.page("Stores")
         old = says(page.id, TABLE.replace("Apple | 1", "Apple | 100"))  # it was open in an editor all the time
         await run.ask(content.Edit(at=at, changes=(old,), compat=False), MARA)
         await run.press("m")
-        await run.see("puts back", "1 line that main changed since it was started: Stores")
+        await run.see("puts back", "1 line that main changed after the start of this change request: Stores")

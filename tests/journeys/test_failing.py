@@ -71,7 +71,7 @@ async def test_words_of_a_review_that_is_refused_are_kept(stage: Stage) -> None:
         await run.press("/", *"refused", "enter", "A")
         await run.type("The quotes are curly.")
         await run.press("ctrl+s")
-        await run.hear("Couldn't ask for changes: ", "You reviewed enough today.", "What you wrote is kept")
+        await run.hear("Could not request changes: ", "You reviewed enough today.", "What you wrote is kept")
         await run.press("A")
         await run.see("The quotes are curly.")
         await run.press("escape", "A")
@@ -133,7 +133,7 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
     ],
     "changes": [
         (change_requests.ListOfOrganization, (), "Change requests did not load", "Battery figures"),
-        (content.ListChanges, ("enter",), "What it changes did not load", "0 of 1 viewed"),
+        (content.ListChanges, ("enter",), "Could not load the changes", "0 of 1 viewed"),
         (content.GetPage, (), "Word list did not load", "+ "),
     ],
     "comments": [

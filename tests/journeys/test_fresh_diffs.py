@@ -107,7 +107,7 @@ async def test_a_page_that_is_made_renamed_and_gone_again(stage: Stage, late: ty
         await run.gone("Leap")
         await proposal.edit(DeletePage(page=page))
         await proposal.look_again(late)
-        await run.see("Nothing is changed yet.")
+        await run.see("No changes yet.")
         await run.gone("Seconds", "One more")
 
 
@@ -125,7 +125,7 @@ async def test_a_group_that_is_as_it_was_again_is_not_said_to_be_renamed(
         await run.see("Concepts → Notions")
         await proposal.edit(UpdatePage(page=proposal.ids["Concepts"], title="Concepts"))
         await proposal.look_again(late)
-        await run.see("Nothing is changed yet.")
+        await run.see("No changes yet.")
         await run.gone("Renamed", "Notions")
 
 
@@ -172,7 +172,7 @@ async def test_a_list_of_changes_that_cannot_be_had_again_is_said_to_be_old(stag
         for _ in range(8):
             run.platform.refuse_next(content.ListChanges, 403, "Not now.")
         await run.press("r")
-        await run.see("What it changes did not load", "Not now.")
+        await run.see("Could not load the changes", "Not now.")
         run.accept()
         await run.press("r")
-        await run.gone("What it changes did not load")
+        await run.gone("Could not load the changes")

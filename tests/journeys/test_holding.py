@@ -27,7 +27,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await open_one(run, "refused")
         await run.see("− All times")
         await run.press("H")
-        await run.hear("You hold no comment for this review. In a comment ctrl+t holds it.")
+        await run.hear("You have no pending comments here. Press ctrl+t in a comment to add it to your review.")
         await run.press("enter")
         await hold(run, "Say which zone.")
         await run.hear("Held for your review: 1 comment. a or A sends them, H shows them.")
@@ -56,16 +56,16 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.see("2 comments held for your review of #7")
         await run.press("escape", "A")
         await run.see(
-            "Ask for changes in #7", "With it go 2 held comments:", "• Time and time zones: Say which zone. UTC?"
+            "Request changes in #7", "With it go 2 held comments:", "• Time and time zones: Say which zone. UTC?"
         )
         await run.press("ctrl+s")
         await run.hear("Asked for changes in #7, with 2 comments")
         await run.gone("◌ 2 held")
         await run.press("a")
-        await run.hear("Your review of #7 is on its way already, after its comments.")
+        await run.hear("Your review of #7 is already being sent, after its comments.")
         await run.sent()
         await run.hear("Your review has arrived: ask for changes in #7.")
-        await run.see("Mara Lindqvist asks for changes", "● 3 open")
+        await run.see("Mara Lindqvist requested changes", "● 3 open")
         sent = [op for op in run.gate.passed if isinstance(op, (comments.Create, reviews.Submit))]
         assert [each.body.markdown for each in sent if isinstance(each, comments.Create)] == [
             "Say which zone. UTC?",
@@ -150,7 +150,7 @@ async def test_a_review_is_withdrawn(stage: Stage) -> None:
         await open_one(run, "refused")
         await run.see("✓ 1 approved")
         await run.press("w")
-        await run.hear("You have given no review of #7 that counts.")
+        await run.hear("You have no current review of #7 that counts.")
         await run.press("a")
         await run.see("Approve #7")
         await run.press("ctrl+s")

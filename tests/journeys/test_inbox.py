@@ -72,7 +72,7 @@ async def test_a_review_that_is_asked_is_given_where_it_is_asked_and_the_row_goe
         await look(run)
         assert reasons(run, "Say what a datum is") == ["review requested"]
         await stand_on(run, "Say what a datum is")
-        await run.see("review requested by Noor", "○ your review is asked")
+        await run.see("review requested by Noor", "○ review requested")
         await run.press("a")
         await run.see("Approve #9")
         await run.press("ctrl+s")
@@ -149,7 +149,7 @@ async def test_a_change_request_that_a_merge_of_another_made_outdated_is_updated
         await run.press("U")
         await run.see("Update #9 from main?", "none foreseen")
         await run.press("y")
-        await run.hear("#9 is up to date with the primary content.")
+        await run.hear("#9 is up to date with main.")
         assert reasons(run, "Say what a datum is") == []
         assert not (await run.ask(change_requests.Get(at=at), MARA)).outdated
 

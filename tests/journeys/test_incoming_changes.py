@@ -130,7 +130,7 @@ async def test_an_update_that_leaves_no_change_says_so(stage: Stage) -> None:
         await run.see("Already on main")
         await run.press("y")
         await run.hear(f"Updated #{contest.number}. Already on main: merging would change nothing. Press L to archive")
-        await run.see("Nothing is changed yet.", "already on main: L archives")
+        await run.see("No changes yet.", "already on main: L archives")
         await run.press("m")
         await run.see("Already on main: merging would change nothing.")
         await run.press("n", "escape")

@@ -53,7 +53,7 @@ async def test_a_yes_that_comes_with_the_checks_was_not_meant_for_them(stage: St
         run.gate.shut(reviews.List)
         await ask_to_merge(run, "refused")
         await run.press("y")
-        await run.hear("The checks are not done yet.")
+        await run.hear("The checks are still running.")
         dialog = run.app.screen
         assert isinstance(dialog, CheckedDialog)
         run.gate.open()
@@ -81,7 +81,7 @@ async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(sta
         await run.press("y")
         await run.hear("#7: Merged.")
         await run.press("u")
-        await run.hear("To merge #7 cannot be taken back with u.")
+        await run.hear("To merge #7 cannot be undone with u.")
         await run.sent()
         assert len(run.gate.sent(comments.Create)) == 1
 
@@ -121,11 +121,11 @@ async def test_where_nothing_is_changed_there_is_nothing_to_merge(stage: Stage) 
 async def test_behind_main_it_says_that_updating_comes_first(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "Rotate")
-        await run.see("Main has moved ahead   close this and press U to update first")
+        await run.see("Main has changed   press esc, then U to update from main first")
         await run.press("n", "U")
         await run.see("Update #5 from main?")
         await run.press("y")
-        await run.hear("#5 is up to date with the primary content.")
+        await run.hear("#5 is up to date with main.")
         await run.press("m")
         await run.see("checked 0 s ago")
         await run.gone("Main has moved ahead")
@@ -149,7 +149,7 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
         await run.press("Z")
         await run.see("Start it  (y)")
         await run.press("y")
-        await run.hear("puts back what #7 changed. It is open for review.")
+        await run.hear("puts back what #7. It is open for review.")
         assert len(run.gate.sent(change_requests.Create)) == 1
         await run.see("Undo #7 Show what a refused time looks like", "0 of 2 viewed")
         assert len(run.gate.sent(content.Edit)) == 2
@@ -180,7 +180,7 @@ async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(st
         await run.later(seconds=20)
         run.platform.refuse_next(content.Get, 403, "Not on Fridays.", times=9)
         await run.press("y")
-        await run.see("That is not known. r asks again.")
+        await run.see("Could not load the merge, so the revert is disabled. Press r to retry.")
         assert not run.gate.sent(change_requests.Create)
 
 
@@ -244,16 +244,16 @@ async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Sta
         await run.see(
             "Merge 2 change requests of Harbour API, one after the other?", "It ends before #6 in Harbour API", "› #7"
         )
-        await run.see("asks for changes", "merges it by itself", "Merge the first  (y)")
+        await run.see("requested changes", "merges it by itself", "Merge the first  (y)")
         await run.press("j", "K")
-        await run.see("› #6", "None is merged, because of the first, #6 in Harbour API", "J merges it later")
+        await run.see("› #6", "The first change request stops the merge. #6 in Harbour API", "J merges it later")
         await run.press("K")
         await run.hear("#6 in Harbour API is the first already.")
         await run.press("J", "k")
         await run.see("› #7", "It ends before #6 in Harbour API")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("Merged #7 in Harbour API; ended before #6 in Harbour API: ", "asks for changes")
+        await run.hear("Merged #7 in Harbour API; ended before #6 in Harbour API: ", "requested changes")
         await run.see("· merged", "It is over. Esc closes this.")
         assert len(run.gate.sent(change_requests.Merge)) == 1
         await run.press("escape", "u")

@@ -79,7 +79,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         page = await the_page(run, 9)
         assert (page.slug, page.emoji, page.icon, page.hidden) == ("time", None, "clock", False)
         assert (page.description or "").startswith("UTC in")
-        await run.see("Nothing is changed yet.")
+        await run.see("No changes yet.")
 
 
 async def test_nothing_is_sent_that_was_not_changed_and_a_draft_is_gone_then(stage: Stage) -> None:

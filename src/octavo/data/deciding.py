@@ -1,4 +1,4 @@
-"""What decides about a change request, each sent once: start it, mark it ready, review it, bring it up to date, merge it."""
+"""The writes on a change request that are sent once: create, mark as ready, review, update and merge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from octavo.data.state import NotSaved
 
 Verdict = Literal["approved", "changes-requested"]
 
-_ON_ITS_WAY = "Your review is on its way already, after its comments. ! shows how it stands."
+_EDITED = "the change request was edited since you opened it. Read the changes, then review again."
+_STAY = "Your comments stay pending."
+_ON_ITS_WAY = "Your review is already being sent, after its comments. Press ! to see its status."
 
 
 def merging(at: ChangeRequestRef) -> str:
@@ -35,8 +37,9 @@ async def merge(
 ) -> Sent[MergeResult]:
     """Merge the change request at `at` if the change request and main are still as they were `checked`.
 
-    When the answer was lost, its `result` is empty: whether there were conflicts was in that answer only.
+    If the response was lost, its `result` is empty: only the response says whether there were conflicts.
     """
+    name = f"#{checked.change_request.number}"
 
     async def happened() -> MergeResult | None:
         now = await live.send(change_requests.Get(at=at))
@@ -46,7 +49,7 @@ async def merge(
         now = await read_basis(live, at)
         if now.change_request.status == "merged":
             answer = MergeResult(revision=now.change_request.revision_merged, result="")
-            return Sent("done", "It was merged already.", answer)
+            return Sent("done", f"{name} is already merged.", answer)
         if changed := await what_changed(live, at, checked, now):
             return Sent("moved", f"{changed} Read the checks again, then merge.")
         return None
@@ -56,8 +59,8 @@ async def merge(
         change_requests.Merge(at=at),
         happened,
         ready,
-        undone="Not merged",
-        missing="the server has not merged it",
+        undone=f"Could not merge {name}",
+        missing=f"the server has not merged {name}",
     )
     return await send_once(live, what, sleep=sleep)
 
@@ -67,9 +70,10 @@ async def update(
 ) -> Sent[MergeResult]:
     """Update the change request from main if the change request and main are still as they were `checked`.
 
-    When the answer was lost, its `result` is empty: whether there were conflicts was in that answer only.
+    If the response was lost, its `result` is empty: only the response says whether there were conflicts.
     """
     seen = checked.change_request
+    name = f"#{seen.number}"
 
     async def happened() -> MergeResult | None:
         now = await live.send(change_requests.Get(at=at))
@@ -80,7 +84,7 @@ async def update(
         now = await read_basis(live, at)
         if now.change_request.status == seen.status and not now.change_request.outdated:
             done = MergeResult(revision=now.change_request.revision, result="update")
-            return Sent("done", "It is up to date with the primary content already.", done)
+            return Sent("done", f"{name} is already up to date with main.", done)
         if changed := await what_changed(live, at, checked, now):
             return Sent("moved", f"{changed} Read the checks again, then update.")
         return None
@@ -90,8 +94,8 @@ async def update(
         change_requests.UpdateFromMain(at=at),
         happened,
         ready,
-        undone="Not updated",
-        missing="the server has not updated it",
+        undone=f"Could not update {name}",
+        missing=f"the server has not updated {name}",
     )
     return await send_once(live, what, sleep=sleep)
 
@@ -105,9 +109,9 @@ async def review(
     *,
     sleep: Sleep = asyncio.sleep,
 ) -> Sent[Review]:
-    """Say what I think of the change request, if its head is still `expected_revision`: what I read.
+    """Submit a review, if the head of the change request is still `expected_revision`, which was read.
 
-    The interface takes no revision: when it is edited in the moment between, the sentence of what was done says so.
+    The API takes no revision: if the change request is edited in between, the message of success says so.
     """
     me = live.outbox.me
     before: frozenset[str] | None = None
@@ -130,7 +134,7 @@ async def review(
             return Sent("refused", _ON_ITS_WAY)
         now, known = await asyncio.gather(live.send(change_requests.Get(at=at)), given())
         if expected_revision is not None and now.revision != expected_revision:
-            return Sent("moved", "Not sent: it was edited since you looked. Read what changed, then review again.")
+            return Sent("moved", f"Review not sent: {_EDITED}")
         before = frozenset(each.id for each in known)
         return None
 
@@ -140,15 +144,15 @@ async def review(
         reviews.Submit(at=at, status=status, **body),
         happened,
         ready,
-        undone="Couldn't approve" if status == "approved" else "Couldn't ask for changes",
-        missing="the server has no such review of yours",
+        undone="Could not approve" if status == "approved" else "Could not request changes",
+        missing="the server does not show your review",
     )
     sent = await send_once(live, what, sleep=sleep)
     of = sent.answer.revision if sent.answer is not None else None
     if sent.kind == "done" and expected_revision and of and of != expected_revision:
         return Sent(
             "done",
-            "It was edited in that very moment, so your review is of a newer revision than you read. Look again.",
+            "Sent your review, but the change request was edited at the same time. Read the new revision.",
             sent.answer,
         )
     return sent
@@ -164,7 +168,7 @@ async def review_with_gathered(
     doing: str,
     place: str = "",
 ) -> Sent[tuple[Entry, ...]]:
-    """Send what is gathered for the change request, and the verdict after it, if its head is still `expected_revision`.
+    """Send the pending comments, and the review after them, if the head is still `expected_revision`.
 
     Both are in the outbox in one moment: a verdict on its own may wait in memory, but one whose comments have gone out
     must not be lost with the process. It is sent when all of them have arrived. Nothing leaves without a connection.
@@ -176,23 +180,22 @@ async def review_with_gathered(
     try:
         now = await live.send(change_requests.Get(at=at))
         if now.status not in ("draft", "open"):
-            return Sent("moved", f"Not sent: it is {now.status} meanwhile. Your comments stay held.")
+            return Sent("moved", f"The change request is {now.status} now. {_STAY}")
         if expected_revision is not None and now.revision != expected_revision:
-            said = "Not sent: it was edited since you looked. Read what changed, then review again."
-            return Sent("moved", f"{said} Your comments stay held.")
+            return Sent("moved", f"{_EDITED[:1].upper()}{_EDITED[1:]} {_STAY}")
         entries = await live.outbox.let_go(at, verdict)
     except (ApiError, NotSaved) as error:
-        return Sent("refused", f"Not sent: {error} Your comments stay held.")
+        return Sent("refused", f"{error} {_STAY}")
     return Sent("done", answer=entries) if entries else Sent("refused", _ON_ITS_WAY)
 
 
 async def withdraw_review(
     live: Live, at: ChangeRequestRef, given: Review, *, sleep: Sleep = asyncio.sleep
 ) -> Sent[Review]:
-    """Let a review of mine count no more.
+    """Withdraw your review: it becomes outdated.
 
-    The interface deletes none: it counts until its writer is asked again. So I ask myself; and where nobody had asked
-    me before, that request is taken back.
+    The API cannot delete a review: a review becomes outdated when it is requested again. So it is requested from you,
+    and the request is withdrawn if nobody had requested the review before.
     """
     me = given.reviewer.id
 
@@ -203,15 +206,15 @@ async def withdraw_review(
 
     async def ready() -> Sent[RequestedReviewers] | None:
         found = await happened()
-        return Sent("done", "It does not count any more already.", found) if found is not None else None
+        return Sent("done", "Your review is already withdrawn.", found) if found is not None else None
 
     what = SingleRequest(
         f"withdraw {at.space_id}/{at.change_request_id} {given.id}",
         reviews.Request(at=at, users=(me,)),
         happened,
         ready,
-        undone="Not withdrawn",
-        missing="it still counts",
+        undone="Could not withdraw your review",
+        missing="your review is still current",
     )
     sent = await send_once(live, what, sleep=sleep)
     if sent.kind != "done":
@@ -220,13 +223,13 @@ async def withdraw_review(
         try:
             await live.send(reviews.Withdraw(at=at, user_id=me))
         except ApiError as error:
-            return Sent("done", f"It does not count any more. You are asked for another: {error}", given)
+            return Sent("done", f"Withdrew your review, but your review is still requested: {error}", given)
         live.touched(what.op)
     return Sent("done", sent.sentence, given)
 
 
 async def create(live: Live, at: SpaceRef, subject: str, *, sleep: Sleep = asyncio.sleep) -> Sent[ChangeRequest]:
-    """Start a draft with this subject."""
+    """Create a draft with this subject."""
     me, before = live.outbox.me, frozenset[str]()
 
     async def mine() -> tuple[ChangeRequest, ...]:
@@ -246,14 +249,14 @@ async def create(live: Live, at: SpaceRef, subject: str, *, sleep: Sleep = async
         change_requests.Create(at=at, subject=subject),
         happened,
         ready,
-        undone="Couldn't start a change request",
-        missing="the server has no such draft of yours",
+        undone="Could not create the change request",
+        missing="the server does not show the new draft",
     )
     return await send_once(live, what, sleep=sleep)
 
 
 NO_DRAFTS = (
-    "This server has no operation to mark a change request ready, or a draft again: that is done in the browser."
+    "This server cannot mark a change request as ready or convert it to a draft. Press o to do this in the browser."
 )
 _NO_OPERATION = {405, 501}
 
@@ -261,9 +264,9 @@ _NO_OPERATION = {405, 501}
 async def set_ready(
     live: Live, at: ChangeRequestRef, seen: ChangeRequest, *, sleep: Sleep = asyncio.sleep
 ) -> Sent[ChangeRequest]:
-    """Let a draft be ready for review, and what is ready a draft, if it is still what was `seen`."""
+    """Mark a draft as ready for review, or convert a ready change request to a draft, if it is still as it was `seen`."""
     status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
-    undone = f"#{seen.number} is {_called(seen.status)} still"
+    undone = f"#{seen.number} is still {_called(seen.status)}"
     op = change_requests.Update(at=at, status=status)
 
     async def happened() -> ChangeRequest | None:
@@ -272,7 +275,7 @@ async def set_ready(
 
     async def ready() -> Sent[ChangeRequest] | None:
         now = await live.send(change_requests.Get(at=at))
-        return None if now.status == seen.status else Sent("moved", f"#{seen.number} is {_called(now.status)} already.")
+        return None if now.status == seen.status else Sent("moved", f"#{seen.number} is already {_called(now.status)}.")
 
     what = SingleRequest(
         f"status {at.space_id}/{at.change_request_id}",
@@ -280,16 +283,16 @@ async def set_ready(
         happened,
         ready,
         undone=undone,
-        missing=f"the server has it as {_called(seen.status)}",
+        missing=f"#{seen.number} is still {_called(seen.status)}",
     )
     sent = await send_once(live, what, sleep=sleep)
     if sent.kind == "moved":
-        live.touched(op)  # what is on show is not what is there
+        live.touched(op)  # The shown status is outdated.
     if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in _NO_OPERATION):
         live.marks_drafts = False  # it was read just before, so it is there: the server does not know the way
         return Sent("refused", NO_DRAFTS)
     if sent.kind == "done" and sent.answer is not None and sent.answer.status != status:
-        return Sent("refused", f"{undone}: the server took the request and left it so. Change it in the browser.")
+        return Sent("refused", f"{undone}: the server did not change the status. Press o to change it in the browser.")
     return sent
 
 
@@ -300,7 +303,7 @@ def _called(status: str) -> str:
 async def request_reviews(
     live: Live, at: ChangeRequestRef, people: Sequence[str], *, sleep: Sleep = asyncio.sleep
 ) -> Sent[RequestedReviewers]:
-    """Ask people for a review, but for those who are asked already: asking again would take back what they said."""
+    """Request reviews, but not from people who are already requested: a new request makes their review outdated."""
     asked: tuple[RequestedReviewer, ...] = ()
 
     async def look() -> None:
@@ -318,11 +321,13 @@ async def request_reviews(
     async def ready() -> Sent[RequestedReviewers] | None:
         await look()
         if not missing():
-            return Sent("done", "They are asked already.", RequestedReviewers(users=asked))
+            return Sent("done", "These reviews are already requested.", RequestedReviewers(users=asked))
         return (
             None
             if missing() == list(people)
-            else Sent("moved", "Not asked: somebody else asked some of them meanwhile.")
+            else Sent(
+                "moved", "Review not requested: another person requested some of these reviews. Open the list again."
+            )
         )
 
     what = SingleRequest(
@@ -330,7 +335,7 @@ async def request_reviews(
         reviews.Request(at=at, users=tuple(people)),
         happened,
         ready,
-        undone="Nobody was asked",
-        missing="the server has no such request",
+        undone="Could not request the reviews",
+        missing="the server does not show the review request",
     )
     return await send_once(live, what, sleep=sleep)

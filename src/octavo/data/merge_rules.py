@@ -1,6 +1,6 @@
-"""What a space asks of a change request before it may be merged, as far as that can be told from here (4.20). Pure.
+"""The merge rules of a space, as far as they can be checked without the server. Pure.
 
-The server is the judge: what is found here is said, and never sent or left out because of it.
+The server decides: a result found here is shown, and never prevents a write.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from octavo.api.safety import line
 from octavo.api.spaces import Space
 
 _UNDECIDED = {
-    "custom": "an expression, which only the server can work out",
+    "custom": "a custom rule: the server decides",
     "require_agent_review": "a review by an agent: the server decides",
 }
 
@@ -83,31 +83,31 @@ class MergeCandidate:
         approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):
             case "require_at_least_one_review" if not self.reviews:
-                return "nobody has reviewed it"
+                return "a review is required"
             case "require_at_least_one_approved_review" if not approving:
-                return "nobody has approved it"
+                return "an approval is required"
             case "require_all_reviews_approved" if len(approving) < len(self.reviews):
                 others = [review.reviewer.name for review in self.reviews if review.status != "approved"]
-                return f"{_joined(others)} asked for changes"
+                return f"{_joined(others)} requested changes"
             case "require_specific_reviewers" if lacking := [user for user in users if user not in approving]:
-                return f"not approved by {self._named(lacking)}"
+                return f"an approval by {self._named(lacking)} is required"
             case "require_one_of_specific_reviewers" if not set(users) & set(approving):
-                return f"not approved by any of {self._named(users)}"
+                return f"an approval by {self._named(users, ' or ')} is required"
             case "require_up_to_date_change_request" if self.change_request.outdated:
                 return "main has changed: update this change request first"
             case "require_change_request_subject" if not self.change_request.subject.strip():
-                return "it has no subject"
+                return "a subject is required"
             case "require_change_request_description" if not self.change_request.about.strip():
-                return "it has no description"
+                return "a description is required"
             case "require_author_to_merge" if self._author is not None and self.me not in (None, self._author):
-                return f"only {self._named([self._author])}, who started it, may merge it"
+                return f"only the author can merge: {self._named([self._author])}"
         return ""
 
     def unsure(self, rule: Mapping[str, Any]) -> str:
         """Why it cannot be told from here whether a rule is met. Empty when it can."""
         kind = str(rule.get("rule"))
         if kind == "require_author_to_merge" and (self._author is None or self.me is None):
-            return "only its author may merge it: the server decides"
+            return "only the author can merge: the server decides"
         if kind in _KNOWN:
             return ""
         return _UNDECIDED.get(kind, f"{line(kind)}: the server decides")
@@ -116,17 +116,17 @@ class MergeCandidate:
     def _author(self) -> str | None:
         return self.change_request.created_by.id if self.change_request.created_by else None
 
-    def _named(self, users: Sequence[str]) -> str:
-        return _joined([self.names.get(user, line(user)) for user in users])
+    def _named(self, users: Sequence[str], last: str = " and ") -> str:
+        return _joined([self.names.get(user, line(user)) for user in users], last)
 
 
 def bypasses(rules: MergeRules, me: str | None) -> bool:
-    """Whether the rules do not bind `me`."""
+    """Return whether `me` can bypass the rules."""
     return any(rule.get("rule") == "allow_bypass" and me in _users(rule) for rule in rules.rules)
 
 
 def asks_currency(rules: MergeRules, me: str | None) -> bool:
-    """Whether what the primary content has moved on from may not be merged by `me`."""
+    """Return whether `me` may not merge an outdated change request."""
     asks = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
     return asks and not bypasses(rules, me)
 
@@ -147,5 +147,5 @@ _KNOWN = frozenset(
 )
 
 
-def _joined(names: Sequence[str]) -> str:
-    return " and ".join(names)
+def _joined(names: Sequence[str], last: str = " and ") -> str:
+    return last.join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

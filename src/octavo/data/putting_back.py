@@ -17,18 +17,18 @@ from octavo.data.writing_content import EditOutcome, edit, texts
 FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
 """What an edit can say of a page."""
 NEVER_NONE = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
-_NO_TEXT = "its earlier text cannot be read"
-_WITH_PAGES = "this server cannot put it back with the pages below it"
+_NO_TEXT = "the earlier text is not available"
+_WITH_PAGES = "this server cannot restore a page with the pages below it"
 
 
 class _NotSpelledOut(Exception):
-    """What a page was cannot be said in other edits. `str(error)` is why."""
+    """A page cannot be restored by other edits. `str(error)` is why."""
 
 
 async def put_back(
     live: Live, at: ChangeRequestRef, expected: str | None, changes: Sequence[ContentEdit]
 ) -> EditOutcome:
-    """`edit`, with pages put back by other edits where the server does not know how: it refused all, so none is done."""
+    """Send `changes`, and restore pages by other edits if the server cannot: it refused all, so none is done."""
     can_spell = expected is not None and any(isinstance(change, RevertPage) for change in changes)
     if live.reverts_pages or not can_spell:
         outcome = await edit(live, at, expected, changes)
@@ -63,7 +63,7 @@ async def _spelled_out(live: Live, at: ChangeRequestRef, head: str, change: Cont
     place = [page.id for page in then.siblings(was.id)].index(was.id)
     if was.type != "document":
         if stands is None:
-            raise _NotSpelledOut(f"this server cannot bring back {was.title}, which is no page")
+            raise _NotSpelledOut(f"this server cannot restore {was.title}, which is not a page")
         return UpdatePage(page=was.id, **fields)
     text = await texts(live, earlier, was.id)
     if text is None:

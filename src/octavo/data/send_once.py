@@ -81,9 +81,9 @@ class SingleRequest(Generic[T]):
     ready: Callable[[], Awaitable[Sent[T] | None]]
     """Looks just before it is sent: None, or what to answer instead of sending. May raise ApiError: it is refused."""
     undone: str
-    """What to say first when it was not done: `Not merged`."""
+    """What to say first when it was not done: `Could not merge #7`."""
     missing: str
-    """What is seen for as long as it was not done: `the server has not merged it`."""
+    """What is seen for as long as it was not done: `the server has not merged #7`."""
 
 
 async def send_once(live: Live, what: SingleRequest[T], *, sleep: Sleep = asyncio.sleep) -> Sent[T]:
@@ -126,7 +126,7 @@ async def _followed(what: SingleRequest[T], sleep: Sleep, cause: str) -> Sent[T]
         if (sent := await _looked(what)) is not None:
             return sent
         await sleep(POLL_SECONDS)
-    sentence = f"{cause} After a minute {what.missing}. Nothing was sent again: look at it, then decide."
+    sentence = f"{cause} After a minute {what.missing}. Octavo did not retry: check it, then try again."
     return Sent("unknown", sentence)
 
 

@@ -1,4 +1,4 @@
-"""Takes back what was written last: what waits is forgotten, what went out is undone, and it is told how much of it."""
+"""Undo of the last writes: unsent writes are canceled, sent writes are undone, and a message says how many."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from octavo.data import ledger
 from octavo.data.entry import Entry, QueuedWrite, gathered_again
 from octavo.data.pending import Also, Pending
 
-Fate = Literal["Taken back", "Held again", "Undone", "", "late"]
-"""What became of one write. Empty: it stays as it is. `late`: it is on its way, and can be tried again."""
+Fate = Literal["Canceled", "Pending again", "Undone", "", "late"]
+"""The result of the undo of one write. Empty: no change. `late`: it is being sent, and undo can be tried again."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ async def take_back(
     if let_go:
         await pending.release(let_go, gathered_again)
     again = [each for each in pending.entries if each.id in let_go and each.state == "gathered"]
-    fates = {each.id: _Told(each, "Taken back") for each in removed}
-    fates |= {each.id: _Told(each, "Held again") for each in again}
+    fates = {each.id: _Told(each, "Canceled") for each in removed}
+    fates |= {each.id: _Told(each, "Pending again") for each in again}
     undoing = []
     for each in newest_first:
         if each in fates:
@@ -80,20 +80,20 @@ def _opposite(entry: Entry) -> tuple[_Told, list[QueuedWrite]]:
     from octavo.data.inverse import inverse  # brings the comments with it
 
     if entry.state == "failed" or entry.asks:
-        return _Told(entry, "", f"There is nothing to take back. {entry.reason}"), []
+        return _Told(entry, "", f"Nothing to undo: {entry.reason}"), []
     if entry.needless:
-        return _Told(entry, "", f"Somebody else had done it before you: “{entry.doing}” is not yours to take back."), []
+        return _Told(entry, "", f"Could not undo “{entry.doing}”: another person did it first."), []
     opposite = inverse(entry)
     if not isinstance(opposite, str):
-        going = "" if entry.state == "done" else "It was just going out, and is undone when it has arrived."
+        going = "" if entry.state == "done" else "It was already being sent, and is undone after that."
         return _Told(entry, "Undone", going), [QueuedWrite(opposite, f"undo “{entry.doing}”", about=entry.about)]
     if entry.state == "done":
         return _Told(entry, "", opposite), []
-    return _Told(entry, "late", f"Too late for now: “{entry.doing}” is on its way. Try again in a moment."), []
+    return _Told(entry, "late", f"Could not undo “{entry.doing}” yet: it is being sent. Press u again soon."), []
 
 
 def _sentence(told: Sequence[_Told]) -> str:
-    """What became of each kind of write: `Taken back: resolve the thread, 76 of 77: one had gone out.`"""
+    """What became of each kind of write: `Canceled: resolve the thread, 76 of 77 (1 was already sent).`"""
     kinds = dict.fromkeys(each.entry.doing for each in told)
     return " ".join(_of_kind(doing, [each for each in told if each.entry.doing == doing]) for doing in kinds)
 
@@ -112,13 +112,13 @@ def _of_kind(doing: str, told: Sequence[_Told]) -> str:
         much = ""
     elif missing:
         gone = all(each.fate == "late" or each.entry.state == "done" for each in told if each not in back)
-        much = f", {len(back)} of {len(told)}: {_number(missing)} {'had gone out' if gone else 'did not come back'}"
+        much = f", {len(back)} of {len(told)} ({_were(missing)} {'already sent' if gone else 'not undone'})"
     else:
         much = ", both" if len(told) == 2 else f", all {len(told)}"
         if 0 < len(undone) < len(told):
-            much += f": {_number(len(undone))} had gone out and {'is' if len(undone) == 1 else 'are'} undone"
+            much += f" ({_were(len(undone))} already sent and undone)"
     return " ".join((f"{head}: {named}{much}.", *reasons))
 
 
-def _number(count: int) -> str:
-    return "one" if count == 1 else str(count)
+def _were(count: int) -> str:
+    return f"{count} {'was' if count == 1 else 'were'}"

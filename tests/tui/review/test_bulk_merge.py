@@ -75,7 +75,7 @@ async def test_they_are_merged_in_order(three: Merging, desk: Desk) -> None:
     assert sorted(revisions, key=lambda name: int(str(name)[1:])) == revisions
     assert [str(fact.text) for number, fact in three.told if number == 1] == [
         "Docs · Beta · checking again",
-        "Docs · Beta · 1 page · it is a draft · look at: up to date, approval",
+        "Docs · Beta · 1 page · draft · look at: up to date, approval",
         "Docs · Beta · merging",
         "Docs · Beta · merged",
     ]
@@ -122,14 +122,14 @@ async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, d
     await merging.see()
     assert (await before(merging))[
         1
-    ] == "all its changes are in #2 in Docs, which is merged before it: L archives it then"
+    ] == "all its changes are also in #2 in Docs, which is merged first (press L then to archive it)"
     ended = await merging()
     assert ended == MergeTotals(("#2 in Docs",), "stopped at #3 in Docs: Already on main: merging would change nothing")
 
 
 async def test_one_that_was_edited_since_ends_it(three: Merging, desk: Desk) -> None:
     await desk.edit(three.at[1], insert("# New\n\nNew.\n"))
-    assert await three() == MergeTotals(("#2 in Docs",), "stopped at #3 in Docs: it was edited since you looked")
+    assert await three() == MergeTotals(("#2 in Docs",), "stopped at #3 in Docs: edited you looked")
     assert await three.statuses == ["merged", "draft", "draft"]
 
 
@@ -212,17 +212,17 @@ async def test_what_conflicts_with_one_that_comes_before_is_said_before(live: Li
     await merging.see()
     assert await before(merging) == [
         "",
-        "it may conflict with #2 in Docs, which is merged before it: Beta",
+        "it may conflict with #2 in Docs, which is merged first (Beta",
         "",
     ]
     merging.several.reverse()
-    assert (await before(merging))[2] == "it may conflict with #3 in Docs, which is merged before it: Beta"
+    assert (await before(merging))[2] == "it may conflict with #3 in Docs, which is merged first (Beta"
 
 
 async def test_that_a_rule_asks_for_what_the_first_merge_takes_away_is_said_before(three: Merging, desk: Desk) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_up_to_date_change_request"}]}
     await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
-    behind = "once #2 in Docs is merged it is behind, and a rule asks that it is up to date: U updates it then"
+    behind = "once #2 in Docs (press U then)"
     assert await before(three) == ["", behind, behind]
 
 
@@ -231,4 +231,4 @@ async def test_a_rule_that_is_not_met_is_said_in_its_words_and_no_key_is_offered
 ) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_approved_review"}]}
     await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
-    assert set(await before(three)) == {"the rules to merge are not met: nobody has approved it"}
+    assert set(await before(three)) == {"the rules to merge are not met: an approval is required"}

@@ -94,7 +94,7 @@ CONFLICT = ("# Alpha\n\nOne.\n\n2 here.\n\nThree.\n", "# Alpha\n\nOne.\n\n2 ther
 
 
 async def conflicting(platform: Platform) -> tuple[Desk, ChangeRequestRef, str]:
-    """A change request whose first page conflicts with the primary content. Also the id of the page."""
+    """A change request whose first page conflicts with main. Also the id of the page."""
     desk = await Desk.open(Ask(platform), *PAGES)
     alpha = await desk.id("Alpha")
     at = await desk.propose(update(alpha, CONFLICT[1]))

@@ -79,7 +79,7 @@ async def test_where_the_server_lists_no_links_those_of_the_changed_pages_are_re
     assert fact(known, "links") == Fact(
         "care",
         "links",
-        "none of its pages links to what is not there; not checked what links to the 1 page it deletes",
+        "no broken links on the changed pages; not checked what links to the 1 page it deletes",
     )
 
 
@@ -97,9 +97,7 @@ async def test_a_redirect_from_where_a_page_was_is_enough(live: Live, desk: Desk
     to = redirects.ToPage(site_space_id=site_space, page_id=await desk.id("Home"))
     await desk.ask(redirects.Create(at=at, source="/docs/beta", destination=to))
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
-    assert fact(known, "redirects") == Fact(
-        "ok", "redirects", "1 page leaves its address; a redirect leads on from there"
-    )
+    assert fact(known, "redirects") == Fact("ok", "redirects", "1 page leaves its address, all with a redirect")
     known = await proposing(live, desk, DeletePage(page=await desk.id("Gamma")))
     assert (
         fact(known, "redirects").text == "2 pages without one: Gamma /gamma is deleted, Below /gamma/below is deleted"
@@ -108,8 +106,10 @@ async def test_a_redirect_from_where_a_page_was_is_enough(live: Live, desk: Desk
 
 async def test_where_nothing_is_published_no_redirect_is_needed(live: Live, desk: Desk) -> None:
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
-    assert fact(known, "redirects").text == "none needed: 1 page leaves its address, on no published site"
-    assert known.live == "Becomes the content of Docs at once."
+    assert (
+        fact(known, "redirects").text == "none needed: 1 page leaves its address, but the space is on no published site"
+    )
+    assert known.live == "Replaces the main content of Docs at once."
 
 
 async def test_what_cannot_be_asked_is_said_not_to_be_checked(live: Live, desk: Desk, platform: Platform) -> None:
@@ -117,7 +117,10 @@ async def test_what_cannot_be_asked_is_said_not_to_be_checked(live: Live, desk: 
     platform.refuse_next(sites.List, 403, "No.")
     platform.refuse_next(links.ListOfChangeRequest, 500, "It burns.", times=4)
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
-    assert fact(known, "redirects").text == "1 page leaves its address; not checked: its sites cannot be seen"
+    assert (
+        fact(known, "redirects").text
+        == "1 page leaves its address, redirects not checked: the sites of the space are not available"
+    )
     assert fact(known, "links").text == "not checked: octavo.local failed (500): It burns. Try again in a moment."
     platform.refuse_next(redirects.List, 403, "No.")
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
@@ -133,7 +136,7 @@ async def test_marks_that_an_update_left_are_told(live: Live, desk: Desk) -> Non
     await desk.ask(change_requests.UpdateFromMain(at=at))
     known = await looked_at(live, at)
     assert known.marked == ("Beta",)
-    said = "Beta still has both sides of a conflict · close this and press R to resolve it"
+    said = "Beta still has conflict markers · press esc, then R to resolve the conflicts"
     assert fact(known, "marks") == Fact("bad", "marks", said)
     assert fact(known, "conflicts").text == "none"
 
@@ -142,7 +145,7 @@ async def test_more_pages_than_are_read_are_told(live: Live, desk: Desk, monkeyp
     monkeypatch.setattr(merge_effects, "LOOK_FOR_MARKS", 1)
     texts = [update(await desk.id(title), f"# {title}\n\nOther.\n") for title in ("Beta", "Gamma")]
     known = await proposing(live, desk, *texts)
-    assert fact(known, "marks") == Fact("care", "marks", "1 page not looked at for the marks of conflicts")
+    assert fact(known, "marks") == Fact("care", "marks", "1 page not checked for conflict markers")
 
 
 async def test_what_takes_too_long_is_said_not_to_be_checked(
@@ -150,7 +153,7 @@ async def test_what_takes_too_long_is_said_not_to_be_checked(
 ) -> None:
     monkeypatch.setattr(merge_effects, "PATIENCE", 0.0)
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
-    assert fact(known, "links") == Fact("care", "links", "not checked: no answer in 0 s")
+    assert fact(known, "links") == Fact("care", "links", "not checked: no response in 0 s")
 
 
 async def test_the_age_of_the_checks_counts_from_the_first_question(

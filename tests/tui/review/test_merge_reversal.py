@@ -163,7 +163,7 @@ SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] 
         lambda ids: [DeletePage(page=ids["Beta"])],
         "",
         "",
-        ("Beta: it was deleted since",),
+        ("Beta: deleted after the merge",),
         (),
     ),
     "a new page edited": (
@@ -171,7 +171,7 @@ SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] 
         lambda ids: [update(ids["New"], "# New\n\nBetter.\n")],
         "New",
         "# New\n\nBetter.\n",
-        ("New: it was edited since, so it stays",),
+        ("New: edited, so it stays",),
         (),
     ),
     "a page below a new one": (

@@ -45,7 +45,7 @@ FULL = RequestStatus(
     [
         (
             200,
-            "Guide · Ada · ○ your review is asked · ✓ Ada Lovelace · ✓ Tom Weaver, stale · ✗ may conflict: Start · outdated · ● 2 open",
+            "Guide · Ada · ○ review requested · ✓ Ada Lovelace · ✓ Tom Weaver, stale · ✗ may conflict: Start · outdated · ● 2 open",
         ),
         (98, "Guide · Ada · ○ your review · ✓ Ada Lovelace · ✓ Tom, stale · ✗ may conflict · outdated · ● 2 open"),
         (72, "Guide · Ada · ○ you · ✓ Ada · ✓ Tom, stale · ✗ conflict · outdated · ● 2"),

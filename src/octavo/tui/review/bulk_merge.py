@@ -1,5 +1,4 @@
-"""Merging several change requests, one after the other: each is checked again when its turn comes, and the first that is
-not surely fine ends it."""
+"""The merge of several change requests in order. Each is checked again before its merge, and the first problem stops it."""
 
 from __future__ import annotations
 
@@ -29,61 +28,69 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QueuedMerge:
-    """A change request whose turn comes."""
+    """A change request that waits for its merge."""
 
     at: ChangeRequestRef
     about: ChangeRequest
     space: str
-    """What its space is called: numbers are only unlike within one."""
+    """Title of its space: a number is unique within a space only."""
 
     @property
     def name(self) -> str:
         return f"#{self.about.number} in {self.space}"
 
     def fact(self, mark: Mark, said: str) -> Fact:
-        """How it stands, in a line."""
+        """Return its line in the dialog, which ends with what is `said`."""
         return Fact(mark, f"#{self.about.number}", f"{self.space} · {self.about.title} · {said}")
 
 
 @dataclass(frozen=True)
 class MergeReadiness:
-    """How one stands, when its turn comes."""
+    """The result of the checks of one change request."""
 
     one: QueuedMerge
     fact: Fact
     why: str = ""
-    """Why it is not merged among others: what cannot be merged, or takes a look of its own. Empty when nothing does."""
+    """Reason that it is not merged among others: it cannot be merged, or a person has to check it. Empty if it is."""
     checks: Checks | None = None
 
 
+_ALONE = "merge this change request alone"
+
+
 def why_not_mergeable(checks: Checks) -> str:
-    """Why one is not merged among others. Empty when nothing speaks against it. What can be done is said with it."""
+    """Return why it is not merged among others, and the next step. Empty if it is."""
     if why := blocked(checks):
-        return why.rstrip(".")
+        return _inside(why)
     if why := why_typed(checks):
         names = f": {', '.join(checks.conflicts[:2])}" if checks.conflicts else ""
-        return f"{why[:1].lower()}{why[1:]}{names}, so m merges it by itself"
+        return f"{_inside(why)}{names} ({_ALONE})"
     if any(fact.label == MERGED_BY_WORDS for fact in checks.facts):
-        return "a paragraph is merged by words and has to be read, so m merges it by itself"
+        return f"a paragraph would be merged by words ({_ALONE} and check the text)"
     bad = [fact for fact in checks.facts if fact.mark == "bad"]
     if rules := [fact for fact in bad if fact.label in ("merge rules", "")]:
         lacking = [str(fact.text) for fact in rules if not fact.label] or [str(rules[0].text)]
-        return f"the rules to merge are not met: {'; '.join(lacking)}"
-    return next((f"{fact.text}, so m merges it by itself" for fact in bad), "")
+        return f"the merge rules are not met ({', '.join(lacking)})"
+    return next((f"{fact.text} ({_ALONE})" for fact in bad), "")
+
+
+def _inside(sentence: str) -> str:
+    """Return a sentence as a part of another sentence."""
+    return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".")
 
 
 async def look(live: Live, one: QueuedMerge, before: Sequence[tuple[QueuedMerge, Checks]] = ()) -> MergeReadiness:
-    """How one stands now, and would once those `before` it are merged."""
+    """Return the result of the checks now, and as it would be after the merges `before` it."""
     try:
         checks = await check(live, one.at)
         why = why_not_mergeable(checks) or await _against(live, one, checks, before)
     except ApiError as error:
-        fact, why = one.fact("bad", f"not checked: {error}"), f"it is not known how it stands: {error}".rstrip(".")
+        fact, why = one.fact("bad", f"not checked: {error}"), f"the checks could not be loaded ({_inside(str(error))})"
         return MergeReadiness(one, fact, why)
     if why:
         return MergeReadiness(one, one.fact("bad", why), why, checks)
-    care = ["it is a draft"] if checks.change_request.status == "draft" else []
-    care += [f"look at: {', '.join(labels)}"] if (labels := _care(checks)) else []
+    care = ["draft"] if checks.change_request.status == "draft" else []
+    care += [f"check: {', '.join(labels)}"] if (labels := _care(checks)) else []
     mark: Mark = "care" if care else "ok"
     pages = len({change.page.id for change in checks.changes if change.page is not None})
     return MergeReadiness(one, one.fact(mark, " · ".join([wording.plural(pages, "page"), *care])), checks=checks)
@@ -94,39 +101,41 @@ def _care(checks: Checks) -> list[str]:
 
 
 async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequence[tuple[QueuedMerge, Checks]]) -> str:
-    """What speaks against it once those before it are merged. Raises ApiError."""
+    """Return why it is not merged after the merges `before` it. Empty if it is. Raises ApiError."""
     mine = _touched(checks)
     for other, theirs in before:
         if other.at.space_id != one.at.space_id:
             continue
         if checks.must_be_current:
-            return f"once {other.name} is merged it is behind, and a rule asks that it is up to date: U updates it then"
+            return f"a merge rule requires an update from main after the merge of {other.name} (press U then)"
         if not mine & _touched(theirs):
             continue
         behind = checks.change_request.model_copy(update={"outdated": True})
         changed = Changes(changes=checks.changes)
         foreseen = await forecast(live, one.at, behind, changed, main=theirs.change_request.revision)
         if foreseen.conflicts:
-            return f"it may conflict with {other.name}, which is merged before it: {', '.join(foreseen.names[:2])}"
+            return f"it may conflict with {other.name}, which is merged first ({', '.join(foreseen.names[:2])})"
         if foreseen.is_on_main:
-            return f"all its changes are in {other.name}, which is merged before it: L archives it then"
+            return f"all its changes are also in {other.name}, which is merged first (press L then to archive it)"
         if foreseen.suggestions:
-            return f"a paragraph is merged by words with {other.name}, which is merged before it, and has to be read"
+            return (
+                f"a paragraph would be merged by words with {other.name}, which is merged first (check the text then)"
+            )
     return ""
 
 
 def _touched(checks: Checks) -> set[str]:
-    """The pages and files it changes."""
+    """Return the ids of the pages and files it changes."""
     return {each.id for change in checks.changes for each in (change.page, change.file) if each is not None}
 
 
 @dataclass(frozen=True)
 class MergeTotals:
-    """What became of several merges."""
+    """The result of several merges."""
 
     merged: tuple[str, ...]
     why: str = ""
-    """Why the next was not merged. Empty when all are."""
+    """Reason that the next change request was not merged. Empty if all were merged."""
 
 
 async def merge_in_order(
@@ -138,39 +147,43 @@ async def merge_in_order(
     *,
     sleep: Sleep = asyncio.sleep,
 ) -> MergeTotals:
-    """Merge one after the other what was `seen`, for as long as it is `wanted` and each is fine when its turn comes.
+    """Merge the change requests in order while the merge is `wanted`, and stop at the first problem.
 
-    What came before makes the next outdated, and may conflict with it: that is what it is checked for.
+    `seen` holds the checks that were shown. Each is checked again, as the merges before it can cause conflicts.
     """
     merged: list[str] = []
     for number, (one, before) in enumerate(zip(several, seen, strict=True)):
         if not wanted():
-            return MergeTotals(tuple(merged), f"stopped before {one.name}, as you asked")
-        told(number, one.fact("asking", "checking again"))
+            return MergeTotals(tuple(merged), f"Stopped before {one.name}, as you asked")
+        told(number, one.fact("asking", "checking again…"))
         stand = await look(live, one)
         now = stand.checks
         told(number, stand.fact)
         if now is None or stand.why:
-            return MergeTotals(tuple(merged), f"stopped at {one.name}: {stand.why}")
+            return MergeTotals(tuple(merged), f"Stopped at {one.name}: {stand.why}")
         if before is None or now.change_request.revision != before.change_request.revision:
-            told(number, one.fact("bad", "it was edited since you looked"))
-            return MergeTotals(tuple(merged), f"stopped at {one.name}: it was edited since you looked")
+            told(number, one.fact("bad", _EDITED))
+            return MergeTotals(tuple(merged), f"Stopped at {one.name}: {_EDITED}")
         if not wanted():
-            return MergeTotals(tuple(merged), f"stopped before {one.name}, as you asked")
-        told(number, one.fact("asking", "merging"))
+            return MergeTotals(tuple(merged), f"Stopped before {one.name}, as you asked")
+        told(number, one.fact("asking", "merging…"))
         sent = await merge(live, one.at, now.basis, sleep=sleep)
         clean = sent.kind == "done" and (sent.answer is None or sent.answer.result != "conflicts")
-        said: tuple[Literal["ok", "bad"], str] = ("ok", "merged") if clean else ("bad", became(sent))
+        said: tuple[Literal["ok", "bad"], str] = (
+            ("ok", "merged") if clean else ("bad", became(sent, f"#{one.about.number}"))
+        )
         told(number, one.fact(*said))
         if sent.kind == "done":
             merged.append(one.name)
         if not clean:
-            return MergeTotals(tuple(merged), f"stopped at {one.name}: {said[1].rstrip('.')}")
+            return MergeTotals(tuple(merged), f"Stopped at {one.name}: {_inside(said[1])}")
     return MergeTotals(tuple(merged))
 
 
-_ASKING = "The checks are not done yet."
-_INTRO = "In this order. Each is checked again when its turn comes; the first that is not fine ends it."
+_OVER = "The merge has ended. Press esc to close."
+_ASKING = "The checks are still running."
+_EDITED = "it was edited after the checks"
+_INTRO = "Octavo merges in this order. It checks each change request again and stops at the first problem."
 
 
 def _first(number: int) -> str:
@@ -178,15 +191,15 @@ def _first(number: int) -> str:
 
 
 def _left(number: int) -> str:
-    return "It is left" if number == 1 else f"{number} are left"
+    return f"{wording.plural(number, 'change request is', 'change requests are')} not merged"
 
 
 TURNS: Commands[MergeSeveralDialog] = Commands(
     "several",
     (
-        Command("later", "J", "Later", "Merge the one under the cursor after the next",
+        Command("later", "J", "Move down", "Merge this change request later",
                 run=lambda _, dialog: dialog.turn(1), why_not=lambda _, dialog: dialog.why_not_turned(1)),
-        Command("earlier", "K", "Earlier", "Merge the one under the cursor before the one above",
+        Command("earlier", "K", "Move up", "Merge this change request earlier",
                 run=lambda _, dialog: dialog.turn(-1), why_not=lambda _, dialog: dialog.why_not_turned(-1)),
     ),
     find=lambda dialog: dialog,
@@ -194,32 +207,32 @@ TURNS: Commands[MergeSeveralDialog] = Commands(
 
 
 class MergeSeveralDialog(Confirm):
-    """Shows how each stands, merges them in order, and shows how far it came. Esc stops it before the next."""
+    """A dialog that checks several change requests, merges them in order and shows the progress. Esc stops it."""
 
     CONTEXT = "merging several"
     HELP = (
-        "j and k go to one, J and K change its turn. Each is checked again when its turn comes, and merged if it is fine. "
-        "Esc stops before the next."
+        "The change requests to merge, in order. j and k select a change request, J and K move it, and y merges all. "
+        "esc stops before the next merge."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TURNS,)
 
     def __init__(self, app: Shell, several: Sequence[QueuedMerge]) -> None:
         spaces = tuple(dict.fromkeys(one.space for one in several))
-        of = f"of {spaces[0]}" if len(spaces) == 1 else f"of {len(spaces)} spaces"
+        of = f"in {spaces[0]}" if len(spaces) == 1 else f"in {len(spaces)} spaces"
         super().__init__(
-            f"Merge {wording.plural(len(several), 'change request')} {of}, one after the other?",
+            f"Merge {wording.plural(len(several), 'change request')} {of}?",
             verb=f"Merge {len(several)}",
             intro=_INTRO,
             blocked=_ASKING,
             check_again=self._look,
         )
         self._octavo = app
-        self._stand = [MergeReadiness(one, one.fact("asking", "asking the server")) for one in several]
-        """How each stands, in this order."""
+        self._stand = [MergeReadiness(one, one.fact("asking", "loading the checks…")) for one in several]
+        """Results of the checks, in the order of the merges."""
         self._here = 0
-        """Which of them the cursor is on."""
+        """Index of the selected change request."""
         self._fine = 0
-        """How many are merged before the first that is not fine."""
+        """Number of change requests before the first problem."""
         self._is_known = False
         self._is_merging = self._is_over = False
         self._wanted = True
@@ -248,7 +261,7 @@ class MergeSeveralDialog(Confirm):
         self._judge()
 
     def _judge(self) -> None:
-        """Say how far it comes, and why not further. No more is offered than that."""
+        """Show how many can be merged, and what stops the rest."""
         all_of_them = len(self._stand)
         self._fine = next((number for number, stand in enumerate(self._stand) if stand.why), all_of_them)
         after = why = ""
@@ -256,9 +269,9 @@ class MergeSeveralDialog(Confirm):
             stop = f"{self._stand[self._fine].one.name}: {self._stand[self._fine].why}"
             if self._fine:
                 left = all_of_them - self._fine
-                after = f"It ends before {stop}. {_left(left)}, unless J and K bring another to its place."
+                after = f"Octavo stops before {stop}. {_left(left)}. Press J or K to change the order."
             else:
-                why = f"None is merged, because of the first, {stop}. J merges it later, or untick it."
+                why = f"The first change request stops the merge. {stop}. Press J to merge it later."
         self.update(blocked=why, after=after, verb=self._verb_now, foot="J and K change the order · r check again")
 
     @property
@@ -278,13 +291,13 @@ class MergeSeveralDialog(Confirm):
         self.update(facts=marked)
 
     def why_not_turned(self, step: int) -> str | None:
-        """Why the one under the cursor cannot change its turn, in a sentence."""
+        """Return why the selected change request cannot be moved. None if it can."""
         if self._is_merging or self._is_over:
-            return "They are being merged in this order." if self._is_merging else "It is over. Esc closes this."
+            return "The merge is running." if self._is_merging else _OVER
         if not self._is_known:
             return _ASKING
         if not 0 <= self._here + step < len(self._stand):
-            return f"{self._stand[self._here].one.name} is the {'last' if self._here else 'first'} already."
+            return f"{self._stand[self._here].one.name} is already {'last' if self._here else 'first'}."
         return None
 
     def scroll_body(self, pages: int) -> None:
@@ -295,7 +308,7 @@ class MergeSeveralDialog(Confirm):
         self._draw()
 
     def turn(self, step: int) -> None:
-        """Merge the one under the cursor after the next, or with -1 before the one above."""
+        """Move the selected change request down, or up with -1."""
         here, there = self._here, self._here + step
         self._stand.insert(there, self._stand.pop(here))
         self._here = there
@@ -312,7 +325,9 @@ class MergeSeveralDialog(Confirm):
         self._is_merging = True
         self._draw()
         self.update(
-            foot="esc stops before the next", after="", blocked="They are being merged. Esc stops before the next."
+            foot="esc stop before the next merge",
+            after="",
+            blocked="The merge is running. Press esc to stop it before the next merge.",
         )
         self._octavo.background(self._merge())
 
@@ -326,15 +341,15 @@ class MergeSeveralDialog(Confirm):
         several, seen = [each.one for each in self._stand[:fine]], [each.checks for each in self._stand[:fine]]
         ended = await merge_in_order(app.session.live, several, seen, self._tell, lambda: self._wanted)
         if ended.merged:
-            app.writes.is_final("To merge cannot be taken back with u: Undo merge (Z) on one starts a change request.")
-        done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Nothing was merged"
+            app.writes.is_final("A merge cannot be undone with u. Press Z on a merged change request to revert it.")
+        done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Merged nothing"
         why = ended.why
         if not why and fine < len(self._stand):
-            why = f"ended before {self._stand[fine].one.name}: {self._stand[fine].why}"
-        said = f"{done}; {why}." if why else f"{done}."
+            why = f"Stopped before {self._stand[fine].one.name}: {self._stand[fine].why}"
+        said = f"{done}. {why}." if why else f"{done}."
         app.say(said, tone="care" if why else "done", seconds=15)
         self._is_merging, self._is_over = False, True
-        self.update(foot="esc close", after=said, blocked="It is over. Esc closes this.")
+        self.update(foot="esc close", after=said, blocked=_OVER)
 
     def _tell(self, number: int, fact: Fact) -> None:
         if is_whole(self):

@@ -97,9 +97,9 @@ def _may_not_delete(app: Shell, view: ChangeRequestScreen) -> str | None:
     if (thread := _thread_to_delete(view)) is not None:
         return not_allowed_with(app, view.at, "delete", thread)
     if change.page is None:
-        return f"{change.title} is no page. {NEVER_DELETED}"
+        return f"{change.title} is not a page. {NEVER_DELETED}"
     if not change.is_there_after:
-        return f"{change.title} is deleted in this change request already. Q puts it back."
+        return f"{change.title} is already deleted in this change request. Press Q to revert the deletion."
     return may_not_write(app, view.authoring)
 
 
@@ -109,7 +109,7 @@ DELETING: Commands[Any] = (
 
 
 def _unsent_at_hand(view: ChangeRequestScreen) -> Sequence[Unsent]:
-    """What one wrote and did not send: of what the cursor of the diff is on, else of the page."""
+    """Return the unsent drafts for the block in the focused diff, else for the page."""
     if view.focused is view.view:
         return view.page_diff.unsent_at_hand
     return view.changed_tree.unsent_of(view.changed_tree.key)
@@ -126,22 +126,21 @@ def _export(app: Shell, view: ChangeRequestScreen) -> None:
 REVIEW: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
-        Command("export", "ctrl+e", "Export", "Save the change request or this page as PDF or Markdown", run=_export, shown=False),
-        Command("up", "escape", "Back", "To the pages, then back to the list", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("export", "ctrl+e", "Export", "Export the change request or this page", run=_export, shown=False),
+        Command("up", "escape", "Back", "Go to the pages, then back to the list", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
 class ChangeRequestScreen(View):
-    """On the left what is changed and how it stands, on the right the diff of the page under the cursor."""
+    """The changed pages and the status of a change request on the left, the diff of the selected page on the right."""
 
     VIEW = "changes"
     CONTEXT = "change request"
     HELP = (
-        "Pages on the left, the diff on the right. n and N go through the changes, J and K through the pages, x marks a page "
-        "as looked at and goes to the next that is not, c comments on the block under the cursor, B compares with your last "
-        "review, a approves, m merges after showing what goes live. t goes through the open threads of all pages."
+        "The changed pages on the left, the diff of the selected page on the right. c comments on a block, a approves, "
+        "A requests changes, and m checks and merges. esc goes to the pages, then back to the list."
     )
     CSS_PATH = "change_request.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -181,7 +180,10 @@ class ChangeRequestScreen(View):
             with Vertical(id="left", classes="hairline"):
                 yield ChangingText("PAGES", classes="pane-title", id="changes-title")
                 yield Tree(
-                    empty="Nothing is changed yet.", hint="Edit its pages, then r.", folds_all=False, id="changes"
+                    empty="No changes yet.",
+                    hint="Edit a page of the space, then press r.",
+                    folds_all=False,
+                    id="changes",
                 )
                 yield ChangingText("", id="standing")
             yield DiffView(ascii=self.shell.settings.ascii, id="diff")
@@ -196,7 +198,7 @@ class ChangeRequestScreen(View):
         return self.view
 
     def on_mount(self) -> None:
-        self.changed_tree.widget.state.wait_for("what it changes")
+        self.changed_tree.widget.state.wait_for("the changes")
         self.follow("change request", change_requests.Get(at=self.at), self._show_change_request)
         threads = comments.List(at=self.at, status="all", format="markdown", limit=200)
         self.subscriptions.follow_whole("threads", threads, self._show_threads)
@@ -264,7 +266,7 @@ class ChangeRequestScreen(View):
         self.page_diff.show()
 
     def could_not_compare(self, cause: str) -> None:
-        self.changed_tree.widget.state.fail("What it changes did not load", cause)
+        self.changed_tree.widget.state.fail("Could not load the changes", cause)
 
     def show_reviews(self) -> None:
         self.request_head.show_reviews()

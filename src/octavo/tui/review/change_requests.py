@@ -39,7 +39,7 @@ from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
 from octavo.tui.widgets.wording import plural, short_age
 
-NOTHING, NEXT = "No change request is in this state.", "] next state   ctrl+n new change request"
+NOTHING, NEXT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 LOOKED_AT = 200
 """Change requests that are looked at to tell whether they are among those that are wanted, and as many more when one comes
@@ -53,8 +53,8 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
-_STATES = SECTIONS.changed("previous_section", title="State before", help="Those in the state before").changed(
-    "next_section", title="Next state", help="Show those in the next state"
+_STATES = SECTIONS.changed("previous_section", title="Previous tab", help="Go to the previous tab").changed(
+    "next_section", title="Next tab", help="Go to the next tab"
 )
 
 
@@ -65,7 +65,7 @@ def _named_alone(view: ChangesScreen) -> ChangeRequest | None:
 
 def _why_none_named(view: ChangesScreen) -> str:
     request = view.request_at_hand
-    return (request and others_ticked(request)) or "The cursor is on nothing that has a name."
+    return (request and others_ticked(request)) or "Select a change request first."
 
 
 _ADDRESS = ADDRESS.about(_named_alone, nothing=_why_none_named)
@@ -81,7 +81,7 @@ def _choose_only(_: Shell, view: ChangesScreen) -> None:
     items = list(snapshot.value.items) if snapshot.value is not None else []
     offered = list_filters.offered(items, view.narrowing.by, view.space_title, view.standings.of)
     more = [(each, f"{left} so far" if untold else str(left)) for each, left, untold in offered]
-    view.narrowing.choose("Show only", more, "The change requests here are all alike.")
+    view.narrowing.choose("Filter change requests", more, "No filter changes this list.")
 
 
 def _only_mine(_: Shell, view: ChangesScreen) -> None:
@@ -92,20 +92,20 @@ def _only_mine(_: Shell, view: ChangesScreen) -> None:
 CHANGES: Commands[ChangesScreen] = Commands(
     "changes",
     (
-        Command("read_on", "space", "Read on", "Read on in what is beside the list; at its end go to the next", shown=False,
+        Command("read_on", "space", "Scroll", "Scroll the preview, then go to the next change request", shown=False,
                 run=lambda _, view: _read_on(view, 1)),
-        Command("read_back", "b", "Read back", "Back in what is beside the list; at its start go to the one before", shown=False,
+        Command("read_back", "b", "Scroll back", "Scroll back, then go to the previous change request", shown=False,
                 run=lambda _, view: _read_on(view, -1)),
-        Command("next", "J", "Next", "Next change request", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("previous", "K", "Before", "Change request before", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("narrow", "F", "Only some", "Only those that stand so: review asked, approved, stale, conflicts, threads", shown=False,
+        Command("next", "J", "Next", "Go to the next change request", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Previous", "Go to the previous change request", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("narrow", "F", "Filter by…", "Filter by review, status, conflicts, space or author", shown=False,
                 run=_choose_only),
-        Command("order", "S", "Order", "Order them: by space, by when they changed, most open threads, author", shown=False,
-                run=lambda _, view: view.choose_order("Order of change requests")),
-        Command("all", "escape", "All", "Show all again", run=lambda _, view: view.narrowing.set(), shown=False),
-        Command("delete", "X", "Delete", "A change request cannot be deleted: this names the key that archives it", shown=False,
+        Command("order", "S", "Sort", "Sort change requests", shown=False,
+                run=lambda _, view: view.choose_order("Sort change requests")),
+        Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.narrowing.set(), shown=False),
+        Command("delete", "X", "Delete", "Explain why it cannot be deleted", shown=False,
                 run=lambda app, _: app.explain(NEVER_DELETED), why_not=lambda *_: NEVER_DELETED),
-        Command("mine", "at", "Only mine", "Only those I made, or all", key_display="@", shown=False, id="list.mine",
+        Command("mine", "at", "Mine", "Show only my change requests, or all", key_display="@", shown=False, id="list.mine",
                 run=_only_mine),
     ),
     find=lambda view: view,
@@ -113,17 +113,15 @@ CHANGES: Commands[ChangesScreen] = Commands(
 
 
 class ChangesScreen(ListView[ChangeRequest]):
-    """Two-line rows on the left, the change request under the cursor on the right."""
+    """The change requests by status, with a preview of the selected change request."""
 
     VIEW = "changes"
     CONTEXT = "list of change requests"
     ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in list_filters.ORDERS.items()}
     KEPT_ORDER = "order of change requests"
     HELP = (
-        "Change requests of all spaces here. Enter opens one with its diff and threads; "
-        "a approves, ~ marks a draft ready for review or what is ready a draft, m merges after showing what would go live; both are for all that are ticked with x. "
-        "[ and ] go through the states. "
-        "F shows only some, S orders them, space reads on beside the list, p and P hide or move that."
+        "The change requests of all spaces, with a preview. enter opens a change request, a approves, "
+        "m checks and merges, and x selects several. esc clears the filters."
     )
     CSS_PATH = "change_requests.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -214,16 +212,16 @@ class ChangesScreen(ListView[ChangeRequest]):
             items = sorted(list_filters.narrowed(items, self.narrowing.by, self.standings.of), key=self.space_title)
             items.sort(key=lambda each: list_filters.ORDERS[self.order][1](each, self.standings.of(each)))
             some = bool(self.narrowing.by or self.only_mine)
-            self.rows.state.empty = "No change request in this state is among those." if some else NOTHING
+            self.rows.state.empty = "No change requests match the filters." if some else NOTHING
             partly = some and (self._looks_on or snapshot.value.next is not None)
             if partly:
-                self.rows.state.empty = f"None of the {looked} is among those."
+                self.rows.state.empty = f"None of the {looked} match the filters."
             if untold and list_filters.still_looks(untold, self.narrowing.by, self.standings.of):
-                self.rows.state.empty = "None so far: still looking."
-            self.rows.state.hint = "esc shows all" if self.narrowing.by else "@ shows all" if some else NEXT
+                self.rows.state.empty = "No matches yet. Still loading…"
+            self.rows.state.hint = "esc clear the filters" if self.narrowing.by else "@ show all" if some else NEXT
             if partly:
-                self.rows.state.hint = f"G looks on   {self.rows.state.hint}"
-                self.rows.show(items, beyond=f"The {looked} looked at")
+                self.rows.state.hint = f"G load more   {self.rows.state.hint}"
+                self.rows.show(items, beyond=f"The {looked} loaded")
             else:
                 self.rows.show_page(snapshot.value, items)
             self._find(untold)
@@ -234,9 +232,9 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     def _say_where(self) -> None:
         organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
-        mine = " · only mine" if self.only_mine else ""
+        mine = " · mine" if self.only_mine else ""
         mine += "".join(f" · {each}" for each in self.narrowing.names)
-        ticked = f" · {len(self.ticked)} ticked" if self.ticked else ""
+        ticked = f" · {len(self.ticked)} selected" if self.ticked else ""
         where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
         self.status(where, self.rows.extent.said + self._told_so_far)
 
@@ -264,7 +262,7 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     @property
     def unsent_at_hand(self) -> Sequence[Unsent]:
-        """What one wrote and did not send in the change request under the cursor, or in those that are ticked."""
+        """Return the unsent drafts in the selected change requests, else in the one under the cursor."""
         among = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
         return [words for each in among for words in self._unsent_of(each)]
 
@@ -303,17 +301,15 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.draw_list()
 
     def _find(self, untold: Sequence[ChangeRequest]) -> None:
-        """Ask for what tells whether these are among those that are wanted, and say of how many that is not known."""
+        """Load the facts that the filters need for `untold`, and say how many are missing or failed."""
         asks = [each.needs for each in self.narrowing.by if each.needs is not None]
         causes = [cause for about in untold for fact in asks if (cause := self.standings.of(about).unread.get(fact))]
         left = [each for each in untold if not any(fact in self.standings.of(each).unread for fact in asks)]
         if left:
-            self._told_so_far = f" · looking at {len(left)} more"
+            self._told_so_far = f" · checking {len(left)} more"
             self.standings.find(left, asks)
         if causes:
-            self.rows.state.fail(
-                f"{plural(len(untold) - len(left), 'change request')} could not be looked at", causes[0]
-            )
+            self.rows.state.fail(f"Could not check {plural(len(untold) - len(left), 'change request')}", causes[0])
 
     # Several
 

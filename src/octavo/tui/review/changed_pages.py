@@ -23,7 +23,7 @@ WHOLE = "whole"
 SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
 _UNSEEN = frozenset({"document", "cover", "layout", "variables", "target"})
 """What changes of a page that is no value to be read in a line."""
-_NAMES = {"noIndex": "not for search engines", "noRobotsIndex": "not for robots", "slug": "address"}
+_NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search engines", "slug": "slug"}
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ class ChangedPage:
         for change in self.changes:
             if change.parent is not None:
                 places = (change.parent.before, change.parent.after)
-                before, after = (place.title or "Untitled" if place else "the top" for place in places)
+                before, after = (place.title or "Untitled" if place else "the top level" for place in places)
                 found.append(
                     Setting("place", before, after)
                     if before != after
-                    else Setting("order", f"in {before}", "elsewhere there")
+                    else Setting("order", f"in {before}", "another position")
                 )
             found += settings_of(change.attributes)
         return tuple(found)
@@ -141,15 +141,17 @@ def discussed(
     titles: Mapping[str, str],
     unsent: Iterable[str] = (),
 ) -> list[ChangedPage]:
-    """Entries for what people talk about although nothing changes there: other pages, and all of it as a whole. `unsent`
-    are the ids of pages one wrote something of and did not send."""
+    """Return entries for the pages without changes that have threads, and for the change request as a whole.
+
+    `unsent` holds the ids of the pages that have unsent drafts.
+    """
     here = {entry.key for entry in entries}
     found: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE for each in threads), *unsent):
         if page == WHOLE:
-            found[WHOLE] = ChangedPage(WHOLE, "On the whole")
+            found[WHOLE] = ChangedPage(WHOLE, "The whole change request")
         elif page not in here:
-            title = titles.get(page) or "A page that is gone"
+            title = titles.get(page) or "A deleted page"
             found[page] = ChangedPage(page, title, page=PageReference(id=page, title=title))
     return sorted(found.values(), key=lambda entry: entry.key != WHOLE)
 
@@ -164,9 +166,9 @@ class Marks:
     open_threads: Mapping[str, int] = field(default_factory=dict)
     sizes: Mapping[str, Size] = field(default_factory=dict)
     conflicting: Collection[str] = ()
-    """What may conflict with the primary content."""
+    """Keys of the entries that may conflict with main."""
     unsent: Mapping[str, Sequence[Unsent]] = field(default_factory=dict)
-    """What one wrote and did not send."""
+    """Unsent drafts by the keys of their entries."""
     tight: bool = False
     """There is little room."""
 
@@ -210,9 +212,12 @@ def nodes(
     top += [_node(entry, marks) for entry in rest if entry.page is not None]
     others = [_node(entry, marks) for entry in rest if entry.page is None]
     if others:
-        top += [Node("section changed", "also changed", kind="section"), *others]
+        top += [Node("section changed", "other changes", kind="section"), *others]
     if also:
-        top += [Node("section discussed", "also discussed", kind="section"), *(_node(entry, marks) for entry in also)]
+        top += [
+            Node("section discussed", "discussed, not changed", kind="section"),
+            *(_node(entry, marks) for entry in also),
+        ]
     return top
 
 
@@ -292,9 +297,9 @@ def order(among: Iterable[Node]) -> Iterator[Node]:
 
 
 def in_words(entry: ChangedPage) -> str:
-    """What an entry without a diff does, a sentence or a value on each line."""
+    """Return the text for an entry that has no diff: one sentence or value a line."""
     if not entry.changes:
-        return "Nothing changes here. J goes to the next page where something does."
+        return "This page has no changes. Press J to go to the next changed page."
     lines = [str(setting) for setting in entry.settings]
     for change in entry.changes:
         lines += [str(setting) for setting in settings_of(change.variables)]

@@ -1,4 +1,4 @@
-"""What a change request changes, page by page, as the tree beside the diff shows it, and what one has looked at of it."""
+"""The tree of changed pages beside the diff, with the pages that you viewed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ChangedTree:
         """All that is in the tree."""
         self._shows_all = False
         self._unsent: Mapping[str, Sequence[Unsent]] = {}
-        """What one wrote and did not send, by the keys of what it hangs on."""
+        """Unsent drafts by the keys of their pages."""
         self._keeping: Timer | None = None
 
     @property
@@ -74,7 +74,7 @@ class ChangedTree:
         return [self._stops[key] for key in islice((*keys[at:], *reversed(keys[:at])), AHEAD)]
 
     def unsent_of(self, key: str) -> Sequence[Unsent]:
-        """What one wrote and did not send of what is called so."""
+        """Return the unsent drafts for the entry `key`."""
         return self._unsent.get(key, ())
 
     # Drawing
@@ -114,13 +114,15 @@ class ChangedTree:
         seen = sum(key in self.marks.keys for key in keys)
         lines = [Content.assemble("PAGES  ", (f"{seen} of {len(keys)} viewed", ""))]
         if again := sum(key in self.marks.changed for key in keys):
-            lines.append(Content.styled(f"• {again} changed since you marked them", "$warning"))
+            lines.append(
+                Content.styled(f"• {again} changed since you viewed {'it' if again == 1 else 'them'}", "$warning")
+            )
         if comparison.left_out:
             lines.append(
                 Content.styled(f"{plural(comparison.left_out, 'change')} not listed by the server", "$warning")
             )
         if comparison.sides is not None and comparison.sides.name:
-            lines.append(Content.styled(f"against {comparison.sides.name}", "$primary"))
+            lines.append(Content.styled(f"compared with {comparison.sides.name}", "$primary"))
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
 
     # Going about
@@ -150,8 +152,8 @@ class ChangedTree:
         self._shown_in.show_changed()
 
     def why_not_all(self) -> str | None:
-        """Why not all pages can be shown, in a sentence."""
-        return None if self._comparison.after else "Its pages are still loading."
+        """Return why all pages cannot be shown. None if they can."""
+        return None if self._comparison.after else "The pages are still loading."
 
     # Marks
 
@@ -170,13 +172,13 @@ class ChangedTree:
         self._shown_in.show_changed()
 
     def why_not_viewed(self) -> str | None:
-        """Why nothing can be marked as looked at, in a sentence."""
+        """Return why the page cannot be marked as viewed. None if it can."""
         if self.key in self.changing:
             return None
-        return "Nothing changes here." if self.widget.keys else "There is no page here."
+        return "This page has no changes." if self.widget.keys else "Select a page first."
 
     def mark_viewed(self) -> None:
-        """Mark the page as looked at and go to the next that is not, or take its mark back."""
+        """Mark the page as viewed and go to the next page that is not, or remove the mark."""
         key = self.key
         is_viewed = self.marks.toggle(key)
         self._shown_in.show_changed()
@@ -189,7 +191,7 @@ class ChangedTree:
             self.widget.reveal(following)
         else:
             number = self._comparison.about.number
-            self._view.shell.say(f"You looked at all of #{number}. a approves, A asks for changes.")
+            self._view.shell.say(f"Viewed all changes of #{number}. Press a to approve or A to request changes.")
 
     # Where one is
 
@@ -208,11 +210,11 @@ class ChangedTree:
 CHANGED_PAGE: Commands[ChangedTree] = Commands(
     "change",
     (
-        Command("next_page", "J", "Next page", "Next changed page", run=lambda _, tree: tree.read_on(1), shown=False),
-        Command("previous_page", "K", "Page before", "Changed page before", run=lambda _, tree: tree.read_on(-1), shown=False),
-        Command("viewed", "x", "Viewed", "Mark as looked at, until it changes again, and go to the next that is not",
+        Command("next_page", "J", "Next page", "Go to the next changed page", run=lambda _, tree: tree.read_on(1), shown=False),
+        Command("previous_page", "K", "Previous page", "Go to the previous changed page", run=lambda _, tree: tree.read_on(-1), shown=False),
+        Command("viewed", "x", "Viewed", "Mark as viewed and go to the next page",
                 run=lambda _, tree: tree.mark_viewed(), why_not=lambda _, tree: tree.why_not_viewed()),
-        Command("whole_tree", "full_stop", "All pages", "Only what changes, or all pages", key_display=".", shown=False,
+        Command("whole_tree", "full_stop", "All pages", "Show only changed pages, or all pages", key_display=".", shown=False,
                 run=lambda _, tree: tree.show_all_or_changing(), why_not=lambda _, tree: tree.why_not_all()),
     ),
     context="change request",

@@ -93,7 +93,7 @@ class CheckedDialog(Confirm, Generic[Seen]):
             write.title,
             verb=write.verb,
             intro=write.intro,
-            facts=(Fact("asking", write.label, "asking the server"),),
+            facts=(Fact("asking", write.label, "loading…"),),
             blocked=write.not_yet,
             check_again=self._look,
         )

@@ -1,4 +1,4 @@
-"""What a change request is compared with: what it started from, what one reviewed last, or the primary content now."""
+"""The version a change request is compared with: its base, your last review, or main."""
 
 from __future__ import annotations
 
@@ -273,7 +273,10 @@ class Comparison:
                 self._shown_in.could_not_compare(str(error))
             else:
                 self._base = "base"
-                self._view.shell.say(f"#{self.about.number} is compared with its base. {error}", tone="failed")
+                self._view.shell.say(
+                    f"Could not change the comparison of #{self.about.number}: {error} The diff shows its base.",
+                    tone="failed",
+                )
                 self._find_changes()
             return
         found = changed_pages(await asyncio.to_thread(between, before, after))
@@ -294,7 +297,7 @@ class Comparison:
         if base == "main":
             space = await self._view.live.fetch(spaces.Get(at=self.space))
             if space.revision is not None:
-                return Sides(self._at(space.revision), self.head, "the primary content now")
+                return Sides(self._at(space.revision), self.head, "main")
         if merged and about.revision_merged is not None:
             new = self._at(about.revision_merged)
             parents = (await read(self._view.live, new)).parents
@@ -323,23 +326,23 @@ class Comparison:
         return next(mine, None)
 
     def choose(self) -> None:
-        """Ask what it is to be compared with."""
+        """Ask which version to compare with."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
         about, review = self.about, self.my_review
         off = ""
         if review is None:
-            off = "You have not reviewed it yet: a approves, A asks for changes."
+            off = "You have not reviewed this change request. Press a to approve or A to request changes."
         elif review.revision == about.revision:
-            off = "Nothing was edited since you reviewed it."
+            off = "No edits since your last review."
         merged = about.status == "merged"
-        base = "what was live before its merge" if merged else "what it started from or was updated from"
+        base = "main before the merge" if merged else "main when this change request was started or last updated"
         choices: list[Choice[Base]] = [
-            Choice("base", "Its base", detail=base),
-            Choice("review", "Your last review", detail="what changed since", off=off,
+            Choice("base", "Base", detail=base),
+            Choice("review", "Your last review", detail="edits since your review", off=off,
                    right=short_age(review.created_at) if review else ""),
-            Choice("main", "The primary content now", detail="what is live beside what is proposed"),
+            Choice("main", "Main", detail="main as it is now"),
         ]  # fmt: skip
 
         def chosen(base: Base | None) -> None:
@@ -360,7 +363,7 @@ async def read(live: Live, at: ContentRef) -> Revision:
 COMPARISON: Commands[Comparison] = Commands(
     "change",
     (
-        Command("compare_with", "B", "Compare with", "Compare with its base, your last review, or what is live now", shown=False,
+        Command("compare_with", "B", "Compare with…", "Choose the version to compare with", shown=False,
                 run=lambda _, comparison: comparison.choose()),
     ),
     context="change request",

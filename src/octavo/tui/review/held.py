@@ -1,4 +1,4 @@
-"""The comments one holds for the review of a change request: read, changed, dropped, or sent without a verdict."""
+"""The list of your pending comments: they can be read, edited, removed, or sent without a review."""
 
 from __future__ import annotations
 
@@ -29,40 +29,41 @@ def _show(app: Shell, entry: Entry) -> None:
     app.screen.dismiss(entry)
 
 
-_NOTHING = "Nothing is held. In a comment ctrl+t holds it for the review."
+_NOTHING = "No pending comments. Press ctrl+t in a comment to add it to your review."
 
 HELD: Commands[Entry] = Commands(
     "held",
     (
-        Command("show", "enter", "Where", "Show where it hangs", run=_show),
-        Command("edit", "e", "Edit", "Change its words; it stays held", writes=True, run=held_comments.edit_held),
-        Command("drop", "X", "Drop", "Hold it no more; its words stay as a draft", run=held_comments.drop_held),
+        Command("show", "enter", "Show in page", "Open the comment in its page", run=_show),
+        Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=held_comments.edit_held),
+        Command("drop", "X", "Remove", "Remove from the review and keep as draft", run=held_comments.drop_held),
     ),
     nothing=_NOTHING,
     find=lambda dialog: dialog.rows.item,
 )
-"""What can be done with a held comment."""
+"""The commands on a pending comment."""
 HELD_LIST: Commands[HeldScreen] = Commands(
     "held",
     (
-        Command("send", "ctrl+s", "Send all", "Send them all now, without a verdict",
+        Command("send", "ctrl+s", "Send all", "Send all pending comments without a review",
                 writes=True, run=lambda _, dialog: dialog.send_all(), why_not=lambda _, dialog: _NOTHING if dialog.rows.item is None else None),
-        Command("close", "escape,q,H", "Close", "Close; they stay held", run=lambda _, dialog: dialog.close()),
+        Command("close", "escape,q,H", "Close", "Close and keep the comments pending", run=lambda _, dialog: dialog.close()),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip
 
 
 class HeldScreen(Dialog[Entry | None]):
-    """What is held, in the order it is sent. The answer is the one that is to be shown where it hangs."""
+    """A dialog with the pending comments in the order of sending. Its result is the comment to show in its page."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
         PurePath(__file__).with_name("held.tcss"),
     ]
-    CONTEXT: ClassVar[str] = "held comments"
+    CONTEXT: ClassVar[str] = "pending comments"
     HELP: ClassVar[str] = (
-        "What you hold for your review, in the order it is sent: with the verdict (a or A), or with ctrl+s without one."
+        "The pending comments of your review, in the order of sending. enter opens a comment in its page, e edits, "
+        "X removes, and ctrl+s sends all without a review. esc closes the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELD, HELD_LIST)
 
@@ -80,7 +81,7 @@ class HeldScreen(Dialog[Entry | None]):
             self._draw,
             key=lambda entry: entry.id,
             columns=(Column("", 22), Column("", least=20), Column("", 6, right=True, drop=1)),
-            empty="Nothing is held.",
+            empty="No pending comments.",
             id="held",
         )
         with Frame():
@@ -99,9 +100,9 @@ class HeldScreen(Dialog[Entry | None]):
 
     def _show(self) -> None:
         if not self.shell.has_session:
-            return  # it ended meanwhile
+            return  # the session ended meanwhile
         held = self.shell.session.outbox.gathered(self._at)
-        self.query_one(Frame).name_it(f"{plural(len(held), 'comment')} held for your review of {self._of}")
+        self.query_one(Frame).name_it(f"{plural(len(held), 'pending comment')} for your review of {self._of}")
         self.rows.show(held)
         self._show_words()
 
@@ -121,10 +122,10 @@ class HeldScreen(Dialog[Entry | None]):
             self.dismiss(self.rows.item)
 
     def close(self) -> None:
-        """Close it; what is held stays held."""
+        """Close the dialog; the comments stay pending."""
         self.dismiss(None)
 
     def send_all(self) -> None:
-        """Send all that is held, without a verdict."""
+        """Send all pending comments without a review."""
         self.close()
         held_comments.send_held(self.shell, self._at, self._of)

@@ -1,4 +1,4 @@
-"""Which change requests their list shows, and in what order. Pure."""
+"""The filters and the orders of the list of change requests. Pure."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class RequestFilter:
-    """What change requests are to be shown. Of a `kind`, one at a time holds."""
+    """A filter of the list of change requests. One filter of each `kind` is used at a time."""
 
     kind: str
     name: str
     holds: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
     needs: Fact | None = None
-    """What must be known of one to tell, beside what the list says."""
+    """Fact of a change request that the filter needs and the list does not have."""
 
     def tells(self, stands: RequestStatus) -> bool:
-        """Whether enough is known to tell."""
+        """Return whether the needed fact is loaded."""
         return self.needs is None or self.needs in stands.known
 
 
@@ -79,21 +79,21 @@ def offered(
 
 
 _STATES = (
-    RequestFilter("State", "outdated", lambda _, stands: stands.outdated),
-    RequestFilter("State", "up to date", lambda _, stands: not stands.outdated),
+    RequestFilter("Status", "outdated", lambda _, stands: stands.outdated),
+    RequestFilter("Status", "up to date", lambda _, stands: not stands.outdated),
 )
 _CONFLICTS = (
     RequestFilter("Conflicts", "with conflicts", lambda _, stands: bool(stands.conflicts), "conflicts"),
     RequestFilter("Conflicts", "without conflicts", lambda _, stands: not stands.conflicts, "conflicts"),
     RequestFilter("Threads", "with open threads", lambda _, stands: stands.threads > 0),
-    RequestFilter("Threads", "without an open thread", lambda _, stands: stands.threads == 0),
+    RequestFilter("Threads", "without open threads", lambda _, stands: stands.threads == 0),
 )
 _REVIEWS = (
-    RequestFilter("Review", "my review is asked", lambda _, stands: stands.asks_me, "requested"),
-    RequestFilter("Review", "approved as it is now", lambda _, stands: bool(stands.approved), "reviews"),
-    RequestFilter("Review", "approved before its last edit: stale", lambda _, stands: bool(stands.stale), "reviews"),
-    RequestFilter("Review", "changes are asked for", lambda _, stands: bool(stands.refused), "reviews"),
-    RequestFilter("Review", "reviewed by nobody", lambda _, stands: not stands.is_reviewed, "reviews"),
+    RequestFilter("Review", "review requested", lambda _, stands: stands.asks_me, "requested"),
+    RequestFilter("Review", "approved", lambda _, stands: bool(stands.approved), "reviews"),
+    RequestFilter("Review", "approval outdated", lambda _, stands: bool(stands.stale), "reviews"),
+    RequestFilter("Review", "changes requested", lambda _, stands: bool(stands.refused), "reviews"),
+    RequestFilter("Review", "not reviewed", lambda _, stands: not stands.is_reviewed, "reviews"),
 )
 
 
@@ -117,8 +117,8 @@ def _changed(item: ChangeRequest) -> datetime:
 
 ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[object, ...]]]] = {
     "space": ("by space", lambda each, _: ()),
-    "newest": ("changed last first", lambda each, _: (_NEVER - _changed(each),)),
-    "oldest": ("changed first first", lambda each, _: (_changed(each),)),
+    "newest": ("newest change first", lambda each, _: (_NEVER - _changed(each),)),
+    "oldest": ("oldest change first", lambda each, _: (_changed(each),)),
     "threads": ("most open threads first", lambda _, stands: (-stands.threads,)),
     "author": ("by author", lambda each, _: (fold(author_of(each)),)),
 }

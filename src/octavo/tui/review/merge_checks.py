@@ -1,4 +1,4 @@
-"""What is known before a change request is merged: fresh facts, and which pages may conflict."""
+"""The checks before a merge: fresh facts, and the pages that may conflict."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ NAMED_USERS = 8
 
 @dataclass(frozen=True)
 class Checks:
-    """What was known at `checked_at`, when the first of it was asked."""
+    """The results of the merge checks, which started at `checked_at`."""
 
     change_request: ChangeRequest
     space: Space
     facts: tuple[Fact, ...]
     changes: tuple[content.Change, ...]
     conflicts: tuple[str, ...]
-    """What may conflict with the primary content: titles of pages, names of files."""
+    """Titles of pages and names of files that may conflict with main."""
     marked: tuple[str, ...]
     """Pages with both sides of a conflict in their text."""
     live: str
-    """Where it is seen at once: a sentence."""
+    """Sentence that says where readers see the merge."""
     checked_at: datetime
     is_on_main: bool = False
     """Whether main has every change already."""
     must_be_current: bool = False
-    """Whether a rule asks that the primary content has not moved on."""
+    """Whether a merge rule requires that the change request is up to date with main."""
     unlisted: int = 0
     """How many changes are not in `changes`."""
 
@@ -115,7 +115,7 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
         _right(space),
     ]
     if changed.more:
-        facts.append(Fact("care", "changes", f"{changed.more} more changes than the server lists"))
+        facts.append(Fact("care", "changes", f"{wording.plural(changed.more, 'change')} not listed by the server"))
     if changed.unreadable:
         facts.append(Fact("care", "changes", f"{wording.plural(changed.unreadable, 'change')} could not be read"))
     return Checks(
@@ -136,7 +136,7 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
 async def _rules(
     live: Live, space: Space, change_request: ChangeRequest, given: tuple[Review, ...]
 ) -> tuple[list[Fact], bool]:
-    """How the rules stand, and whether one asks that it is up to date."""
+    """Return the facts of the merge rules, and whether a rule requires an update from main."""
     organization: Organization | None = None
     if inherits(space) and space.organization is not None:
         try:
@@ -175,23 +175,23 @@ async def _effects(
 ) -> _Effects:
     on, both = await asyncio.gather(merge_effects.sites_with(live, space), _both(live, at, change_request))
     if both is None:
-        said = "not checked: the revision it started from cannot be seen"
+        said = "not checked: the base revision is not available"
         return _Effects(on, (Fact("care", "links", said), Fact("care", "redirects", said)))
     pages = tuple(merge_effects.page_ids(changed.changes))
     marked, broken, addresses, pictures, put_back = await asyncio.gather(
         merge_effects.marked(live, both, pages),
         merge_effects.in_time("links", merge_effects.links_broken(live, at, both, pages)),
         merge_effects.in_time("redirects", merge_effects.addresses(live, both, space, on)),
-        merge_effects.in_time("pictures", merge_effects.pictures(live, both, pages)),
-        merge_effects.in_time("puts back", merge_effects.puts_back(live, at, change_request, both, pages)),
+        merge_effects.in_time("images", merge_effects.pictures(live, both, pages)),
+        merge_effects.in_time("reverts", merge_effects.puts_back(live, at, change_request, both, pages)),
     )
     facts = [*put_back, *broken, *addresses, *pictures]
     if titles := marked.titles:
-        said = f"{', '.join(titles[:3])} still {'has' if len(titles) == 1 else 'have'} both sides of a conflict"
-        facts.insert(0, Fact("bad", "marks", f"{said} · close this and press R to resolve it"))
+        said = f"{', '.join(titles[:3])} still {'has' if len(titles) == 1 else 'have'} conflict markers"
+        facts.insert(0, Fact("bad", "markers", f"{said} · press esc, then R to resolve the conflicts"))
     elif marked.unread:
-        said = f"{wording.plural(marked.unread, 'page')} not looked at for the marks of conflicts"
-        facts.insert(0, Fact("care", "marks", said))
+        said = f"{wording.plural(marked.unread, 'page')} not checked for conflict markers"
+        facts.insert(0, Fact("care", "markers", said))
     beside = () if change_request.outdated else await asyncio.to_thread(_beside, both)
     return _Effects(on, tuple(facts), titles, beside)
 
@@ -252,8 +252,10 @@ async def forecast(
     *,
     main: str | None = None,
 ) -> Forecast:
-    """What a merge may not be able to decide. `main` is the revision the primary content stands at, if that is known:
-    what was read of revisions is not read again. Raises ApiError when the content cannot be had."""
+    """Return what a merge may not be able to resolve. Raises ApiError if the content cannot be loaded.
+
+    `main` is the revision of main if that is known: revisions that are cached are not loaded again.
+    """
     from octavo.documents.merging import forecast as merging
     from octavo.documents.namesakes import namesakes_in
 
@@ -328,41 +330,41 @@ async def _texts(live: Live, sides: tuple[ContentRef, ...], page_id: str) -> tup
 
 def _state(change_request: ChangeRequest) -> Fact:
     if change_request.status in ("draft", "open"):
-        return Fact("ok", "state", change_request.status)
-    return Fact("bad", "state", f"it is {change_request.status}, so it cannot be merged")
+        return Fact("ok", "status", change_request.status)
+    return Fact("bad", "status", f"this change request is {change_request.status}, so it cannot be merged")
 
 
 def currency(change_request: ChangeRequest) -> Fact:
-    """Whether the primary content moved on."""
+    """Return whether main has changed since the start or the last update."""
     if change_request.outdated:
-        return Fact("care", "up to date", "no: the primary content moved on")
-    return Fact("ok", "up to date", "with the primary content")
+        return Fact("care", "up to date", "no: main has changed")
+    return Fact("ok", "up to date", "with main")
 
 
 _KEPT = {
-    "text": "both sides would be kept, marked in the text",
-    "field": "both sides would be kept, marked in the text",
-    "deleted": "what one side deleted and the other changed would stay",
-    "moved": "pages would stand where the primary content has them",
-    "order": "pages would stand where the primary content has them",
-    "variable": "variables would stay as the primary content has them",
+    "text": "both versions would stay in the text, between markers",
+    "field": "both versions would stay in the text, between markers",
+    "deleted": "deleted pages that the other side changed would stay",
+    "moved": "pages would stay where main has them",
+    "order": "pages would stay where main has them",
+    "variable": "variables would keep the values of main",
 }
 
 
 def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
-    """What may conflict, and what would become of it."""
+    """Return what may conflict, and the result of a merge with these conflicts."""
     if not foreseen.is_known:
-        return Fact("care", "conflicts", "not known: the revision it started from cannot be seen")
+        return Fact("care", "conflicts", "unknown: the base revision is not available")
     if names := foreseen.names:
         said = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         kept = "; ".join(dict.fromkeys(_KEPT[each.kind] for each in foreseen.conflicts))
         return Fact("bad", "conflicts", f"may conflict: {said} · {kept}")
     if foreseen.unread:
-        return Fact("care", "conflicts", f"none seen; {wording.plural(foreseen.unread, 'page')} not read")
+        return Fact("care", "conflicts", f"none found, {wording.plural(foreseen.unread, 'page')} not checked")
     if foreseen.is_on_main:
         return Fact("ok", "conflicts", "none: main has the same changes")
     if change_request.outdated:
-        return Fact("ok", "conflicts", "none foreseen: what changed there and here does not meet")
+        return Fact("ok", "conflicts", "none expected: main and this change request changed different parts")
     return Fact("ok", "conflicts", "none")
 
 
@@ -383,15 +385,15 @@ def _shortened(text: str) -> str:
 
 
 def names_fact(change_request: ChangeRequest, found: tuple[Namesake, ...]) -> tuple[Fact, ...]:
-    """The pages that come to stand beside others of the same name, and what becomes of their addresses."""
+    """Return the pages that would be beside a page of the same name, with the paths of both."""
     said = []
     for each in found[:3]:
-        here = f"that of #{change_request.number}"
-        other = "that in main" if each.is_other_in_main else "another of it"
-        called = f"two pages “{each.titles[0]}”"
+        here = f"the page of #{change_request.number}"
+        other = "the page in main" if each.is_other_in_main else "the other page"
+        called = f"two pages are called “{each.titles[0]}”"
         if fold(each.titles[0]) != fold(each.titles[1]):
-            called = f"“{each.titles[0]}” and “{each.titles[1]}” have one address"
-        said.append(f"{called}: {other} at {each.paths[0]}, {here} at {each.paths[1]}")
+            called = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
+        said.append(f"{called}: {other} is at {each.paths[0]}, {here} is at {each.paths[1]}")
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     return (Fact("care", "names", "; ".join(said) + more),) if said else ()
 
@@ -399,28 +401,28 @@ def names_fact(change_request: ChangeRequest, found: tuple[Namesake, ...]) -> tu
 def _approvals(change_request: ChangeRequest, given: tuple[Review, ...]) -> list[Fact]:
     refused = [review for review in given if review.status == "changes-requested"]
     approved = [review for review in given if review.status == "approved"]
-    facts = [Fact("bad", "review", f"{review.reviewer.name} asks for changes") for review in refused]
+    facts = [Fact("bad", "review", f"{review.reviewer.name} requested changes") for review in refused]
     for review in approved:
         if review.revision and review.revision != change_request.revision:
             facts.append(Fact("care", "approval", f"{review.reviewer.name} approved an earlier revision"))
         else:
             facts.append(Fact("ok", "approval", f"{review.reviewer.name} approved this revision"))
-    return facts or [Fact("care", "approval", "nobody reviewed it")]
+    return facts or [Fact("care", "approval", "not reviewed")]
 
 
 def _threads(said: ListPage[Comment]) -> Fact:
     if number := sum(each.is_open_thread for each in said.items):
         more = "at least " if said.next is not None else ""
-        return Fact("care", "threads", f"{more}{wording.plural(number, 'thread is', 'threads are')} open")
+        return Fact("care", "threads", f"{more}{wording.plural(number, 'open thread')}")
     if said.next is not None:
-        return Fact("care", "threads", "some comments were not looked at")
+        return Fact("care", "threads", "some comments were not checked")
     return Fact("ok", "threads", "none open")
 
 
 def _right(space: Space) -> Fact:
     if space.permissions.merge:
-        return Fact("ok", "permission", f"you may merge in {space.title}")
-    return Fact("bad", "permission", f"your role in {space.title} does not let you merge")
+        return Fact("ok", "permission", f"you can merge in {space.title}")
+    return Fact("bad", "permission", f"your role in {space.title} does not allow you to merge")
 
 
 def goes_out(changes: tuple[content.Change, ...], limit: int = 4) -> str:

@@ -1,4 +1,4 @@
-"""Merging: the dialog that shows live checks and what goes live, and what becomes of it (D16)."""
+"""The merge dialog: it shows live checks and the changes, merges, and says the result."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             verb="Merge",
             intro=change_request.title,
             label="checks",
-            not_yet="The checks are not done yet.",
-            unknown="Nothing can be merged without knowing how it stands. r asks again.",
+            not_yet="The checks are still running.",
+            unknown="Could not load the checks, so the merge is disabled. Press r to retry.",
             ask=lambda: check(app.session.live, at),
             shown=lambda checks: _shown(app, at, checks),
             send=lambda checks: send(app, at, checks.basis),
@@ -47,11 +47,11 @@ def _shown(app: Shell, at: ChangeRequestRef, checks: Checks) -> Shown:
         why = f"{checks.why_idle} {PRESS_L}" if checks.can_merge and archive is not None else blocked(checks)
         return Shown(facts=checks.facts, intro=checks.change_request.title, blocked=why, archive=archive)
     after = [
-        f"What goes out   {goes_out(checks.changes)}",
-        f"If it goes wrong   Undo merge (Z, or in the palette) starts a change request that puts {_these(checks)} back",
+        f"Changes   {goes_out(checks.changes)}",
+        f"To revert   press Z after the merge to create a change request that reverts {_these(checks)}",
     ]
     if checks.change_request.outdated and checks.space.permissions.edit:
-        after.append("Main has moved ahead   close this and press U to update first")
+        after.append("Main has changed   press esc, then U to update from main first")
     why = why_typed(checks)
     typed = str(checks.change_request.number) if why else ""
     return Shown(
@@ -60,15 +60,16 @@ def _shown(app: Shell, at: ChangeRequestRef, checks: Checks) -> Shown:
         after="\n".join(after),
         blocked=blocked(checks),
         typed=typed,
-        why_typed=f"{why}, so y is off: type {typed} and press enter to merge anyway." if why else "",
+        why_typed=f"{why}. Type {typed} and press enter to merge anyway." if why else "",
     )
 
 
 def blocked(checks: Checks) -> str:
-    """Why it cannot be merged, if it cannot."""
+    """Return why it cannot be merged, in a sentence. Empty if it can."""
     if not checks.can_merge:
-        against = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("state", "permission"))
-        return str(next(against, "The server does not let this be merged."))
+        against = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("status", "permission"))
+        why = str(next(against, "the server does not allow this merge"))
+        return f"{why[:1].upper()}{why[1:]}."
     return checks.why_idle
 
 
@@ -78,13 +79,13 @@ def _these(checks: Checks) -> str:
 
 
 def why_typed(checks: Checks) -> str:
-    """Why a single key is not enough to merge it, if it is not."""
+    """Return why the number has to be typed to merge it. Empty if `y` is enough."""
     if checks.conflicts:
         return "Pages may conflict"
     if checks.marked:
-        return "Both sides of a conflict would go live as they are marked"
+        return "Conflict markers would go live"
     if checks.deleted:
-        return f"It deletes {wording.plural(len(checks.deleted), 'page')}"
+        return f"This change request deletes {wording.plural(len(checks.deleted), 'page')}"
     return ""
 
 
@@ -98,25 +99,26 @@ async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
         return sent.sentence
     if sent.kind in ("done", "unknown"):
         app.writes.is_final(
-            f"To merge #{change_request.number} cannot be taken back with u. Undo merge (Z) starts a change request that puts"
-            " its pages back."
+            f"The merge of #{change_request.number} cannot be undone with u. Press Z on the change request to revert it."
         )
-    app.say(f"#{change_request.number}: {became(sent)}", tone=_tone(sent))
+    app.say(became(sent, f"#{change_request.number}"), tone=_tone(sent))
     return ""
 
 
-def became(sent: Sent[MergeResult]) -> str:
-    """What became of a merge: a sentence."""
+def became(sent: Sent[MergeResult], name: str) -> str:
+    """Return the result of the merge of `name` in sentences."""
     if sent.kind != "done" or sent.sentence:
         return sent.sentence
     if sent.answer is not None and sent.answer.result == "conflicts":
         return (
-            "Merged with conflicts: main now shows both sides of each conflict to readers."
+            f"Merged {name} with conflicts: main now shows both sides of each conflict to readers."
             " Press R on this change request to resolve the conflicts."
         )
     if sent.answer is not None and not sent.answer.result:
-        return "Merged. The answer was lost, and with it whether anything conflicted: R on it looks for that."
-    return "Merged."
+        return (
+            f"Merged {name}. The response was lost, so conflicts are unknown. Press R on {name} to check for conflicts."
+        )
+    return f"Merged {name}."
 
 
 def _tone(sent: Sent[MergeResult]) -> Tone:

@@ -45,7 +45,7 @@ async def in_time(label: str, asked: Awaitable[tuple[Fact, ...]]) -> tuple[Fact,
     try:
         return await asyncio.wait_for(asked, PATIENCE)
     except TimeoutError:
-        return (Fact("care", label, f"not checked: no answer in {PATIENCE:.0f} s"),)
+        return (Fact("care", label, f"not checked: no response in {PATIENCE:.0f} s"),)
     except ApiError as error:
         return (Fact("care", label, f"not checked: {error}"),)
 
@@ -74,9 +74,9 @@ async def links_broken(
         return await _links_read(live, both, changed)
     said = [f"{_where(link)} → {_to(link)}" for link in found.items]
     if not said:
-        return (Fact("ok", "links", "none is broken by it"),)
+        return (Fact("ok", "links", "no link would break"),)
     more = "at least " if found.next is not None else ""
-    return (Fact("care", "links", f"it breaks {more}{len(said)}: {_some(said)}"),)
+    return (Fact("care", "links", f"{more}{wording.plural(len(said), 'link')} would break: {_some(said)}"),)
 
 
 def _where(link: links.Link) -> str:
@@ -86,7 +86,7 @@ def _where(link: links.Link) -> str:
 
 def _to(link: links.Link) -> str:
     target = link.target_reference
-    return (target.url if target is not None else "") or "what is not there"
+    return (target.url if target is not None else "") or "a missing target"
 
 
 async def _links_read(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) -> tuple[Fact, ...]:
@@ -97,13 +97,13 @@ async def _links_read(live: Live, both: PagesBeforeAndAfter, changed: Sequence[s
     texts = await asyncio.gather(*(page_there(live, page_as_written(both.after, page)) for page in read))
     ground = LinkContext(both.tree_after, both.after)
     said = await asyncio.to_thread(_dead, ground, {page.id: text_of(page) for page in texts if page is not None})
-    unread = f"; {wording.plural(len(wanted) - len(read), 'page')} not read" if len(wanted) > len(read) else ""
+    unread = f", {wording.plural(len(wanted) - len(read), 'page')} not checked" if len(wanted) > len(read) else ""
     gone = sum(page.id not in there for page in both.tree_before.walk())
     if gone:
-        unread += f"; not checked what links to the {wording.plural(gone, 'page')} it deletes"
+        unread += f", links to {wording.plural(gone, 'deleted page')} not checked"
     if said:
-        return (Fact("care", "links", f"{len(said)} lead nowhere: {_some(said)}{unread}"),)
-    return (Fact("care" if unread else "ok", "links", f"none of its pages links to what is not there{unread}"),)
+        return (Fact("care", "links", f"{wording.plural(len(said), 'broken link')}: {_some(said)}{unread}"),)
+    return (Fact("care" if unread else "ok", "links", f"no broken links on the changed pages{unread}"),)
 
 
 def _dead(ground: LinkContext, texts: Mapping[str, str]) -> list[str]:
@@ -124,7 +124,7 @@ def _dead(ground: LinkContext, texts: Mapping[str, str]) -> list[str]:
 
 
 async def pictures(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) -> tuple[Fact, ...]:
-    """The pictures it adds that say nothing to those who do not see them. Nothing where all do."""
+    """Return the new images without alternative text. Empty if all have one."""
     titles = {page.id: page.title or "Untitled" for page in both.tree_after.walk()}
     read = [page for page in changed if page in titles][:READ_PAGES]
     sides = [
@@ -135,9 +135,8 @@ async def pictures(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]
     said = [f"{name} on {titles[page]}" for name, page in await asyncio.to_thread(_silent, *texts)]
     if not said:
         return ()
-    one = len(said) == 1
-    text = f"{'one' if one else len(said)} that it adds {'has' if one else 'have'} no alternative text: {_some(said)}"
-    return (Fact("care", "pictures", text),)
+    text = f"{wording.plural(len(said), 'new image')} without alternative text: {_some(said)}"
+    return (Fact("care", "images", text),)
 
 
 def _silent(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -152,7 +151,7 @@ def _silent(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[s
             if stood[picture]:
                 stood[picture] -= 1
             else:
-                found.append((safe_line(unquote(picture.rpartition("/")[2])) or "a picture", page))
+                found.append((safe_line(unquote(picture.rpartition("/")[2])) or "an image", page))
     return found
 
 
@@ -162,8 +161,10 @@ def _silent(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[s
 async def puts_back(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, both: PagesBeforeAndAfter, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """The lines that main changed since a change request was started, and that stand in it as they were before: it has
-    no conflict then, and takes them back all the same. Nothing where there are none."""
+    """Return the lines that main changed and the change request would revert without a conflict. Empty if there are none.
+
+    The change request has the lines as they were when it was started.
+    """
     if change_request.revision_initial in (None, change_request.base):
         return ()  # main did not change anything that came into it
     started = RevisionRef(space_id=at.space_id, revision_id=change_request.revision_initial or "")
@@ -181,7 +182,9 @@ async def puts_back(
     if not said:
         return ()
     lines = wording.plural(sum(counts), "line")
-    return (Fact("care", "puts back", f"{lines} that main changed since it was started: {_some(said)}"),)
+    return (
+        Fact("care", "reverts", f"{lines} that main changed after the start of this change request: {_some(said)}"),
+    )
 
 
 def _lines_back(started: str, main: str, after: str) -> int:
@@ -236,13 +239,13 @@ async def sites_with(live: Live, space: Space) -> tuple[Site, ...] | None:
 
 
 def goes_live(space: Space, on: Sequence[Site] | None) -> str:
-    """Where a merge is seen at once: a sentence."""
+    """Return a sentence that says where readers see the merge."""
     if on:
         named = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in on]
-        return f"Goes live at once on {_some(named)}."
+        return f"Goes live immediately on {_some(named)}."
     if space.urls.published:
-        return f"Goes live at once on {space.urls.published}."
-    return f"Becomes the content of {space.title} at once."
+        return f"Goes live immediately on {space.urls.published}."
+    return f"Replaces the main content of {space.title} immediately."
 
 
 def _host(site: Site) -> str:
@@ -281,23 +284,27 @@ async def addresses(live: Live, both: PagesBeforeAndAfter, space: Space, on: Seq
     """Whether readers still find the pages that move or are deleted."""
     gone = addresses_gone(both.tree_before, both.tree_after)
     if not gone:
-        return (Fact("ok", "redirects", "no page leaves its address"),)
-    counted = wording.plural(len(gone), "page") + (" leaves its address" if len(gone) == 1 else " leave their address")
+        return (Fact("ok", "redirects", "no page moves or is deleted"),)
+    counted = f"{wording.plural(len(gone), 'page')} moved or deleted"
     if on is None:
-        return (Fact("care", "redirects", f"{counted}; not checked: its sites cannot be seen"),)
+        return (
+            Fact("care", "redirects", f"{counted}, redirects not checked: the sites of the space are not available"),
+        )
     if not on:
-        return (Fact("ok", "redirects", f"none needed: {counted}, on no published site"),)
+        return (Fact("ok", "redirects", f"none needed: {counted}, but the space is on no published site"),)
     lists = await asyncio.gather(*(_redirects(live, space, site) for site in on[:LOOK_AT_SITES]))
     unread = len(on) - sum(each is not None for each in lists)
     sources = {source for each in lists if each is not None for source in each}
     bare = [each for each in gone if not _leads_on(each.path, sources)]
-    not_checked = f"; {wording.plural(unread, 'site')} not checked" if unread else ""
+    not_checked = f", {wording.plural(unread, 'site')} not checked" if unread else ""
     if not bare:
-        return (
-            Fact("care" if unread else "ok", "redirects", f"{counted}; a redirect leads on from there{not_checked}"),
-        )
-    said = [f"{each.title} /{each.path}" + (" is deleted" if each.now is None else f" → /{each.now}") for each in bare]
-    return (Fact("care", "redirects", f"{wording.plural(len(bare), 'page')} without one: {_some(said)}{not_checked}"),)
+        return (Fact("care" if unread else "ok", "redirects", f"{counted}, all with a redirect{not_checked}"),)
+    said = [f"{each.title} /{each.path}" + (" (deleted)" if each.now is None else f" → /{each.now}") for each in bare]
+    return (
+        Fact(
+            "care", "redirects", f"{wording.plural(len(bare), 'page')} without a redirect: {_some(said)}{not_checked}"
+        ),
+    )
 
 
 async def _redirects(live: Live, space: Space, site: Site) -> list[str] | None:

@@ -23,7 +23,7 @@ _OTHER = {"file": "file", "reusable_content": "reusable content", "variables": "
 
 @dataclass(frozen=True)
 class Sides:
-    """The primary content before a merge, after it, and as it is now."""
+    """Main before a merge, after the merge, and now."""
 
     before: Revision
     merged: Revision
@@ -77,12 +77,12 @@ class Plan:
 async def sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None) -> Sides | None:
     """The three revisions. None where the server does not say what was there before the merge. Raises ApiError.
 
-    `now` is the revision to put things back in; without one it is the primary content.
+    `now` is the revision to revert the merge in. None: main.
     """
     if change_request.revision_merged is None:
         return None
     merged = await live.known(content.Get(at=_ref(space, change_request.revision_merged)))
-    # A merge comes of two revisions: the primary content before it, and the change request.
+    # A merge has two parents: main before the merge, and the change request.
     parents = [parent for parent in merged.parents if parent != change_request.revision]
     if not parents:
         return None
@@ -122,7 +122,7 @@ class _Planning:
                 by_kind.setdefault(change.type, []).append(change.page.id)
             else:
                 kind = _OTHER.get(change.type.rpartition("_")[0], change.type)
-                self._left.append(f"{name(change)}: nothing can put {'a file' if kind == 'file' else kind} back")
+                self._left.append(f"{name(change)}: {'a file' if kind == 'file' else kind} cannot be reverted")
         restored = [page for page in self._in_order(by_kind.get("page_deleted", [])) if page not in self._now.pages]
         reverted, met = self._edited(by_kind.get("page_edited", []))
         kept = set(restored)
@@ -151,7 +151,7 @@ class _Planning:
         for page_id in self._in_order(pages):
             then = self._before.pages[page_id]
             if page_id not in self._now.pages:
-                self._left.append(f"{then.title}: it was deleted since")
+                self._left.append(f"{then.title}: deleted after the merge")
             elif not self._named:
                 met.append(self._with_what_came(page_id))
             elif page_id not in self._apart:
@@ -172,7 +172,7 @@ class _Planning:
             if is_now == became and not (was is None and each in NEVER_NONE):
                 fields[each] = was
             elif is_now != became:
-                self._left.append(f"{now.title}: its {each.replace('_', ' ')} was changed since")
+                self._left.append(f"{now.title}: its {each.replace('_', ' ')} was changed after the merge")
         of_text = then.type == "document" and (then.document_id != merged.document_id or not self._named)
         return EditedSince(page_id, now.title or "Untitled", fields, of_text)
 
@@ -184,11 +184,11 @@ class _Planning:
             page = self._before.pages[page_id]
             if stands != became:
                 if stands != stood:
-                    self._left.append(f"{page.title}: it was moved since")
+                    self._left.append(f"{page.title}: moved after the merge")
             elif stood is not None and stood not in self._now.pages and stood not in restored:
-                self._left.append(f"{page.title}: the page it stood below was deleted since")
+                self._left.append(f"{page.title}: its parent page was deleted after the merge")
             elif stood is not None and page_id in self._now.trail(stood):
-                self._left.append(f"{page.title}: the page it stood below was moved below it since")
+                self._left.append(f"{page.title}: its parent page was moved below it after the merge")
             else:
                 yield page, stood, self._before.place(page_id)
 
@@ -200,10 +200,10 @@ class _Planning:
         needed = {above for page in stay for above in self._now.trail(page)[:-1] if above in made}
         for page in made:
             if page in kept:
-                why = "it was edited since" if self._named else "it cannot be told whether it was edited since"
-                self._left.append(f"{self._now.pages[page].title}: {why}, so it stays")
+                why = "edited" if self._named else "perhaps edited"
+                self._left.append(f"{self._now.pages[page].title}: {why} after the merge")
             elif page in needed:
-                self._left.append(f"{self._now.pages[page].title}: a page stands below it, so it stays")
+                self._left.append(f"{self._now.pages[page].title}: other pages are below it")
         gone = set(made) - kept - needed
         return [page for page in made if page in gone and self._now.parents[page] not in gone]
 

@@ -13,7 +13,7 @@ from octavo.tui.widgets.fact_list import Fact
 def facts(rules: MergeRules, case: MergeCandidate) -> Iterator[Fact]:
     """How the rules stand: in a line, then one for each that is not met or cannot be told."""
     if not rules.is_known:
-        yield Fact("care", "merge rules", "not known: the server decides")
+        yield Fact("care", "merge rules", "unknown: the server decides")
         return
     asked = [rule for rule in rules.rules if rule.get("rule") != "allow_bypass"]
     if not asked:
@@ -23,9 +23,9 @@ def facts(rules: MergeRules, case: MergeCandidate) -> Iterator[Fact]:
     lacking = [(rule, said) for rule in asked if (said := case.lacks(rule))]
     unsure = [(rule, said) for rule in asked if not case.lacks(rule) and (said := case.unsure(rule))]
     met = len(asked) - len(lacking) - len(unsure)
-    said = f"{met} of {len(asked)} met, of the {rules.of}"
+    said = f"{met} of {len(asked)} met (rules of the {rules.of})"
     if bypass and (lacking or unsure):
-        said += ": they do not bind you"
+        said += ", but you can bypass the rules"
     mark: Literal["ok", "care", "bad"] = "ok" if met == len(asked) else "bad" if lacking and not bypass else "care"
     yield Fact(mark, "merge rules", said)
     for rule, why in lacking:

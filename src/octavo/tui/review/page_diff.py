@@ -41,7 +41,7 @@ from octavo.tui.shell.tree_rows import under
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 
-_NO_BASE = "The server does not say which revision of the primary content this change request started from."
+_NO_BASE = "The server does not name the base revision of this change request."
 LINGERS = 0.3
 """Seconds the diff before stays in the view while the one wanted is not there yet."""
 _EMPTY = Document("", (), "")
@@ -111,7 +111,7 @@ class PageDiff:
             self._view.query_one("#words", Static).update(Content("\n\n").join([what, Content(in_words(change))]))
         elif sides.old is None:
             self.pane.clear()
-            self.pane.state.fail(f"{change.title} cannot be compared", _NO_BASE)
+            self.pane.state.fail(f"Could not compare {change.title}", _NO_BASE)
         elif (known := self._comparison.diffs.known(change)) is not None:
             self._show_compared(change, known)
         else:
@@ -125,7 +125,7 @@ class PageDiff:
             compared = await self._comparison.diffs.compare(change)
         except ApiError as error:
             if shown == self._shown:
-                self.pane.state.fail(f"{change.title} did not load", str(error))  # what was on show is of before
+                self.pane.state.fail(f"Could not load {change.title}", str(error))  # what was on show is of before
                 self._shown = None
             return
         if shown == self._shown:
@@ -152,8 +152,8 @@ class PageDiff:
         if change is None or change.page is None:
             return
         if tree is None:
-            trouble = self._comparison.tree.error or "its pages are still loading, so try again in a moment."
-            self._view.shell.say(f"It is not known yet where this link leads: {trouble}", tone="care")
+            trouble = self._comparison.tree.error or "The pages are still loading. Try again soon."
+            self._view.shell.say(f"Could not open the link: {trouble}", tone="care")
             return
         targets = Targets(LinkContext(tree, self._comparison.head, origins(next(tree.walk(), None))), change.page.id)
         if message.kind == "image" and not message.outside:
@@ -170,9 +170,7 @@ class PageDiff:
             ):
                 pass
             case links.ToPage() | links.ToAnchor() if not change.is_there_before:
-                self._view.shell.say(
-                    f"This link leads to another place on {change.title}, which is not live yet.", tone="care"
-                )
+                self._view.shell.say(f"Could not open the link: {change.title} is not in main yet.", tone="care")
             case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor):
                 self._view.shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
             case links.ToShared() as target if (sides := self._comparison.sides) is not None:
@@ -190,17 +188,17 @@ class PageDiff:
     # The threads in it
 
     def _suggesting(self) -> list[Comment]:
-        """The open threads of the page that suggest another wording."""
+        """Return the open threads of the page that have a suggested change."""
         return [each for each in self._page_threads() if each.is_open and suggestions(each.body.text)]
 
     def why_not_apply(self) -> str | None:
-        """Why nothing that is suggested can be put into the page, in a sentence."""
+        """Return why the suggestions cannot be applied to the page. None if they can."""
         if not self._suggesting():
-            return "No open thread of this page suggests another wording."
+            return "No open thread on this page has a suggested change."
         return not_allowed_in(self._view.shell, self._comparison.at.space_id, "edit")
 
     def apply_suggestions(self) -> None:
-        """Put all that is suggested for the page into it."""
+        """Apply all suggestions for the page."""
         from octavo.tui.writing.suggestions import apply_all  # few threads suggest any
 
         if (page := self.page_on_show) is not None:
@@ -227,7 +225,7 @@ class PageDiff:
         change, threads = self._pages.change, self._threads.all
         key = thread_walk.following(self._pages.keys, change.key if change else "", step, threads)
         if key is None:
-            self._view.shell.explain(thread_walk.no_more_threads(self._comparison.about.number, step, threads))
+            self._view.shell.explain(thread_walk.no_more_threads(self._comparison.about.number, step))
             return
         self._pages.reveal(key)
         self._arriving = key, step
@@ -381,7 +379,7 @@ class PageDiff:
         if self.is_comparing:
             return f"{change.title} is still loading."
         if change.page is None:
-            return "This is no page, so it has no blocks: C comments on the whole change request."
+            return "Only pages have blocks. Press C to comment on the change request."
         return None
 
     # What is written of it
@@ -408,7 +406,7 @@ class PageDiff:
     def why_no_page_to_write(self) -> str | None:
         change = self._pages.change
         if change is not None and not change.is_there_after:
-            return f"{change.title} is deleted in this change request. Q puts it back."
+            return f"{change.title} is deleted in this change request. Press Q to revert the deletion."
         return None
 
     def look_for_unsent(self) -> None:
@@ -421,7 +419,7 @@ class PageDiff:
 SUGGESTIONS: Commands[PageDiff] = Commands(
     "suggestion",
     (
-        Command("apply_all", "percent_sign", "Apply suggestions", "Apply all suggestions of this page", key_display="%", shown=False,
+        Command("apply_all", "percent_sign", "Apply suggestions", "Apply all suggestions on this page", key_display="%", shown=False,
                 writes=True, run=lambda _, diff: diff.apply_suggestions(), why_not=lambda _, diff: diff.why_not_apply()),
     ),
     context="pages and diffs",

@@ -18,15 +18,13 @@ if TYPE_CHECKING:
     from octavo.tui.shell.write_queue import UndoAction
     from octavo.tui.widgets.confirm import Confirmed
 
-_INSTEAD = {"archived": "reopen it first", "merged": "a merge is final"}
-
 
 def why_not(app: Shell, several: Sequence[ChangeRequest]) -> str | None:
-    """Why these cannot be marked ready, or drafts, together: a sentence."""
+    """Return why these cannot be marked as ready or converted to drafts together. None if they can."""
     for each in several:
         if each.status not in ("draft", "open"):
-            instead = _INSTEAD.get(each.status, "that is for those that are draft or open")
-            return f"#{each.number} is {each.status}, so it is neither ready nor a draft: {instead}."
+            reopen = " Press L to reopen it first." if each.status == "archived" else ""
+            return f"#{each.number} is {each.status}: only draft and open change requests can be marked.{reopen}"
         space = SpaceRef(space_id=each.space) if each.space is not None else None
         if why := not_allowed(app, each, space, "edit"):
             return why
@@ -38,7 +36,7 @@ def why_not(app: Shell, several: Sequence[ChangeRequest]) -> str | None:
 
 
 def mark(app: Shell, several: Sequence[ChangeRequest]) -> None:
-    """Let drafts be ready for review, or, where the first is ready, those that are ready be drafts."""
+    """Mark drafts as ready for review. If the first is ready, convert those that are ready to drafts."""
     if several:
         those = [each for each in several if each.status == several[0].status]
         doing, said = _words(app, those)
@@ -46,7 +44,7 @@ def mark(app: Shell, several: Sequence[ChangeRequest]) -> None:
 
 
 def offer(app: Shell, about: ChangeRequest) -> None:
-    """Offer to mark a draft ready of which a review is asked: those who are asked look among what is ready."""
+    """Offer to mark a draft as ready when a review is requested: reviewers look at change requests that are ready."""
     if about.status != "draft" or not app.session.live.marks_drafts:
         return
     from octavo.tui.widgets.confirm import Confirm
@@ -55,12 +53,12 @@ def offer(app: Shell, about: ChangeRequest) -> None:
         if answer is not None:
             mark(app, [about])
 
-    said = "It is a draft, which says that it is not finished. They are asked already; ~ marks it ready later, too."
+    said = "The reviews are requested, but this change request is still a draft. Press ~ to mark it as ready later."
     app.push_screen(
         Confirm(
-            f"Mark #{about.number} {about.title} ready for review?",
-            verb="Mark it ready",
-            cancel="Leave it a draft",
+            f"Mark #{about.number} {about.title} as ready for review?",
+            verb="Mark as ready",
+            cancel="Keep as draft",
             intro=said,
         ),
         decided,
@@ -68,13 +66,13 @@ def offer(app: Shell, about: ChangeRequest) -> None:
 
 
 def _words(app: Shell, several: Sequence[ChangeRequest]) -> tuple[str, str]:
-    """What is done to them, to follow "Couldn't", and what is said when it is done."""
+    """Return the verb phrase for messages such as "Could not ...", and the message of success."""
     is_draft = several[0].status == "draft"
     them = _name(app, several[0]) if len(several) == 1 else plural(len(several), "change request")
-    became = ("is" if len(several) == 1 else "are") + (
-        " ready for review" if is_draft else " a draft again" if len(several) == 1 else " drafts again"
-    )
-    return (f"mark {them} ready for review" if is_draft else f"take {them} back to draft"), f"{them} {became}"
+    if is_draft:
+        return f"mark {them} as ready for review", f"Marked {them} as ready for review"
+    draft = "a draft" if len(several) == 1 else "drafts"
+    return f"convert {them} to {draft}", f"Converted {them} to {draft}"
 
 
 def _name(app: Shell, about: ChangeRequest) -> str:
@@ -98,7 +96,7 @@ async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> Sent[tuple[Chan
             left.append(sent.sentence if len(several) == 1 else f"{_name(app, each)}: {sent.sentence}")
     if not done:
         return Sent("refused", left[0])
-    said = f"{len(done)} of {len(several)} done. {left[0]}" if left else ""
+    said = f"Changed {len(done)} of {plural(len(several), 'change request')}. {left[0]}" if left else ""
     return Sent("done", said, tuple(done))
 
 
@@ -129,8 +127,8 @@ def ask_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeReque
             app.writes.write(f"{verb.lower()} #{change_request.number}", op, said=f"{done} #{change_request.number}")
 
     said = (
-        "It comes back to the list of open ones."
+        "The change request returns to the tab “Open”."
         if archived
-        else "It leaves the list of open ones. It can be reopened."
+        else "The change request moves to the tab “Archived”. You can reopen it."
     )
     app.push_screen(Confirm(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=said), decided)

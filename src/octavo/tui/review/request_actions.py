@@ -1,4 +1,4 @@
-"""What can be done with a change request: merge, review, update, describe, archive it, comment on it, start another."""
+"""The commands on a change request: merge, review, update, edit, archive, comment, and create another."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 MOST_TOGETHER = 20
 """Change requests that are merged in one go."""
-_REQUIRED = "A subject of 1 to 100 characters, please."
-_TOO_LONG = "A subject has at most 100 characters; this one has {}."
+_REQUIRED = "Enter a subject of 1 to 100 characters."
+_TOO_LONG = "Enter a subject of at most 100 characters. This subject has {}."
 
 _NO_MARKDOWN = (
     "You can change the subject only. The description cannot be edited here: Octavo edits descriptions as markdown, and"
@@ -59,11 +59,11 @@ def _may_not_merge(app: Shell, request: RequestAtHand) -> str | None:
             return why_without_space(each)
         name = f"#{each.number} in {_space_of(app, each)}"
         if each.status not in UNDECIDED:
-            return f"{name} is {each.status}: this is for those that are {' or '.join(UNDECIDED)}. x unticks it."
+            return f"{name} is {each.status} and cannot be merged. Press x to remove it from the selection."
         if why := not_allowed_in(app, each.space, "merge"):
-            return f"{name} stands in the way: {why} x unticks it."
+            return f"{name} cannot be merged: {why} Press x to remove it from the selection."
     count = len(request.ticked)
-    return f"At most {MOST_TOGETHER} are merged in one go, and {count} are ticked." if count > MOST_TOGETHER else None
+    return f"Select at most {MOST_TOGETHER} change requests: {count} are selected." if count > MOST_TOGETHER else None
 
 
 def _space_of(app: Shell, each: ChangeRequest) -> str:
@@ -102,7 +102,7 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
             _send_description(app, request, given, drafts)
 
     also = Field(
-        "Description, in markdown",
+        "Description (Markdown)",
         description.text,
         lines=6,
         placeholder="optional: why this change is made",
@@ -110,12 +110,12 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         keep_now=description.keep_now,
     )
     dialog = Confirm(
-        f"Subject and description of #{change_request.number}",
+        f"Edit the details of #{change_request.number}",
         verb="Save",
         intro="" if text is not None else _NO_MARKDOWN,
         field=Field("Subject", subject.text, required=_REQUIRED, keep=subject.keep, keep_now=subject.keep_now),
         also=also if text is not None else None,
-        foot=f"{'ctrl+s' if text is not None else 'enter'} saves · esc keeps what you wrote",
+        foot=f"{'ctrl+s' if text is not None else 'enter'} save · esc keep draft",
     )
     app.push_screen(dialog, decided)
 
@@ -130,10 +130,10 @@ def _send_description(
             draft.drop()
 
     app.writes.write(
-        f"save the description of {name}" if "description" in given else f"rename {name}",
+        f"save the details of {name}",
         change_requests.Update(at=at, **given),
         (change_requests.Get(at=at), lambda known: known.model_copy(update=given)),
-        said="Saved" if "description" in given else "Renamed",
+        said=f"Saved the details of {name}",
         then=drop,
         otherwise=dialog_draft.SAID,
     )
@@ -149,44 +149,44 @@ may_not_comment_on_whole = takes("comment")
 
 
 def _called_ready(app: Shell, request: RequestAtHand) -> str | None:
-    return "Back to draft" if request.about.status == "open" else None
+    return "To draft" if request.about.status == "open" else None
 
 
 CHANGE: Commands[RequestAtHand] = Commands(
     "change",
     (
-        Command("undo_merge", "Z", "Undo merge", "Start a change request that puts back what a merge changed", shown=False,
+        Command("undo_merge", "Z", "Revert merge", "Create a change request that reverts the merge", shown=False,
                 writes=True, run=undo_merge.ask_to_undo, why_not=of_one(undo_merge.may_not_undo)),
-        Command("reviewers", "V", "Reviewers", "Ask people for a review, or take that back", shown=False,
+        Command("reviewers", "V", "Request review", "Request reviews, or withdraw review requests", shown=False,
                 writes=True, run=review_requests.choose_reviewers, why_not=takes("edit", *UNDECIDED)),
-        Command("ready", "tilde", "Ready", "Mark a draft ready for review, or take it back to draft", shown=False, key_display="~",
+        Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
                 writes=True, run=lambda app, request: readiness.mark(app, request.together),
                 why_not=lambda app, request: readiness.why_not(app, request.together), called=_called_ready),
-        Command("approve", "a", "Approve", "Approve this revision, with a comment if you like",
+        Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
                 writes=True, run=lambda app, request: verdicts.review(app, request, "approved"), why_not=of_one(verdicts.may_not_review)),
-        Command("ask", "A", "Ask for changes", "Ask for changes, and say which", shown=False,
+        Command("ask", "A", "Request changes", "Request changes, with a comment", shown=False,
                 writes=True, run=lambda app, request: verdicts.review(app, request, "changes-requested"), why_not=of_one(verdicts.may_not_review)),
-        Command("held", "H", "Held", "The comments held for the review: read, change, drop or send them", shown=False,
+        Command("held", "H", "Pending comments", "Show your pending comments", shown=False,
                 run=verdicts.show_held, why_not=of_one(verdicts.why_none_is_held)),
-        Command("withdraw", "w", "Withdraw", "Withdraw the review I gave: it counts no more", shown=False,
+        Command("withdraw", "w", "Withdraw review", "Withdraw your review", shown=False,
                 writes=True, run=verdicts.withdraw, why_not=of_one(verdicts.may_not_withdraw)),
-        Command("update", "U", "Update", "See what changed in the primary content and may conflict, then bring it in", shown=False,
+        Command("update", "U", "Update", "Check for conflicts and update from main", shown=False,
                 writes=True, run=updating.update, why_not=takes("edit", *UNDECIDED)),
-        Command("resolve", "R", "Resolve", "Decide what an update or a merge could not, conflict by conflict", shown=False,
+        Command("resolve", "R", "Resolve conflicts", "Resolve the conflicts with main", shown=False,
                 run=updating.resolve, why_not=takes("edit", *UNDECIDED, "merged")),
-        Command("merge", "m", "Merge", "See what would go live, then merge", writes=True, run=_merge, why_not=_may_not_merge),
-        Command("archive", "L", "Archive", "Archive the change request, or reopen it", shown=False,
+        Command("merge", "m", "Merge", "Check and merge into main", writes=True, run=_merge, why_not=_may_not_merge),
+        Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
                 writes=True, run=_archive, why_not=takes("edit", *UNDECIDED, "archived")),
-        Command("subject", "E", "Describe", "Change the subject and the description", shown=False,
+        Command("subject", "E", "Edit details", "Edit the subject and description", shown=False,
                 writes=True, run=_describe, why_not=takes("edit")),
-        Command("comment", "C", "Comment on all", "Comment on the whole change request", shown=False,
+        Command("comment", "C", "Overall comment", "Comment on the change request as a whole", shown=False,
                 writes=True, run=comment_on_whole, why_not=may_not_comment_on_whole),
     ),
     context="change requests",
-    nothing="There is no change request here.",
+    nothing="Select a change request first.",
     find=lambda view: view.request_at_hand,
 )  # fmt: skip
-"""What can be done with the change request at hand, or with those that are ticked."""
+"""The commands on the selected change requests."""
 
 
 def _start(app: Shell, space: SpaceRef) -> None:
@@ -198,16 +198,16 @@ def _start(app: Shell, space: SpaceRef) -> None:
 
         draft.drop()
         remember(app, space, change_request)
-        app.say(f"Started #{change_request.number} {change_request.title}")
+        app.say(f"Created #{change_request.number} {change_request.title}")
         app.go(ToChangeRequest(change_request.ref(space), change_request))
 
     def start(subject: str) -> None:
         from octavo.data.deciding import create
 
         starting = create(app.session.live, space, subject)
-        app.writes.send_once("start a change request", starting, then=made, otherwise=dialog_draft.SAID)
+        app.writes.send_once("create the change request", starting, then=made, otherwise=dialog_draft.SAID)
 
-    _ask_subject(app, f"New change request in {known.title if known else 'this space'}", "Start", draft, start)
+    _ask_subject(app, f"New change request in {known.title if known else 'this space'}", "Create", draft, start)
 
 
 def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
@@ -241,11 +241,11 @@ def _space_to_start_in(view: Any) -> SpaceRef | None:
 NEW_CHANGE: Commands[SpaceRef] = Commands(
     "change",
     (
-        Command("new", "ctrl+n", "New", "Start a change request in this space", shown=False,
+        Command("new", "ctrl+n", "New", "Create a change request in this space", shown=False,
                 writes=True, run=_start, why_not=lambda app, space: not_allowed_in(app, space.space_id, "edit")),
     ),
     context="change requests",
-    nothing="Choose a space first: a change request belongs to one.",
+    nothing="Open a space first: a change request belongs to a space.",
     find=_space_to_start_in,
 )  # fmt: skip
 """Starting a change request in the space at hand."""

@@ -10,6 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.tui.shell.permissions import not_allowed
 from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
@@ -79,9 +80,9 @@ def of_one(why_not: WhyNot) -> WhyNot:
 
 
 def others_ticked(request: RequestAtHand) -> str | None:
-    """Why what is done with one is not done: others are ticked than the one under the cursor. A sentence."""
+    """Return why a command for one change request is disabled: others are selected. None if none are."""
     ticked = len(request.ticked)
     if ticked > 1 or (ticked == 1 and request.ticked[0].id != request.about.id):
-        are = "change request is" if ticked == 1 else "change requests are"
-        return f"{ticked} {are} ticked, and this is for the one under the cursor. m and ~ are for several, esc unticks."
+        selected = plural(ticked, "change request is", "change requests are")
+        return f"{selected} selected, and only m and ~ act on a selection. Press esc to clear the selection."
     return None

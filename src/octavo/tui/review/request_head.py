@@ -114,7 +114,7 @@ class RequestHead:
         keys = list(pages.changing)
         here = pages.key
         place = f"page {keys.index(here) + 1} of {len(keys)}" if here in pages.changing else ""
-        against = f"against {sides.name}" if sides is not None and sides.name else ""
+        against = f"compared with {sides.name}" if sides is not None and sides.name else ""
         space = self._view.shell.workspace.space(comparison.space.space_id)
         where = f"{space.title} › " if space is not None else ""
         facts = self._view.query_one(DiffView).facts

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.view import View
 
 MOST_PAGES = 60
-_NAMES: dict[Fact, str] = {"reviews": "reviews", "requested": "who is asked is", "conflicts": "conflicts"}
+_NAMES: dict[Fact, str] = {"reviews": "reviews", "requested": "requested reviewers", "conflicts": "conflicts"}
 ASK_AFTER = 0.12
 """Seconds the cursor rests on a change request before its details are asked for."""
 
@@ -138,7 +138,8 @@ class Summary(VerticalScroll, can_focus=False):
         if stands.conflicts:
             against.append(Content.styled(f"✗ may conflict: {', '.join(stands.conflicts)}", "$error"))
         against += [
-            Content.styled(f"! {_NAMES[fact]} not known: {cause}", "$warning") for fact, cause in stands.unread.items()
+            Content.styled(f"! Could not load the {_NAMES[fact]}: {cause}", "$warning")
+            for fact, cause in stands.unread.items()
         ]
         lines += [*against, Content("")] if against else []
         lines += self._changed_lines()
@@ -158,7 +159,7 @@ class Summary(VerticalScroll, can_focus=False):
         if len(changes) > MOST_PAGES:
             lines.append(Content.styled(f"  and {len(changes) - MOST_PAGES} more", "$octavo-muted"))
         if not changes:
-            lines = [Content.styled("Nothing is changed yet.", "$octavo-muted")]
+            lines = [Content.styled("No changes yet.", "$octavo-muted")]
         return [heading, *lines, Content("")]
 
     def _review_lines(self) -> list[Content]:
@@ -173,12 +174,12 @@ class Summary(VerticalScroll, can_focus=False):
             approved = review.status == "approved"
             stale = about is not None and review.revision is not None and review.revision != about.revision
             mark = ("✓ ", "$success") if approved else ("✗ ", "$error")
-            word = "approved" if approved else "asks for changes"
+            word = "approved" if approved else "requested changes"
             lines.append(
                 Content.assemble(
                     mark,
                     f"{review.reviewer.name} {word}",
-                    (" · stale" if stale else "", "$warning"),
+                    (" · outdated" if stale else "", "$warning"),
                 )
             )
             if review.comment is not None and (words := words_of(review.comment.body.text)):
@@ -186,8 +187,7 @@ class Summary(VerticalScroll, can_focus=False):
         me = self.view.shell.workspace.me
         for each in asked:
             if each.user is not None:
-                who = (
-                    "your review is asked" if me is not None and each.user.id == me.id else f"{each.user.name} is asked"
-                )
-                lines.append(Content.assemble(("○ ", "$primary" if who.startswith("your") else "$octavo-muted"), who))
+                is_me = me is not None and each.user.id == me.id
+                who = f"review requested from {'you' if is_me else each.user.name}"
+                lines.append(Content.assemble(("○ ", "$primary" if is_me else "$octavo-muted"), who))
         return [*lines, Content("")]

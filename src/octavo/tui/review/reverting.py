@@ -1,4 +1,4 @@
-"""Taking back what a change request does: one block of a page, or a page as a whole, as it was before."""
+"""Reverting the changes of a change request to one block or to a whole page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EXCERPT = 200
 
 @dataclass(frozen=True)
 class RevertedRange:
-    """What is put back in a change request, between which revisions."""
+    """A page to revert in a change request, and the revisions it is reverted between."""
 
     at: ChangeRequestRef
     of: ChangeRequest
@@ -43,7 +43,7 @@ class RevertedRange:
 
 @dataclass(frozen=True)
 class ChangeAtHand:
-    """What the cursor is on in a change request: a change of a page, and the block in its diff where that is meant."""
+    """The selected change of a page, and the block in its diff if the diff has the focus."""
 
     comparison: Comparison
     change: ChangedPage
@@ -54,13 +54,13 @@ def _why_not_taken_back(app: Shell, here: ChangeAtHand) -> str | None:
     comparison, change = here.comparison, here.change
     about, sides = comparison.about, comparison.sides
     if not change.changes:
-        return "Nothing changes here."
+        return "This page has no changes."
     if change.page is None:
-        return f"{change.title} is no page: only pages can be put back, the rest in the browser."
+        return f"{change.title} is not a page. Press o to revert it in the browser."
     if sides is not None and sides.name:
-        return f"This is compared with {sides.name}. Q puts back what was there at the base: B chooses it."
+        return f"The diff is compared with {sides.name}. Press B and choose the base first."
     if about.base is None or about.revision is None:
-        return "The server does not say what was there before."
+        return "The server does not name the base revision of this change request."
     return why_no_editing(app) or not_allowed(app, about, comparison.space, "edit", *UNDECIDED)
 
 
@@ -84,29 +84,29 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
             )
         )
     except ApiError as error:
-        app.say(f"{back.title} is not read: {error}", tone="failed")
+        app.say(f"Could not load {back.title}: {error}", tone="failed")
         return
     if now is None:
-        app.say(f"{back.title} has no text that can be edited.", tone="care")
+        app.say(f"{back.title} has no text to revert.", tone="care")
         return
     keys = {each.key for each in block.walk()}
     before = then.text if then is not None else ""
     try:
         after = await asyncio.to_thread(reverted, before, now.text, keys)
     except UnknownBlock:
-        app.say("Go to a block of the page first: ( and ) do, and \\ leaves the source.", tone="care")
+        app.say("Press ( or ) to select a block first. In the source diff, press \\ first.", tone="care")
         return
     if after == now.text:
-        app.say("This block is as it was before.")
+        app.say("This block has no changes.")
         return
     change = UpdatePage(page=back.page, document=DocumentBody(markdown=after))
     said = " ".join(block.plain().split())
     excerpt = said if len(said) <= _EXCERPT else f"{said[: _EXCERPT - 1]}…"
     _ask(
         app,
-        f"Put this block of {back.title} back?",
+        f"Revert this block of {back.title}?",
         f"“{excerpt}”",
-        "What changed in it is as it was before.",
+        "Removes the changes of this change request to the block.",
         back,
         change,
     )
@@ -114,15 +114,15 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
 
 def _ask_page(app: Shell, back: RevertedRange, here: ChangeAtHand) -> None:
     if "created" in here.change.kinds:
-        said = "It is new, so it goes again."
+        said = f"Deletes {back.title}, which is new in this change request."
         page = next((page for root in here.comparison.after for page in root.walk() if page.id == back.page), None)
         below = sum(1 for _ in page.walk()) - 1 if page is not None else 0
-        said += f" {plural(below, 'page')} below it {'goes' if below == 1 else 'go'} with it." if below else ""
+        said += f" Also deletes {plural(below, 'page')} below it." if below else ""
     elif "deleted" in here.change.kinds:
-        said = "It comes back where it was."
+        said = "Restores the deleted page."
     else:
-        said = "All that this change request changes of it is as it was before."
-    _ask(app, f"Put {back.title} back?", said, "", back, RevertPage(page=back.page, revision=back.base))
+        said = "Removes all changes of this change request to the page."
+    _ask(app, f"Revert {back.title}?", said, "", back, RevertPage(page=back.page, revision=back.base))
 
 
 def _ask(app: Shell, title: str, intro: str, after: str, back: RevertedRange, change: ContentEdit) -> None:
@@ -132,27 +132,27 @@ def _ask(app: Shell, title: str, intro: str, after: str, back: RevertedRange, ch
         if answer is not None:
             app.background(_put_back(app, back, change))
 
-    app.push_screen(Confirm(title, verb="Put back", intro=intro, after=after), decided)
+    app.push_screen(Confirm(title, verb="Revert", intro=intro, after=after), decided)
 
 
 async def _put_back(app: Shell, back: RevertedRange, change: ContentEdit) -> None:
-    with meanwhile(app, f"Putting back {back.title}…"):
+    with meanwhile(app, f"Reverting {back.title}…"):
         outcome = await put_back(app.session.live, back.at, back.head, (change,))
     if outcome.kind != "sent":
-        app.say(f"{back.title} is not put back: {outcome.sentence}", tone="failed")
+        app.say(f"Could not revert {back.title}: {outcome.sentence}", tone="failed")
         return
     target_request.wrote(app, back.at.space, back.of)
-    app.say(f"Put back: {back.title}.")
+    app.say(f"Reverted {back.title}.")
 
 
 TAKING_BACK: Commands[ChangeAtHand] = Commands(
     "change",
     (
-        Command("take_back", "Q", "Take back", "Put this block back as it was before; from the list: the page", shown=False,
+        Command("take_back", "Q", "Revert change", "Revert this block, or the page in the list", shown=False,
                 writes=True, run=_take_back, why_not=_why_not_taken_back),
     ),
     context="change request",
-    nothing="Nothing changes here.",
+    nothing="Select a changed page first.",
     find=lambda view: view.change_at_hand,
 )  # fmt: skip
-"""Taking back what is done by the change the cursor is on."""
+"""The command that reverts the selected change."""

@@ -118,15 +118,16 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     """Each fact in words that get shorter, and its style. What is nothing to tell of is left out."""
     facts: list[tuple[tuple[str, str, str], str]] = []
     if stands.asks_me:
-        facts.append((("○ your review is asked", "○ your review", "○ you"), "$primary"))
+        facts.append((("○ review requested", "○ your review", "○ you"), "$primary"))
     if names := stands.refused:
         by = _some(names)
-        asks = "asks" if len(names) == 1 else "ask"
-        facts.append(((f"✗ {by} {asks} for changes", f"✗ {_firsts(names)} {asks} for changes", "✗ changes"), "$error"))
+        requested = f"✗ {_firsts(names)} requested changes"
+        facts.append(((f"✗ {by} requested changes", requested, "✗ changes"), "$error"))
     if names := stands.approved:
         facts.append(((f"✓ {_some(names)}", f"✓ {_firsts(names)}", f"✓ {len(names)}"), "$success"))
     if names := stands.stale:
-        facts.append(((f"✓ {_some(names)}, stale", f"✓ {_firsts(names)}, stale", f"✓ {len(names)} stale"), "$warning"))
+        shorter = (f"✓ {_firsts(names)} (outdated)", f"✓ {len(names)} (outdated)")
+        facts.append(((f"✓ {_some(names)} (outdated)", *shorter), "$warning"))
     if stands.conflicts:
         facts.append(((f"✗ may conflict: {_some(stands.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
     if stands.is_on_main:
@@ -134,7 +135,7 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     elif stands.outdated:
         facts.append((("outdated", "outdated", "outdated"), "$warning"))
     if stands.unread:
-        facts.append((("not all known", "not all known", "?"), "$warning"))
+        facts.append((("partly loaded", "partly loaded", "?"), "$warning"))
     if stands.threads:
         facts.append(((f"● {stands.threads} open", f"● {stands.threads} open", f"● {stands.threads}"), "$octavo-note"))
     return facts
@@ -168,10 +169,10 @@ def head(
     is_on_main: bool = False,
 ) -> Content:
     """One line: number and subject, where and whose it is, its state, what reviewers said. `conflicts` says how many
-    pages may conflict with the primary content, `undecided` how many hold both sides of a conflict, `held` how many
-    comments of one's own wait for the verdict. `is_on_main`: a merge would change nothing.
+    pages may conflict with main, `undecided` how many have conflict markers, `held` how many of your comments are
+    pending. `is_on_main`: a merge would change nothing.
 
-    Where there is little room the facts go first, then the end of the subject: how it stands is always to be seen.
+    In a narrow line the facts are left away first, then the end of the subject: the status is always shown.
     """
     author = about.created_by.name if about.created_by else ""
     done = merged_by(about) if about.status == "merged" else short_age(about.updated_at)
@@ -181,20 +182,20 @@ def head(
     refused = [review for review in reviews if not review.outdated and review.status != "approved"]
     if approved:
         stale = all(review.revision != about.revision for review in approved)
-        said = f"  ✓ {len(approved)} approved{' (stale)' if stale else ''}"
+        said = f"  ✓ {len(approved)} approved{' (outdated)' if stale else ''}"
         signs.append((said, "$warning" if stale else "$success"))
     if refused:
-        signs.append((f"  ✗ {refused[0].reviewer.name} asks for changes", "$error"))
+        signs.append((f"  ✗ {refused[0].reviewer.name} requested changes", "$error"))
     if open_threads:
         signs.append((f"  ● {open_threads} open", "$octavo-note"))
     if held:
-        signs.append((f"  ◌ {held} held", "$octavo-note"))
+        signs.append((f"  ◌ {held} pending", "$octavo-note"))
     if is_on_main and about.status in ("open", "draft"):
-        signs.append(("  ✓ already on main: L archives", "$success"))
+        signs.append(("  ✓ already on main (L archives)", "$success"))
     elif about.outdated and about.status in ("open", "draft"):
         signs.append(("  ✗ outdated", "$warning"))
     if undecided:
-        signs.append((f"  ✗ {plural(undecided, 'page')} in conflict, R resolves", "$error"))
+        signs.append((f"  ✗ {plural(undecided, 'page')} in conflict (R resolves)", "$error"))
     if conflicts:
         signs.append((f"  ⚠ {conflicts} may conflict", "$warning"))
     name_of_it = Content.assemble((f" #{about.number} ", "$octavo-muted"), (about.title, "bold"))
@@ -214,7 +215,7 @@ def reviewers(
     contributors: Sequence[Contributor],
     newer: Mapping[str, int],
 ) -> Content:
-    """Who reviewed it and whether that still holds, who is still asked, who worked on it, and what it is about.
+    """Return the reviewers with their reviews, the requested reviewers, the contributors and the description.
 
     `newer` says how many pages changed since a revision, as far as that is known.
     """
@@ -228,16 +229,16 @@ def reviewers(
         said = ""
         if stale:
             pages = newer.get(review.revision or "")
-            said = f" · stale by {plural(pages, 'page')}" if pages is not None else " · an earlier revision"
+            said = f" · outdated by {plural(pages, 'page')}" if pages is not None else " · outdated"
         mark = ("✓ ", "$success") if good else ("✗ ", "$error")
         lines.append(Content.assemble(mark, review.reviewer.name, (said, "$warning")))
     for asked in requested:
         if asked.user is not None:
-            lines.append(Content.assemble(("○ ", "$octavo-muted"), asked.user.name, (" · asked", "$octavo-muted")))
+            lines.append(Content.assemble(("○ ", "$octavo-muted"), asked.user.name, (" · requested", "$octavo-muted")))
         elif asked.team is not None:
             lines.append(
                 Content.assemble(
-                    ("○ ", "$octavo-muted"), f"team {line_of(asked.team.id)}", (" · asked", "$octavo-muted")
+                    ("○ ", "$octavo-muted"), f"team {line_of(asked.team.id)}", (" · requested", "$octavo-muted")
                 )
             )
     if lines:
@@ -246,7 +247,7 @@ def reviewers(
     others = [each.user.name for each in contributors if each.user.id != author and each.action_type != "comment"]
     if others:
         said = ", ".join(dict.fromkeys(others))
-        parts.append(Content.assemble(("WORKED ON BY\n", "bold $octavo-muted"), said))
+        parts.append(Content.assemble(("CONTRIBUTORS\n", "bold $octavo-muted"), said))
     if about.about:
         parts.append(Content(about.about))
     return Content("\n\n").join(parts)

@@ -26,8 +26,7 @@ def following(keys: Sequence[str], here: str, step: int, threads: Sequence[Comme
     return next((key for key in among if key in with_open), None)
 
 
-def no_more_threads(number: int, step: int, threads: Iterable[Comment]) -> str:
-    """What is said where no open thread comes any more."""
-    count = sum(thread.is_open_thread for thread in threads)
-    way, back = ("after", "T") if step > 0 else ("before", "t")
-    return f"No open thread of #{number} comes {way} this. {back} goes back to {f'the {count}' if count > 1 else 'the one'}."
+def no_more_threads(number: int, step: int) -> str:
+    """Return the notice after the last open thread, or before the first with `step` -1."""
+    way, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
+    return f"No {way} open threads in #{number}. Press {key} to go to the {other} open thread."

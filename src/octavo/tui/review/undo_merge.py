@@ -1,4 +1,4 @@
-"""Undoing a merge: a new change request that puts its pages back, open for review."""
+"""The dialog that reverts a merge: it creates a change request that reverts the pages, open for review."""
 
 from __future__ import annotations
 
@@ -20,54 +20,54 @@ if TYPE_CHECKING:
     from octavo.tui.review.merge_reversal import Plan
     from octavo.tui.shell.shell import Shell
 
-_NO_BEFORE = "The server does not say what stood there before this merge, so it cannot be put back from here."
+_NO_BEFORE = "The server does not name the revision before this merge, so Octavo cannot revert the merge."
 _SHOWN = 8
 
 
 def may_not_undo(app: Shell, request: RequestAtHand) -> str | None:
-    """Why a merge cannot be undone, in a sentence."""
+    """Return why the merge cannot be reverted, in a sentence. None if it can."""
     if request.about.status != "merged":
-        return f"{request.name} is not merged, so there is nothing to undo."
+        return f"{request.name} is not merged. Only a merge can be reverted."
     if request.about.revision_merged is None:
         return _NO_BEFORE
     return why_no_editing(app) or may_not(app, request, "edit")
 
 
 def ask_to_undo(app: Shell, request: RequestAtHand) -> None:
-    """Show what undoing the merge would put back, and ask whether to start that."""
+    """Show what would be reverted, and ask whether to create the change request."""
     app.push_screen(undo_dialog(app, request.at.space, request.about))
 
 
 def undo_dialog(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> CheckedDialog[Undoing]:
-    """The dialog that says what would be put back, and what not, before anything is written."""
+    """Return the dialog that shows what would be reverted, and what not, before anything is written."""
     return CheckedDialog(
         app,
         CheckedWrite(
-            title=f"Undo the merge of #{change_request.number}?",
-            verb="Start it",
-            intro=f"{change_request.title}\n\nStarts a change request that puts its pages back, open for review. "
-            "Nothing goes live before that is merged.",
-            label="puts back",
-            not_yet="It is not known yet what has to be put back.",
-            unknown="That is not known. r asks again.",
+            title=f"Revert the merge of #{change_request.number}?",
+            verb="Revert",
+            intro=f"{change_request.title}\n\nCreates a change request that reverts the pages. "
+            "Main does not change until you merge it.",
+            label="reverts",
+            not_yet="The checks are still running.",
+            unknown="Could not load the merge, so the revert is disabled. Press r to retry.",
             ask=lambda: _look(app, space, change_request),
             shown=_shown,
             send=lambda seen: undo(app, space, seen.of),
-            again="Read what is put back again, then start it.",
+            again="Read the list again, then revert.",
         ),
     )
 
 
 @dataclass(frozen=True)
 class Undoing:
-    """A merge, and what undoing it would put back. None: the server does not say what stood there before."""
+    """A merge and the plan of its revert. None: the server does not name the revision before the merge."""
 
     of: ChangeRequest
     planned: Plan | None
 
 
 async def _look(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> Undoing:
-    """What undoing a merge would put back now. Raises ApiError."""
+    """Return what a revert of the merge would change now. Raises ApiError."""
     from octavo.tui.review import merge_reversal
 
     live = app.session.live
@@ -81,19 +81,17 @@ async def _look(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> U
 def _shown(seen: Undoing) -> Shown:
     if seen.planned is None:
         return Shown((), blocked=_NO_BEFORE)
-    return Shown(facts(seen.planned), blocked="" if seen.planned else "There is nothing left to put back.")
+    return Shown(facts(seen.planned), blocked="" if seen.planned else "Nothing is left to revert.")
 
 
 def facts(planned: Plan) -> tuple[Fact, ...]:
-    """What is put back, and what is not."""
+    """Return the facts about what would be reverted, and what stays."""
     lines = planned.lines
     said = "   ".join(lines[:_SHOWN]) + (f"   and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else "")
-    found = [Fact("ok", "puts back", said or "nothing")]
+    found = [Fact("ok", "reverts", said or "nothing")]
     if planned.met:
         titles = ", ".join(met.title for met in planned.met[:3]) + (" and others" if len(planned.met) > 3 else "")
-        found.append(
-            Fact("care", "edited since", f"{titles} · what came since is kept; where it meets, both are marked")
-        )
+        found.append(Fact("care", "edited later", f"{titles} · later edits stay, conflicts are marked in the text"))
     found += [Fact("care", "stays", line) for line in planned.left[:_SHOWN]]
     if len(planned.left) > _SHOWN:
         found.append(Fact("care", "stays", f"and {len(planned.left) - _SHOWN} more"))
@@ -101,22 +99,22 @@ def facts(planned: Plan) -> tuple[Fact, ...]:
 
 
 async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
-    """Start the change request, put the pages back in it, open it for review, and show it.
+    """Create the change request, revert the pages in it, open it for review, and show it.
 
-    What was begun before and not ended is gone on with: the draft is known by its subject.
+    A revert that was interrupted continues in its draft, which is found by its subject.
     """
-    number = app.notices.say(f"Putting back what #{of.number} changed…", seconds=90)
+    number = app.notices.say(f"Reverting #{of.number}…", seconds=90)
     try:
         sentence, at = await _undone(app, space, of)
     except ApiError as error:
-        app.say(f"Couldn't undo the merge of #{of.number}: {error} Undo merge goes on where it ended.", tone="failed")
+        app.say(f"Could not revert #{of.number}: {error} Press Z to continue.", tone="failed")
         return
     finally:
         app.notices.close(number)
     if at is None:
         app.say(sentence, tone="failed")
         return
-    app.writes.is_final(f"To undo #{of.number} cannot be taken back with u: archive the change request (L).")
+    app.writes.is_final("A revert cannot be undone with u. Press L to archive its change request.")
     app.say(sentence)
     change_request = await app.session.live.fetch(change_requests.Get(at=at))
     app.go(ToChangeRequest(change_request.ref(space), change_request))
@@ -129,7 +127,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
     from octavo.tui.review import merge_reversal
 
     live = app.session.live
-    draft, sentence = await _draft(app, space, f"Undo #{of.number} {of.subject}".strip()[:100])
+    draft, sentence = await _draft(app, space, f"Revert #{of.number} {of.subject}".strip()[:100])
     if draft is None:
         return sentence, None
     three = await merge_reversal.sides(live, space, of, draft.revision)
@@ -141,13 +139,16 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
     for start in range(0, len(made.edits), CHANGES_OF_ONE_EDIT):
         outcome = await put_back(live, at, head, made.edits[start : start + CHANGES_OF_ONE_EDIT])
         if outcome.kind != "sent":
-            return f"#{draft.number}: {outcome.sentence} Undo merge goes on with this draft.", None
+            return (
+                f"Could not revert #{of.number}: {outcome.sentence} Press Z to continue in the draft #{draft.number}.",
+                None,
+            )
         head = outcome.revision
     await live.write(change_requests.Update(at=at, status="open"))
     if made.contested:
         pages = wording.plural(len(made.contested), "page")
-        return f"#{draft.number} is open for review. {pages} changed since: both sides are marked in the text.", at
-    return f"#{draft.number} puts back what #{of.number} changed. It is open for review.", at
+        return f"Created #{draft.number} to revert #{of.number}. Conflicts on {pages} are marked in the text.", at
+    return f"Created #{draft.number} to revert #{of.number}. It is open for review.", at
 
 
 async def _draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:

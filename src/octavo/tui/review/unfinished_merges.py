@@ -1,4 +1,4 @@
-"""What was begun when Octavo ended, or in another instance: merges and updates whose end nobody was told of."""
+"""The merges and updates that were running when Octavo closed: their results are shown at the next start."""
 
 from __future__ import annotations
 
@@ -66,10 +66,12 @@ def _is_done(deed: str, about: ChangeRequest) -> bool:
 
 
 def _said(deed: str, about: ChangeRequest | None, error: str, ago: str) -> tuple[bool, str]:
-    """Whether it is done, and the sentence."""
-    began = f"Octavo began to {deed} {f'#{about.number}' if about else 'a change request'} {ago} ago"
+    """Return whether the merge or update is done, and the message."""
+    name = f"#{about.number}" if about else "a change request"
+    closed = f"Octavo closed during the {deed} of {name} {ago} ago."
     if about is None:
-        return False, f"{began} and ended before the answer. What became of it cannot be seen: {error}"
+        return False, f"{closed} Could not check the result: {error}"
     if _is_done(deed, about):
-        return True, f"{began} and ended before the answer: it is {'merged' if deed == 'merge' else 'up to date'}."
-    return False, f"{began} and ended before the answer: it is not done. Nothing was sent again: look, then decide."
+        return True, f"{closed} {name} is {'merged' if deed == 'merge' else 'up to date'} now."
+    state = "not merged" if deed == "merge" else "still outdated"
+    return False, f"{closed} {name} is {state}. Octavo did not retry: check {name}, then {deed} again."

@@ -1,4 +1,4 @@
-"""The dialog before a change request is updated: what would come in and may conflict, and what becomes of it (D16)."""
+"""The dialog before an update from main: the incoming changes, the conflicts and the result."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class UpdatePreview:
             *merge_checks.names_fact(self.change_request, self.foreseen.namesakes),
         ]
         if self.comes:
-            facts.insert(1, Fact("note", "comes in", merge_checks.goes_out(self.comes)))
+            facts.insert(1, Fact("note", "incoming", merge_checks.goes_out(self.comes)))
         return tuple(facts)
 
 
@@ -69,7 +69,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
 async def _comes(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, main: str | None
 ) -> tuple[content.Change, ...]:
-    """What changed in the primary content since the change request started, or was updated."""
+    """Return the changes of main since the change request was started or last updated."""
     from octavo.documents.revision_changes import between
 
     if not change_request.outdated or change_request.base is None or main is None:
@@ -101,8 +101,8 @@ def update_dialog(
             verb="Update",
             intro=change_request.title,
             label="checks",
-            not_yet="The checks are not done yet.",
-            unknown="Nothing is updated without knowing what would come in. r asks again.",
+            not_yet="The checks are still running.",
+            unknown="Could not load the checks, so the update is disabled. Press r to retry.",
             ask=lambda: preview_update(app.session.live, at),
             shown=lambda seen: _shown(app, at, seen, reopen),
             send=lambda seen: send(app, at, seen, then),
@@ -122,10 +122,10 @@ def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callab
             else f"{merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}"
         )
     elif seen.foreseen.conflicts:
-        after = "Nothing is lost   both sides stay in the text, and you decide right after, conflict by conflict"
+        after = "Nothing is lost   both versions stay in the text, and you resolve the conflicts after the update"
     elif not seen.foreseen.is_known:
-        after = "If it conflicts   both sides stay in the text, and you decide right after, conflict by conflict"
-    blocked = "" if seen.change_request.outdated else "It is up to date with the primary content."
+        after = "If it conflicts   both versions stay in the text, and you resolve the conflicts after the update"
+    blocked = "" if seen.change_request.outdated else "This change request is up to date with main."
     return Shown(
         seen.facts,
         after=after,
@@ -153,7 +153,7 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     Return what changed since, if nothing was sent because of that.
     """
     change_request = seen.change_request
-    # What met is known only now: afterwards the change request names the primary revision as what it comes from.
+    # Kept before the update: afterwards the base of the change request is the revision of main.
     met = {"base": change_request.base, "main": seen.basis.main, "mine": change_request.revision}
     app.session.state.remember(f"update {change_request.id}", met)
     number = app.notices.say(f"Updating #{change_request.number}…", seconds=90)
@@ -163,9 +163,9 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
         return sent.sentence
     name = f"#{change_request.number}"
     if sent.kind != "done" or sent.answer is None:
-        app.say(f"{name}: {sent.sentence}", tone="failed")
+        app.say(sent.sentence, tone="failed")
         return ""
-    app.writes.is_final(f"To update {name} cannot be taken back with u.")
+    app.writes.is_final(f"The update of {name} cannot be undone with u.")
     result = sent.answer.result
     if result == "conflicts" or (not result and seen.foreseen.conflicts):
         made = sent.answer.revision if result else None
@@ -178,8 +178,11 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     elif result and seen.foreseen.is_on_main:
         app.say(f"Updated {name}. {merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}")
     elif result:
-        app.say(sent.sentence or f"{name} is up to date with the primary content.")
+        app.say(sent.sentence or f"Updated {name}.")
     else:
-        # The answer was lost, and with it whether there were conflicts.
-        app.say(f"{name} is updated. The answer was lost: R looks whether anything is in conflict.", tone="care")
+        # The response was lost, which says whether there were conflicts.
+        app.say(
+            f"Updated {name}. The response was lost, so conflicts are unknown. Press R to check for conflicts.",
+            tone="care",
+        )
     return ""

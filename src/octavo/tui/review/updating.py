@@ -1,4 +1,4 @@
-"""Updating a change request: what changed in the primary content comes into it, and conflicts are resolved."""
+"""Updating a change request from main, and resolving its conflicts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def update(app: Shell, request: RequestAtHand) -> None:
-    """Show what an update would bring, and ask whether to send it."""
+    """Show the incoming changes, and ask whether to update."""
     from octavo.tui.review.update_dialog import update_dialog
 
     if not request.about.outdated:
-        app.say(f"{request.name} is up to date with the primary content.")
+        app.say(f"{request.name} is up to date with main.")
         return
 
     def then() -> bool:
@@ -35,7 +35,7 @@ def update(app: Shell, request: RequestAtHand) -> None:
 
 
 def resolve(app: Shell, request: RequestAtHand) -> None:
-    """Show what is in conflict. What a merge left in conflict is decided in a change request of its own."""
+    """Show the conflicts. Conflicts that a merge left in main are resolved in a new change request."""
     if request.about.status != "merged":
         _open_conflicts(app, request, request.about)
     else:
@@ -59,13 +59,13 @@ def _open_conflicts(
 
 
 async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
-    """Start a change request for the conflicts a merge left in the primary content, if it left any."""
+    """Create a change request for the conflicts that a merge left in main, if it left any."""
     from octavo.tui.review.conflict_finder import look
     from octavo.tui.widgets.confirm import Confirm
 
     merged, space, live = request.about, request.at.space, app.session.live
     if merged.revision_merged is None:
-        app.say(f"The server does not say what the merge of {request.name} made.", tone="care")
+        app.say(f"The server does not name the revision that the merge of {request.name} made.", tone="care")
         return
     made = RevisionRef(space_id=space.space_id, revision_id=merged.revision_merged)
     try:
@@ -75,10 +75,10 @@ async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
         changed = await live.known(content.ListChanges(at=made, limit=1000))
         found = await look(live, space, None, changed, None)
     except ApiError as error:
-        app.say(f"Couldn't look for conflicts of {request.name}: {error}", tone="failed")
+        app.say(f"Could not check {request.name} for conflicts: {error}", tone="failed")
         return
     if not found.pages:
-        app.say(f"{request.name} left no conflict on a page of the primary content.")
+        app.say(f"The merge of {request.name} left no conflicts in main.")
         return
     subject = f"Resolve the conflicts of {request.name}"
     pages = ", ".join(page.title for page in found.pages[:3])
@@ -88,8 +88,8 @@ async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
         if answer is not None:
             app.background(_start(app, request, subject))
 
-    said = f"Both sides are marked in what readers see on {pages}{more}. They are decided in a change request of their own."
-    app.push_screen(Confirm(f"{subject}?", verb="Start", intro=said), decided)
+    said = f"Readers see both versions of each conflict on {pages}{more}. Creates a change request to resolve the conflicts."
+    app.push_screen(Confirm(f"{subject}?", verb="Create", intro=said), decided)
 
 
 async def _begun(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
@@ -115,6 +115,6 @@ async def _start(app: Shell, request: RequestAtHand, subject: str) -> None:
     state = app.session.state
     state.remember(f"resolved in {request.about.id}", sent.answer.id)
     state.remember(f"resolves {sent.answer.id}", request.about.id)
-    app.say(f"Started #{sent.answer.number} {sent.answer.title}")
+    app.say(f"Created #{sent.answer.number} {sent.answer.title}")
     if app.screen is request.view:
         _open_conflicts(app, request, sent.answer, request.about)

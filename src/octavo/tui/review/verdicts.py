@@ -1,4 +1,4 @@
-"""Reviewing a change request: approve it, or ask for changes, with the comments held for that; and take that back."""
+"""Submitting a review with its pending comments, and withdrawing a review."""
 
 from __future__ import annotations
 
@@ -22,35 +22,39 @@ if TYPE_CHECKING:
 
 
 def may_not_review(app: Shell, request: RequestAtHand) -> str | None:
-    """Why one cannot say what one thinks of it, in a sentence."""
+    """Return why you cannot review the change request. None if you can."""
     if (why := may_not(app, request, "review", *UNDECIDED)) is not None:
         return why
     if is_reviewing(app.session.outbox.entries, request.at):
-        return f"Your review of {request.name} is on its way already, after its comments."
+        return f"Your review of {request.name} is already being sent, after its comments."
     return None
 
 
 def may_not_withdraw(app: Shell, request: RequestAtHand) -> str | None:
-    """Why one cannot take one's review back, in a sentence."""
+    """Return why you cannot withdraw your review. None if you can."""
     if (why := may_not(app, request, "review", *UNDECIDED)) is not None:
         return why
     if request.reviews is not None and not _mine(app, request.reviews):
-        return f"You have given no review of {request.name} that counts."
+        return f"You have no current review of {request.name}."
     if may_not(app, request, "edit") is not None:
         return (
-            "The server deletes no review. One counts until its writer is asked again, and to ask takes the right "
-            "to edit, which your role does not have: ask an editor to request your review again."
+            "You need the Editor role to withdraw a review. Ask an editor to request your review again: "
+            "the new request makes your review outdated."
         )
     return None
 
 
 def why_none_is_held(app: Shell, request: RequestAtHand) -> str | None:
-    """Why there is no held comment to show, in a sentence."""
-    return None if held_for(app, request) else "You hold no comment for this review. In a comment ctrl+t holds it."
+    """Return why there are no pending comments to show. None if there are."""
+    return (
+        None
+        if held_for(app, request)
+        else "You have no pending comments here. Press ctrl+t in a comment to add it to your review."
+    )
 
 
 def held_for(app: Shell, request: RequestAtHand) -> tuple[Entry, ...]:
-    """What is held for the review, in the order written."""
+    """Return the pending comments of the review, in the order written."""
     return app.session.outbox.gathered(request.at) if request.space is not None and app.has_session else ()
 
 
@@ -60,8 +64,8 @@ def _mine(app: Shell, given: Sequence[Review]) -> Review | None:
 
 
 def show_held(app: Shell, request: RequestAtHand) -> None:
-    """List what is held, and show where one hangs that is chosen."""
-    from octavo.tui.review.held import HeldScreen  # few hold any
+    """List the pending comments, and show the chosen comment in its page."""
+    from octavo.tui.review.held import HeldScreen  # lazy: the list of pending comments, rarely needed
 
     def chosen(entry: Entry | None) -> None:
         if entry is not None:
@@ -71,7 +75,7 @@ def show_held(app: Shell, request: RequestAtHand) -> None:
 
 
 def withdraw(app: Shell, request: RequestAtHand) -> None:
-    """Ask whether one's review shall count no more."""
+    """Ask whether to withdraw your review."""
     app.background(_ask_to_withdraw(app, request))
 
 
@@ -84,10 +88,10 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
     try:
         given = (await live.fetch(reviews_of(at))).items
     except ApiError as error:
-        app.say(f"It is not known what you said of {name}: {error}", tone="failed")
+        app.say(f"Could not load your review of {name}: {error}", tone="failed")
         return
     if (mine := _mine(app, given)) is None:
-        app.say(f"You have given no review of {name} that counts.", tone="care")
+        app.say(f"You have no current review of {name}.", tone="care")
         return
 
     def decided(answer: Confirmed | None) -> None:
@@ -95,19 +99,19 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
             app.writes.send_once(
                 f"withdraw your review of {name}",
                 withdraw_review(live, at, mine),
-                said=f"Your review of {name} counts no more",
+                said=f"Withdrew your review of {name}",
                 then=lambda _: request.view.ask_again(),
             )
 
-    verdict = "approved it" if mine.status == "approved" else "asked for changes"
-    asked = f" {mine.requested_by.name} asked for it: you are asked again." if mine.requested_by is not None else ""
-    after = f"It counts no more; others still see it as outdated, with its comments.{asked}"
-    dialog = Confirm(f"Withdraw your review of {name}?", verb="Withdraw it", intro=f"You {verdict}.", after=after)
+    given_as = f"You approved {name}." if mine.status == "approved" else f"You requested changes in {name}."
+    again = f" {mine.requested_by.name}’s review request stays open." if mine.requested_by is not None else ""
+    after = f"Marks your review as outdated. Others still see the review and its comments.{again}"
+    dialog = Confirm(f"Withdraw your review of {name}?", verb="Withdraw", intro=given_as, after=after)
     app.push_screen(dialog, decided)
 
 
 def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
-    """Ask for the words of a review, and send it with what is held for it."""
+    """Ask for the comment of a review, and submit the review with its pending comments."""
     from octavo.tui.comments.held_comments import told
     from octavo.tui.widgets.confirm import Confirm, Field
 
@@ -119,17 +123,17 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
         draft.text,
         lines=4,
         placeholder="optional" if approves or held else "",
-        required="" if approves or held else "Say what has to change: the author has only your words to go by.",
+        required="" if approves or held else "Describe what has to change.",
         keep=draft.keep,
         keep_now=draft.keep_now,
     )
     dialog = Confirm(
         f"Approve {name} {change_request.title}?" if approves
-        else f"Ask for changes in {name} {change_request.title}?",
-        verb="Approve" if approves else "Ask for changes",
+        else f"Request changes in {name} {change_request.title}?",
+        verb="Approve" if approves else "Request changes",
         field=field,
         intro="\n".join(told(held, request.titles())),
-        foot="ctrl+s sends · esc keeps what you wrote",
+        foot="ctrl+s submit review · esc keep draft",
     )  # fmt: skip
 
     def submitted(_: object) -> None:
@@ -141,15 +145,15 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
             return
         from octavo.data import deciding
 
-        doing = f"approve {name}" if approves else f"ask for changes in {name}"
-        said = f"Approved {name}" if approves else f"Asked for changes in {name}"
+        doing = f"approve {name}" if approves else f"request changes in {name}"
+        said = f"Approved {name}" if approves else f"Requested changes in {name}"
         if app.session.outbox.gathered(at):
-            held_ones = plural(len(app.session.outbox.gathered(at)), "comment")
+            held_ones = plural(len(app.session.outbox.gathered(at)), "pending comment")
             place = f"review {at.space_id} {at.change_request_id} {status}"
             sending = deciding.review_with_gathered(
                 app.session.live, at, status, change_request.revision, answer.text, doing=doing, place=place
             )
-            app.writes.review(doing, sending, said=f"{said}, with {held_ones}")
+            app.writes.review(doing, sending, said=f"{said} with {held_ones}")
             return
         app.writes.send_once(
             doing,
