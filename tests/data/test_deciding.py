@@ -147,7 +147,7 @@ async def test_a_lost_request_is_told_after_a_minute(
     live.send = losing
     outcome = await deed()
     assert outcome.kind == "unknown"
-    assert outcome.sentence.startswith("The connection broke. After a minute the server has ")
+    assert outcome.sentence.startswith("The connection broke. After a minute ")
     assert await times(ask, kind, at, seen) == 0
     live.send = gate
     assert (await deed()).kind == "done", "A person may decide to send it again"
@@ -218,14 +218,14 @@ async def test_an_edit_in_the_moment_of_a_review_is_told(
     live.send = overtaken
     outcome = await review(live, at, "approved", seen.revision)
     assert outcome.kind == "done"
-    assert "newer revision than you read" in outcome.sentence
+    assert "edited at the same time" in outcome.sentence
 
 
 async def test_what_is_up_to_date_is_not_updated(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     before = await ask(change_requests.Get(at=at))
     await ask(change_requests.UpdateFromMain(at=at))
     outcome = await update(live, at, MergeBasis(before, None))
-    assert (outcome.kind, outcome.sentence) == ("done", "It is up to date with main already.")
+    assert (outcome.kind, outcome.sentence) == ("done", "#1 is already up to date with main.")
     assert gate.writes == []
 
 

@@ -151,7 +151,7 @@ async def test_taken_back_it_is_held_again_and_the_words_of_the_verdict_are_a_dr
     undone = await outbox.undo()
     assert undone
     assert undone.done
-    assert undone.sentence == "Taken back: approve. Held again: comment, both."
+    assert undone.sentence == "Canceled: approve. Pending again: comment, both."
     assert [each.state for each in outbox.entries] == ["gathered", "gathered"]
     assert drafts.get("verdict") == "Well done."
     clock.forward(seconds=60)
@@ -176,7 +176,7 @@ async def test_where_the_change_request_went_on_nothing_leaves(
     sent = await review_with_gathered(live, at, "approved", seen.revision, doing="approve")
     assert (sent.kind, [each.state for each in outbox.entries]) == ("moved", ["gathered"])
     assert how in sent.sentence
-    assert "Your comments stay held." in sent.sentence
+    assert "Your comments stay pending." in sent.sentence
 
 
 @pytest.mark.parametrize("how", ["edited", "archived"])

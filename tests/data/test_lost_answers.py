@@ -33,7 +33,7 @@ async def test_what_may_have_arrived_cannot_be_taken_back(
     undone = await again.undo()
     assert undone
     assert not undone.done
-    assert "on its way" in undone.sentence
+    assert "is being sent" in undone.sentence
     await again.close()
 
 

@@ -108,7 +108,7 @@ async def test_what_is_begun_together_is_on_disk_together_and_taken_back_togethe
     undone = await outbox.undo()
     assert undone
     assert undone.text == "Hello"
-    assert undone.sentence == "Taken back: comment. Taken back: resolve, all 3: one had gone out and is undone."
+    assert undone.sentence == "Canceled: comment. Canceled: resolve, all 3 (1 was already sent and undone)."
     await outbox.run_dry()
     assert all([(await ask(comments.Get(at=here, comment_id=each.id))).is_open for each in about])
     assert drafts.get("a") == "Hello"
@@ -302,7 +302,7 @@ async def test_resolved_then_reopened_and_that_taken_back_is_resolved(
     clock.forward(seconds=1)
     undone = await outbox.undo()
     assert undone
-    assert undone.sentence == "Taken back: reopen the thread."
+    assert undone.sentence == "Canceled: reopen the thread."
     gate.errors.clear()
     clock.forward(seconds=60)
     await outbox.run_dry()

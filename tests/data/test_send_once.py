@@ -207,7 +207,7 @@ async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, as
     live.send, naps = send, Naps()
     outcome = await merge(live, at, seen, sleep=naps)
     assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
-    assert "Nothing was sent again" in outcome.sentence
+    assert "Octavo did not retry" in outcome.sentence
     assert merges(gate) == 1
     live.send = gate
     assert (await merge(live, at, seen)).kind == "done", "A person may decide to send it again"
@@ -216,17 +216,17 @@ async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, as
 async def test_a_refusal_is_a_sentence(live: Live, platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
     platform.refuse_next(change_requests.Merge, 403, "Your role may not merge.")
     outcome = await merge(live, at, await basis(ask, at))
-    assert (outcome.kind, outcome.sentence) == ("refused", "Not merged: Your role may not merge.")
+    assert (outcome.kind, outcome.sentence) == ("refused", "Could not merge #1: Your role may not merge.")
     platform.refuse_next(change_requests.Merge, 409, "It is being edited.")
     outcome = await merge(live, at, await basis(ask, at))
-    assert (outcome.kind, outcome.sentence) == ("refused", "Not merged: It is being edited.")
+    assert (outcome.kind, outcome.sentence) == ("refused", "Could not merge #1: It is being edited.")
 
 
 async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await basis(ask, at)
     gate.errors.append(NotSent("Can't reach the server."))
     outcome = await merge(live, at, seen)
-    assert (outcome.kind, outcome.sentence) == ("refused", "Not merged: Can't reach the server.")
+    assert (outcome.kind, outcome.sentence) == ("refused", "Could not merge #1: Can't reach the server.")
     assert live.outbox.entries == ()
     assert merges(gate) == 0
 

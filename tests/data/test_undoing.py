@@ -40,7 +40,7 @@ async def test_of_many_half_sent_all_come_back_and_it_says_how(
         await outbox.step()
     undone = await outbox.undo()
     assert undone
-    assert undone.sentence == "Taken back: resolve the thread · “Why?”, all 77: one had gone out and is undone."
+    assert undone.sentence == "Canceled: resolve the thread · “Why?”, all 77 (1 was already sent and undone)."
     assert [each.facts.thread for each in undone.back] == [each.id for each in about]
     await outbox.run_dry()
     assert (outbox.entries, await open_ones(ask, here)) == ((), 77)
@@ -69,7 +69,7 @@ async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
         await outbox.step()
     undone = await outbox.undo()
     assert undone
-    assert undone.sentence == "Taken back: reply, 2 of 3: one had gone out. It is posted already. Delete it instead."
+    assert undone.sentence == "Canceled: reply, 2 of 3 (1 was already sent). It is posted already. Delete it instead."
     await outbox.run_dry()
     assert [(await ask(comments.Get(at=here, comment_id=each.id))).replies for each in about] == [1, 0, 0]
     assert [drafts.get(f"reply {each.id}") for each in about] == [None, "Done.", "Done."]
@@ -87,7 +87,7 @@ async def test_a_resolve_that_is_just_going_out_is_undone_once_it_is_known_what_
     undone = await again.undo()
     assert undone
     assert undone.done
-    assert undone.sentence.startswith("Undone: resolve the thread · “Why?”. It was just going out")
+    assert undone.sentence.startswith("Undone: resolve the thread · “Why?”. It was already being sent")
     for _ in range(4):
         clock.forward(seconds=60)
         await again.run_dry()
@@ -147,7 +147,7 @@ async def test_what_still_waits_after_a_restart_can_be_taken_back_all_of_it_that
     again = ByHand(gate, outbox.state, Drafts(outbox.state), me=MIA)
     undone = await again.undo()
     assert undone
-    assert undone.sentence == "Taken back: resolve the thread · “Why?”, all 3."
+    assert undone.sentence == "Canceled: resolve the thread · “Why?”, all 3."
     second = await again.undo()
     assert second
     assert (second.text, Drafts(again.state).get("a")) == ("First", "First")
@@ -166,7 +166,7 @@ async def test_what_somebody_else_had_done_is_not_undone(
     await outbox.run_dry()
     assert undone
     assert (undone.done, await open_ones(ask, here), gate.writes) == (False, 0, [])
-    assert undone.sentence.startswith("Somebody else had done it before you")
+    assert undone.sentence == "Could not undo “resolve the thread”: another person did it first."
 
 
 async def test_an_edit_is_held_against_what_was_read_when_it_was_begun(

@@ -102,7 +102,7 @@ async def test_a_merge_that_is_refused_says_so_and_changes_nothing(stage: Stage)
         await run.see("checked 0 s ago")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("#7: Not merged: ", "Merging is frozen until Monday.")
+        await run.hear("Could not merge #7: ", "Merging is frozen until Monday.")
         await run.see("Open 7", "Merged 4")
 
 

@@ -87,7 +87,7 @@ async def test_a_verdict_with_its_comments_can_be_taken_back_while_it_waits(stag
         await run.press("ctrl+s")
         await run.hear("Approved #7, with 1 comment")
         await run.press("u")
-        await run.hear("Taken back: approve #7. Held again: comment")
+        await run.hear("Canceled: approve #7. Pending again: comment")
         await run.see("◌ 1 held")
         await run.press("a")
         await run.see("Clear now.")
@@ -141,7 +141,7 @@ async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held
         await run.see("With it goes 1 held comment:")
         await run.ask(change_requests.Update(at=await seven(run), status="archived"), MARA)
         await run.press("ctrl+s")
-        await run.hear("Not sent: it is archived meanwhile. Your comments stay held.")
+        await run.hear("The change request is archived now. Your comments stay pending.")
         await run.see("◌ 1 held")
 
 

@@ -93,7 +93,7 @@ async def test_what_changed_since_ones_review_comes_back(stage: Stage) -> None:
         await look(run)
         assert reasons(run, "Say what a datum is") == ["changed since review"]
         await stand_on(run, "Say what a datum is")
-        await run.see("changed since you approved it", "Mara Lindqvist approved · stale")
+        await run.see("changed since you approved it", "Mara Lindqvist approved · outdated")
 
 
 async def test_what_others_approved_is_merged_from_the_list(stage: Stage) -> None:

@@ -28,7 +28,7 @@ async def test_what_cannot_be_taken_back_is_said_and_can_be_later(stage: Stage) 
         await run.hear("Couldn't take back what you wrote last: Nothing is being saved: ")
         allow()
         await run.press("u")
-        await run.hear("Taken back: resolve the thread · ")
+        await run.hear("Canceled: resolve the thread · ")
         await run.see("Open 72")
 
 

@@ -45,7 +45,7 @@ async def test_rows_say_how_each_stands(stage: Stage) -> None:
         await run.see("7 of 7", "may conflict")
         assert row(run, "#7  Show") == "Tomás Okafor · ○ review requested · ✓ Noor Haddad · ● 1 open"
         assert row(run, "#6  Say") == "Mara Lindqvist · ✗ Noor Haddad requested changes · ● 2 open"
-        stale = "Yuki Tanabe · ○ review requested · ✓ Tomás Okafor, stale · outdated · ● 3 open"
+        stale = "Yuki Tanabe · ○ review requested · ✓ Tomás Okafor (outdated) · outdated · ● 3 open"
         assert row(run, "#5  Rotate") == stale
         conflicting = "Tomás Okafor · ○ review requested · ✗ may conflict: Retries · outdated · ● 1 open"
         assert row(run, "#4  Correct") == conflicting
@@ -84,7 +84,7 @@ async def test_an_approval_is_stale_as_soon_as_it_is_edited(stage: Stage) -> Non
         assert changed.page is not None
         await rewrite(run, about.ref(HARBOUR), changed.page.id, "tomas-okafor")
         await run.press("r")
-        await run.until(lambda: "✓ Noor Haddad, stale" in row(run, "#7  Show"), "see that it is stale")
+        await run.until(lambda: "✓ Noor Haddad (outdated)" in row(run, "#7  Show"), "see that it is stale")
 
 
 async def test_the_words_of_a_review_are_no_open_thread_anywhere(stage: Stage) -> None:

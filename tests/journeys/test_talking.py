@@ -157,7 +157,7 @@ async def test_undo_while_it_is_held_sends_nothing_and_keeps_the_words(stage: St
         await run.press("ctrl+s")
         await run.see("THREADS  3 open")
         await run.press("u")
-        await run.hear("Taken back: comment · Quickstart.")
+        await run.hear("Canceled: comment · Quickstart.")
         await run.see("THREADS  2 open")
         await run.later(seconds=60)
         assert not run.gate.sent(comments.Create)

@@ -59,7 +59,7 @@ async def test_a_reply_to_several_that_is_taken_back_is_there_again_for_all_of_t
         await run.press("ctrl+s")
         await run.hear("Reply written to 3 threads")
         await run.press("u")
-        await run.hear("Taken back: reply, all 3.")
+        await run.hear("Canceled: reply, all 3.")
         await run.press("g", "v", "j", "j", "v", "c")
         await run.see("Reply to 3 threads", "Never mind.")
         await run.press("ctrl+s")
@@ -132,7 +132,7 @@ async def test_undo_goes_back_to_what_came_back(stage: Stage) -> None:
         await run.press("G", "2")
         await run.see("Your first tide")
         await run.press("u")
-        await run.hear("Taken back: resolve the thread, all 3.")
+        await run.hear("Canceled: resolve the thread, all 3.")
         await run.see("Open 72")
         assert under_cursor(run) == first
         await run.press("d")
@@ -156,7 +156,7 @@ async def test_undo_of_what_was_said_on_a_page_goes_to_that_page(stage: Stage) -
         await run.press("3")
         await run.see("Changes ·")
         await run.press("u")
-        await run.hear("Taken back: comment · Quickstart.")
+        await run.hear("Canceled: comment · Quickstart.")
         await run.see("› Quickstart", "THREADS  2 open")
 
 
@@ -268,7 +268,7 @@ async def test_one_of_many_that_had_gone_out_is_undone_too_and_said(stage: Stage
         await run.later(seconds=6)
         await run.until(lambda: run.gate.waiting > 0, "send the first")
         await run.press("u")
-        await run.hear("Taken back: resolve the thread, all 3: one had gone out and is undone. It was just going out")
+        await run.hear("Canceled: resolve the thread, all 3 (1 was already sent and undone). It was already being sent")
         await run.see("Open 72")
         run.gate.open()
         await run.sent()

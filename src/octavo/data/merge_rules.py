@@ -92,7 +92,9 @@ class MergeCandidate:
             case "require_specific_reviewers" if lacking := [user for user in users if user not in approving]:
                 return f"an approval by {self._named(lacking)} is required"
             case "require_one_of_specific_reviewers" if not set(users) & set(approving):
-                return f"an approval by {self._named(users, ' or ')} is required"
+                return (
+                    f"an approval by {self._named(users, ' or ')} is required" if users else "an approval is required"
+                )
             case "require_up_to_date_change_request" if self.change_request.outdated:
                 return "main has changed: update this change request first"
             case "require_change_request_subject" if not self.change_request.subject.strip():

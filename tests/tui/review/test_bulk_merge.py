@@ -74,9 +74,9 @@ async def test_they_are_merged_in_order(three: Merging, desk: Desk) -> None:
     revisions = [(await desk.get(at)).revision_merged for at in three.at]
     assert sorted(revisions, key=lambda name: int(str(name)[1:])) == revisions
     assert [str(fact.text) for number, fact in three.told if number == 1] == [
-        "Docs · Beta · checking again",
-        "Docs · Beta · 1 page · draft · look at: up to date, approval",
-        "Docs · Beta · merging",
+        "Docs · Beta · checking again…",
+        "Docs · Beta · 1 page · draft · check: up to date, approval",
+        "Docs · Beta · merging…",
         "Docs · Beta · merged",
     ]
 
@@ -93,7 +93,7 @@ async def test_one_that_conflicts_with_what_went_before_ends_it(live: Live, desk
     await merging.see()
     ended = await merging()
     assert ended.merged == ("#2 in Docs",)
-    assert ended.why.startswith("stopped at #3 in Docs: pages may conflict: Beta, so m merges it by itself")
+    assert ended.why.startswith("Stopped at #3 in Docs: pages may conflict: Beta (merge this change request alone)")
     assert await merging.statuses == ["merged", "draft", "draft"]
 
 
@@ -112,7 +112,7 @@ async def test_a_paragraph_that_is_merged_by_words_is_not_published_unread(live:
     assert "merged by words with" in (await before(merging))[1]
     ended = await merging()
     assert len(ended.merged) == 1
-    assert "a paragraph is merged by words and has to be read, so m merges it by itself" in ended.why
+    assert "a paragraph would be merged by words (merge this change request alone and check the text)" in ended.why
 
 
 async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, desk: Desk) -> None:
@@ -124,12 +124,12 @@ async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, d
         1
     ] == "all its changes are also in #2 in Docs, which is merged first (press L then to archive it)"
     ended = await merging()
-    assert ended == MergeTotals(("#2 in Docs",), "stopped at #3 in Docs: Already on main: merging would change nothing")
+    assert ended == MergeTotals(("#2 in Docs",), "Stopped at #3 in Docs: already on main: merging would change nothing")
 
 
 async def test_one_that_was_edited_since_ends_it(three: Merging, desk: Desk) -> None:
     await desk.edit(three.at[1], insert("# New\n\nNew.\n"))
-    assert await three() == MergeTotals(("#2 in Docs",), "stopped at #3 in Docs: edited you looked")
+    assert await three() == MergeTotals(("#2 in Docs",), "Stopped at #3 in Docs: it was edited after the checks")
     assert await three.statuses == ["merged", "draft", "draft"]
 
 
@@ -142,7 +142,7 @@ async def test_a_main_that_changes_during_the_last_read_ends_it(
     send, sent = live.send, list[Operation[Any]]()
 
     async def overtaken(op: Operation[Any]) -> Any:
-        if isinstance(op, kind) and str(three.told[-1][1].text).endswith("merging") and not sent:
+        if isinstance(op, kind) and str(three.told[-1][1].text).endswith("merging…") and not sent:
             sent.append(op)
             await desk.publish(insert("# New\n\nNew.\n"))
         assert not isinstance(op, change_requests.Merge)
@@ -150,19 +150,19 @@ async def test_a_main_that_changes_during_the_last_read_ends_it(
 
     live.send = overtaken
     main = f"Main changed since these checks{name}. Read the checks again, then merge"
-    assert await three() == MergeTotals((), f"stopped at #2 in Docs: {main}")
+    assert await three() == MergeTotals((), f"Stopped at #2 in Docs: {main}")
     assert await three.statuses == ["draft"] * 3
 
 
 async def test_who_asks_to_stop_is_heard_before_the_next(three: Merging) -> None:
     three.stop_after = 1
-    assert await three() == MergeTotals(("#2 in Docs",), "stopped before #3 in Docs, as you asked")
+    assert await three() == MergeTotals(("#2 in Docs",), "Stopped before #3 in Docs, as you asked")
     assert await three.statuses == ["merged", "draft", "draft"]
 
 
 async def test_a_refusal_ends_it(three: Merging, platform: Platform) -> None:
     platform.refuse_next(change_requests.Merge, 409, "It is being edited.")
-    assert await three() == MergeTotals((), "stopped at #2 in Docs: Not merged: It is being edited")
+    assert await three() == MergeTotals((), "Stopped at #2 in Docs: could not merge #2: It is being edited")
     assert await three.statuses == ["draft"] * 3
 
 
@@ -178,14 +178,16 @@ async def test_a_lost_request_ends_it_and_is_not_sent_again(three: Merging, live
     live.send = losing
     ended = await three()
     assert ended.merged == ()
-    assert "Nothing was sent again" in ended.why
+    assert "Octavo did not retry" in ended.why
     assert len(lost) == 1
 
 
 async def test_what_takes_a_look_of_its_own_is_not_merged_in_passing(live: Live, desk: Desk) -> None:
     merging = Merging(live, desk, await desk.propose(DeletePage(page=await desk.id("Beta")), subject="Less"))
     await merging.see()
-    assert (await merging()).why == "stopped at #2 in Docs: it deletes 1 page, so m merges it by itself"
+    assert (
+        await merging()
+    ).why == "Stopped at #2 in Docs: this change request deletes 1 page (merge this change request alone)"
 
 
 async def before(merging: Merging) -> list[str]:
@@ -212,17 +214,17 @@ async def test_what_conflicts_with_one_that_comes_before_is_said_before(live: Li
     await merging.see()
     assert await before(merging) == [
         "",
-        "it may conflict with #2 in Docs, which is merged first (Beta",
+        "it may conflict with #2 in Docs, which is merged first (Beta)",
         "",
     ]
     merging.several.reverse()
-    assert (await before(merging))[2] == "it may conflict with #3 in Docs, which is merged first (Beta"
+    assert (await before(merging))[2] == "it may conflict with #3 in Docs, which is merged first (Beta)"
 
 
 async def test_that_a_rule_asks_for_what_the_first_merge_takes_away_is_said_before(three: Merging, desk: Desk) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_up_to_date_change_request"}]}
     await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
-    behind = "once #2 in Docs (press U then)"
+    behind = "a merge rule requires an update from main after the merge of #2 in Docs (press U then)"
     assert await before(three) == ["", behind, behind]
 
 
@@ -231,4 +233,4 @@ async def test_a_rule_that_is_not_met_is_said_in_its_words_and_no_key_is_offered
 ) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_approved_review"}]}
     await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
-    assert set(await before(three)) == {"the rules to merge are not met: an approval is required"}
+    assert set(await before(three)) == {"the merge rules are not met (an approval is required)"}

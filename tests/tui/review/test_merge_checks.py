@@ -334,7 +334,7 @@ NOT_SHOWN = {"type": "file_edited", "file": {"id": "f", "name": "chart.png"}}
     [
         pytest.param(UNREAD, 0, ["1 change could not be read"], id="unread"),
         pytest.param(NOT_SHOWN, 0, [], id="not shown"),
-        pytest.param({}, 3, ["3 more changes than the server lists"], id="not listed"),
+        pytest.param({}, 3, ["3 changes not listed by the server"], id="not listed"),
     ],
 )
 @pytest.mark.parametrize("has_changes", [True, False])

@@ -54,7 +54,7 @@ def fact(known: Checks, label: str) -> Fact:
 
 async def test_links_that_it_breaks_are_named(live: Live, desk: Desk) -> None:
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
-    assert fact(known, "links") == Fact("care", "links", "it breaks 1: Home → beta.md")
+    assert fact(known, "links") == Fact("care", "links", "1 link would break: Home → beta.md")
     assert known.deleted == ("Beta",)
 
 
@@ -62,8 +62,8 @@ async def test_pictures_that_it_adds_without_words_are_named(live: Live, desk: D
     home = await desk.page("Home")
     text = f"{home.markdown}\n\n![](https://example.com/a%20map%1B.png)\n\nAn ![icon](i.png) and ![](old.png).\n"
     known = await proposing(live, desk, update(home.id, text), update(await desk.id("Beta"), "# Beta\n\nNo picture.\n"))
-    said = "2 that it adds have no alternative text: a map␛.png on Home, old.png on Home"
-    assert fact(known, "pictures") == Fact("care", "pictures", said)
+    said = "2 new images without alternative text: a map␛.png on Home, old.png on Home"
+    assert fact(known, "images") == Fact("care", "images", said)
     await desk.publish(update(home.id, text))
     known = await proposing(live, desk, update(home.id, f"{text}\nMore words.\n"))
     assert all(fact.label != "pictures" for fact in known.facts), "they were there before"
@@ -74,21 +74,21 @@ async def test_where_the_server_lists_no_links_those_of_the_changed_pages_are_re
 ) -> None:
     platform.refuse_next(links.ListOfChangeRequest, 404, "There is no such thing.", times=2)
     known = await proposing(live, desk, update(await desk.id("Gamma"), "# Gamma\n\nSee [it](nowhere.md).\n"))
-    assert fact(known, "links") == Fact("care", "links", "1 lead nowhere: Gamma → nowhere.md")
+    assert fact(known, "links") == Fact("care", "links", "1 broken link: Gamma → nowhere.md")
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
     assert fact(known, "links") == Fact(
         "care",
         "links",
-        "no broken links on the changed pages; not checked what links to the 1 page it deletes",
+        "no broken links on the changed pages, links to 1 deleted page not checked",
     )
 
 
 async def test_a_page_that_moves_takes_those_below_it_along(live: Live, desk: Desk) -> None:
     await published(desk)
     known = await proposing(live, desk, update(await desk.id("Gamma"), slug="delta"))
-    said = "2 pages without one: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
+    said = "2 pages without a redirect: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
     assert fact(known, "redirects") == Fact("care", "redirects", said)
-    assert known.live.startswith("Goes live at once on Docs (")
+    assert known.live.startswith("Goes live immediately on Docs (")
 
 
 async def test_a_redirect_from_where_a_page_was_is_enough(live: Live, desk: Desk) -> None:
@@ -97,19 +97,20 @@ async def test_a_redirect_from_where_a_page_was_is_enough(live: Live, desk: Desk
     to = redirects.ToPage(site_space_id=site_space, page_id=await desk.id("Home"))
     await desk.ask(redirects.Create(at=at, source="/docs/beta", destination=to))
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
-    assert fact(known, "redirects") == Fact("ok", "redirects", "1 page leaves its address, all with a redirect")
+    assert fact(known, "redirects") == Fact("ok", "redirects", "1 page moved or deleted, all with a redirect")
     known = await proposing(live, desk, DeletePage(page=await desk.id("Gamma")))
     assert (
-        fact(known, "redirects").text == "2 pages without one: Gamma /gamma is deleted, Below /gamma/below is deleted"
+        fact(known, "redirects").text
+        == "2 pages without a redirect: Gamma /gamma (deleted), Below /gamma/below (deleted)"
     )
 
 
 async def test_where_nothing_is_published_no_redirect_is_needed(live: Live, desk: Desk) -> None:
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
     assert (
-        fact(known, "redirects").text == "none needed: 1 page leaves its address, but the space is on no published site"
+        fact(known, "redirects").text == "none needed: 1 page moved or deleted, but the space is on no published site"
     )
-    assert known.live == "Replaces the main content of Docs at once."
+    assert known.live == "Replaces the main content of Docs immediately."
 
 
 async def test_what_cannot_be_asked_is_said_not_to_be_checked(live: Live, desk: Desk, platform: Platform) -> None:
@@ -119,7 +120,7 @@ async def test_what_cannot_be_asked_is_said_not_to_be_checked(live: Live, desk: 
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
     assert (
         fact(known, "redirects").text
-        == "1 page leaves its address, redirects not checked: the sites of the space are not available"
+        == "1 page moved or deleted, redirects not checked: the sites of the space are not available"
     )
     assert fact(known, "links").text == "not checked: octavo.local failed (500): It burns. Try again in a moment."
     platform.refuse_next(redirects.List, 403, "No.")
@@ -137,7 +138,7 @@ async def test_marks_that_an_update_left_are_told(live: Live, desk: Desk) -> Non
     known = await looked_at(live, at)
     assert known.marked == ("Beta",)
     said = "Beta still has conflict markers · press esc, then R to resolve the conflicts"
-    assert fact(known, "marks") == Fact("bad", "marks", said)
+    assert fact(known, "markers") == Fact("bad", "markers", said)
     assert fact(known, "conflicts").text == "none"
 
 
@@ -145,7 +146,7 @@ async def test_more_pages_than_are_read_are_told(live: Live, desk: Desk, monkeyp
     monkeypatch.setattr(merge_effects, "LOOK_FOR_MARKS", 1)
     texts = [update(await desk.id(title), f"# {title}\n\nOther.\n") for title in ("Beta", "Gamma")]
     known = await proposing(live, desk, *texts)
-    assert fact(known, "marks") == Fact("care", "marks", "1 page not checked for conflict markers")
+    assert fact(known, "markers") == Fact("care", "markers", "1 page not checked for conflict markers")
 
 
 async def test_what_takes_too_long_is_said_not_to_be_checked(

@@ -147,7 +147,7 @@ SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] 
         lambda ids: [update(ids["Beta"], into=ids["Gamma"])],
         "Beta",
         PAGES[1],
-        ("Beta: it was moved since",),
+        ("Beta: moved after the merge",),
         (),
     ),
     "renamed twice": (
@@ -155,7 +155,7 @@ SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] 
         lambda ids: [update(ids["Beta"], emoji="1f680")],
         "Beta",
         PAGES[1],
-        ("Beta: its emoji was changed since",),
+        ("Beta: its emoji was changed after the merge",),
         (),
     ),
     "deleted since": (
@@ -171,7 +171,7 @@ SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] 
         lambda ids: [update(ids["New"], "# New\n\nBetter.\n")],
         "New",
         "# New\n\nBetter.\n",
-        ("New: edited, so it stays",),
+        ("New: edited after the merge",),
         (),
     ),
     "a page below a new one": (
@@ -179,7 +179,7 @@ SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] 
         lambda ids: [insert("# Newest\n\nNewest.\n", into=ids["New"])],
         "Newest",
         "# Newest\n\nNewest.\n",
-        ("New: a page stands below it, so it stays",),
+        ("New: other pages are below it",),
         (),
     ),
 }
@@ -211,7 +211,7 @@ async def test_what_no_operation_puts_back_is_said(live: Live, desk: Desk) -> No
     of = await merged(desk, lambda ids: [file, update(ids["Beta"], "# Beta\n\nOther.\n")])
     planned, _ = await undone(live, desk, of)
     assert planned.lines == ["~ Beta"]
-    assert planned.left == ("a.txt: nothing can put a file back",)
+    assert planned.left == ("a.txt: a file cannot be reverted",)
 
 
 async def test_without_a_revision_of_the_merge_there_is_nothing_to_go_by(live: Live, desk: Desk) -> None:

@@ -45,13 +45,13 @@ FULL = RequestStatus(
     [
         (
             200,
-            "Guide · Ada · ○ review requested · ✓ Ada Lovelace · ✓ Tom Weaver, stale · ✗ may conflict: Start · outdated · ● 2 open",
+            "Guide · Ada · ○ review requested · ✓ Ada Lovelace · ✓ Tom Weaver (outdated) · ✗ may conflict: Start · outdated · ● 2 open",
         ),
-        (98, "Guide · Ada · ○ your review · ✓ Ada Lovelace · ✓ Tom, stale · ✗ may conflict · outdated · ● 2 open"),
-        (72, "Guide · Ada · ○ you · ✓ Ada · ✓ Tom, stale · ✗ conflict · outdated · ● 2"),
-        (68, "Guide · Ada · ○ you · ✓ 1 · ✓ 1 stale · ✗ conflict · outdated · ● 2"),
-        (60, "Ada · ○ you · ✓ 1 · ✓ 1 stale · ✗ conflict · outdated · ● 2"),
-        (54, "○ you · ✓ 1 · ✓ 1 stale · ✗ conflict · outdated · ● 2"),
+        (102, "Guide · Ada · ○ your review · ✓ Ada Lovelace · ✓ Tom (outdated) · ✗ may conflict · outdated · ● 2 open"),
+        (76, "Guide · Ada · ○ you · ✓ Ada · ✓ Tom (outdated) · ✗ conflict · outdated · ● 2"),
+        (71, "Guide · Ada · ○ you · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
+        (63, "Ada · ○ you · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
+        (57, "○ you · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
     ],
 )
 def test_where_there_is_little_room_words_get_shorter_and_each_fact_stays(room: int, said: str) -> None:

@@ -126,7 +126,7 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     if names := stands.approved:
         facts.append(((f"✓ {_some(names)}", f"✓ {_firsts(names)}", f"✓ {len(names)}"), "$success"))
     if names := stands.stale:
-        shorter = (f"✓ {_firsts(names)} (outdated)", f"✓ {len(names)} (outdated)")
+        shorter = (f"✓ {_firsts(names)} (outdated)", f"✓ {len(names)} outdated")
         facts.append(((f"✓ {_some(names)} (outdated)", *shorter), "$warning"))
     if stands.conflicts:
         facts.append(((f"✗ may conflict: {_some(stands.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
