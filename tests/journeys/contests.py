@@ -76,7 +76,7 @@ class Contest:
 
     async def update(self) -> None:
         await self.run.press("U")
-        await self.run.see(f"Update #{self.number} from main?", "comes in")
+        await self.run.see(f"Update #{self.number} from main?", "incoming")
         await self.run.press("y")
 
     async def preview(self) -> str:
@@ -101,5 +101,5 @@ class Contest:
         said = self.run.text
         await self.run.later(seconds=1)
         await self.run.press("y")
-        await self.run.hear(f"#{self.number}: Merged.")
+        await self.run.hear(f"Merged #{self.number}.")
         return said

@@ -325,7 +325,7 @@ async def test_a_page_deleted_on_one_side_and_edited_on_the_other_is_one_questio
             await run.press("m")
             await run.see("It deletes 2 pages")
             await run.press(*str(number), "enter")
-            await run.hear(f"#{number}: Merged.")
+            await run.hear(f"Merged #{number}.")
         elif key == "t":
             await contest.merge()
         tree = await run.ask(content.ListPages(at=HARBOUR), MARA)

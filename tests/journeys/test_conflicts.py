@@ -65,7 +65,7 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         await run.see("checked 0 s ago")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("#4: Merged.")
+        await run.hear("Merged #4.")
         space = run.gate.sent(change_requests.Merge)[0].at.space_id
         tree = await run.ask(content.ListPages(at=SpaceRef(space_id=space)), MARA)
         page = next(page for page in tree.walk() if page.title == "Retries")

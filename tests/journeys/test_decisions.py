@@ -295,8 +295,8 @@ async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stag
         contest.number = number
         await contest.open()
         await run.press("U")
-        named = f"two pages “Crates”: the page in main at /crates, that of #{number} at /crates-2"
-        await run.see("names", "two pages “Crates”")
+        named = f"two pages are called “Crates”: the page in main is at /crates, the page of #{number} is at /crates-2"
+        await run.see("names", "two pages are called “Crates”")
         assert named in words(run.text)
         await run.press("escape")
         assert named in words(await contest.merge())
@@ -317,4 +317,4 @@ async def test_what_a_text_from_elsewhere_puts_back_is_said_before_it_is_merged(
         old = says(page.id, TABLE.replace("Apple | 1", "Apple | 100"))  # it was open in an editor all the time
         await run.ask(content.Edit(at=at, changes=(old,), compat=False), MARA)
         await run.press("m")
-        await run.see("puts back", "1 line that main changed after the start of this change request: Stores")
+        await run.see("reverts", "1 line that main changed after the start of this change request: Stores")

@@ -84,7 +84,7 @@ async def merge_seven(run: Run) -> None:
     await run.see("checked 0 s ago")
     await run.later(seconds=1)
     await run.press("y")
-    await run.hear("#7: Merged.")
+    await run.hear("Merged #7.")
 
 
 async def write_into_four(run: Run) -> None:

@@ -109,7 +109,7 @@ async def test_what_others_approved_is_merged_from_the_list(stage: Stage) -> Non
         await run.see("checked 0 s ago")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("#9: Merged.")
+        await run.hear("Merged #9.")
         await run.gone("Say what a datum is")
 
 

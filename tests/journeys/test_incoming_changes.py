@@ -54,7 +54,7 @@ async def test_a_paragraph_merged_by_words_is_shown_before_it_is_published(stage
         await run.see("checked 0 s ago")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear(f"#{mine}: Merged.")
+        await run.hear(f"Merged #{mine}.")
         assert BOTH in await contest.text("Stores")
 
 
@@ -95,10 +95,10 @@ async def test_changes_that_main_has_already_are_not_merged_but_archived(stage: 
     async with stage.play(start="changes", size=size) as run:
         contest = await on_main(run)
         await contest.open()
-        await run.see("already on main: L archives")
+        await run.see("already on main (L archives)")
         await run.press("m")
         await run.see("Already on main: merging would change nothing. Press L to archive", "L archive")
-        assert not [word for word in ("What goes out", "Goes live", "does not", "press U") if word in run.text]
+        assert not [word for word in ("Changes   ", "Goes live", "does not", "press U") if word in run.text]
         await run.later(seconds=1)
         await run.press("y")
         assert not run.gate.sent(change_requests.Merge)
@@ -130,7 +130,7 @@ async def test_an_update_that_leaves_no_change_says_so(stage: Stage) -> None:
         await run.see("Already on main")
         await run.press("y")
         await run.hear(f"Updated #{contest.number}. Already on main: merging would change nothing. Press L to archive")
-        await run.see("No changes yet.", "already on main: L archives")
+        await run.see("No changes yet.", "already on main (L archives)")
         await run.press("m")
         await run.see("Already on main: merging would change nothing.")
         await run.press("n", "escape")
@@ -160,7 +160,7 @@ async def test_the_head_of_a_change_request_follows_main(stage: Stage) -> None:
         await run.see("outdated")
         await contest.publish(says(stores, MAIN), subject="Read the probe again")
         await run.press("r")
-        await run.see("already on main: L archives")
+        await run.see("already on main (L archives)")
         await contest.publish(says(stores, BASE.replace("10 cm", "15 cm")), subject="Read the probe anew")
         await run.press("r")
         await run.see("1 may conflict")

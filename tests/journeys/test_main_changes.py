@@ -76,7 +76,7 @@ async def test_a_merge_whose_conflicts_were_accepted_is_not_sent_for_other_confl
         await run.see("may conflict: Stores", "checked 0 s ago")
         await run.press(*str(contest.number), "enter")
         await run.hear(
-            f"#{contest.number}: Merged with conflicts: main now shows both sides of each conflict to readers."
+            f"Merged #{contest.number} with conflicts: main now shows both sides of each conflict to readers."
         )
 
 
@@ -101,7 +101,7 @@ async def test_a_merge_is_not_sent_when_the_change_request_was_edited_after_the_
         await run.see("checked 0 s ago")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear(f"#{contest.number}: Merged.")
+        await run.hear(f"Merged #{contest.number}.")
 
 
 async def test_the_dialog_does_not_come_back_where_you_are_meanwhile(stage: Stage) -> None:
@@ -157,7 +157,7 @@ async def test_a_merge_of_several_stops_when_main_changes_between_its_checks_and
         await run.see("checking again")
         name = await change_main(contest)
         run.gate.open()
-        await run.hear(f"Main changed since these checks: {name} was merged.", "Merged nothing; Stopped at #")
+        await run.hear(f"Main changed since these checks: {name} was merged.", "Merged nothing. Stopped at #")
         assert await read_main(contest) == MAIN
         assert not run.gate.sent(change_requests.Merge)
 

@@ -64,7 +64,7 @@ async def test_a_yes_that_comes_with_the_checks_was_not_meant_for_them(stage: St
         assert not run.gate.sent(change_requests.Merge)
         await run.see("Merge  (y)")
         await run.press("y")
-        await run.hear("#7: Merged.")
+        await run.hear("Merged #7.")
 
 
 async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(stage: Stage) -> None:
@@ -79,7 +79,7 @@ async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(sta
         await run.see("checked 0 s ago")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("#7: Merged.")
+        await run.hear("Merged #7.")
         await run.press("u")
         await run.hear("To merge #7 cannot be undone with u.")
         await run.sent()
@@ -100,7 +100,7 @@ async def test_checks_that_fail_when_they_are_made_again_merge_nothing(stage: St
         await run.see("checked 0 s ago")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("#7: Merged.")
+        await run.hear("Merged #7.")
 
 
 async def test_where_nothing_is_changed_there_is_nothing_to_merge(stage: Stage) -> None:
@@ -110,7 +110,7 @@ async def test_where_nothing_is_changed_there_is_nothing_to_merge(stage: Stage) 
         await run.see("New change request in")
         await run.type("Nothing yet")
         await run.press("enter")
-        await run.hear("Started #")
+        await run.hear("Created #")
         await run.press("m")
         await run.see("There are no changes to merge. Press L to archive this change request.")
         await run.later(seconds=1)
@@ -134,22 +134,22 @@ async def test_behind_main_it_says_that_updating_comes_first(stage: Stage) -> No
 async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")
-        await run.see("checked 0 s ago", "Undo merge (Z, or in the palette)")
+        await run.see("checked 0 s ago", "press Z after the merge")
         await run.press("Z")
         assert not run.gate.sent(change_requests.Merge)
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("#7: Merged.")
+        await run.hear("Merged #7.")
         await run.see(" merged ", "Merged by Mara Lindqvist")
         await run.press("Z")
-        await run.see("Undo the merge of #7?", "~ Time and time zones   ~ Troubleshooting", "Start it")
+        await run.see("Undo the merge of #7?", "~ Time and time zones   ~ Troubleshooting", "Revert  (y)")
         run.platform.refuse_next(content.Edit, 403, "Not on Fridays.")
         await run.press("y")
         await run.hear("Not written: Not on Fridays. Undo merge goes on with this draft.")
         await run.press("Z")
         await run.see("Start it  (y)")
         await run.press("y")
-        await run.hear("puts back what #7. It is open for review.")
+        await run.hear("to revert #7. It is open for review.")
         assert len(run.gate.sent(change_requests.Create)) == 1
         await run.see("Undo #7 Show what a refused time looks like", "0 of 2 viewed")
         assert len(run.gate.sent(content.Edit)) == 2
@@ -174,9 +174,9 @@ async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(st
         await run.see("checked 0 s ago")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("#7: Merged.")
+        await run.hear("Merged #7.")
         await run.press("Z")
-        await run.see("Undo the merge of #7?", "~ Time and time zones   ~ Troubleshooting", "Start it")
+        await run.see("Undo the merge of #7?", "~ Time and time zones   ~ Troubleshooting", "Revert  (y)")
         await run.later(seconds=20)
         run.platform.refuse_next(content.Get, 403, "Not on Fridays.", times=9)
         await run.press("y")
@@ -190,7 +190,7 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
         await run.see("checked 0 s ago")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("#7: Merged.")
+        await run.hear("Merged #7.")
         (merged,) = run.gate.sent(change_requests.Merge)
         state = run.app.session.state
         other = merged.at.model_copy(update={"change_request_id": "rotate-secrets"})
@@ -198,7 +198,7 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
         async def nap(seconds: float) -> None:
             await run.later(seconds=seconds)
 
-        for at, said in ((merged.at, "it is merged."), (other, "it is not done. Nothing was sent again:")):
+        for at, said in ((merged.at, "is merged now."), (other, "is not merged. Octavo did not retry:")):
             row = (state.namespace, merging(at), state.now().timestamp())
 
             def begin(db: sqlite3.Connection, row: tuple[str, str, float] = row) -> None:
@@ -222,13 +222,13 @@ async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> 
         await run.press(*"aiko", "enter", "ctrl+s")
         await run.hear("Requested a review of #7 from Aiko Jankovic")
         (asked,) = run.gate.sent(reviews.Request)
-        await run.see("Aiko Jankovic · asked")
+        await run.see("Aiko Jankovic · requested")
         await run.press("V")
         await run.see("Request reviews of #7")
         await run.press(*"mara", "enter", "ctrl+s")
         await run.hear("Withdrew the review request to Mara Lindqvist")
         assert [op.user_id for op in run.gate.sent(reviews.Withdraw)] != list(asked.users)
-        await run.gone("Mara Lindqvist · asked")
+        await run.gone("Mara Lindqvist · requested")
 
 
 async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Stage) -> None:
@@ -241,19 +241,19 @@ async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Sta
         await run.press("x", "x")
         await run.see("2 ticked")
         await run.press("m")
-        await run.see(
-            "Merge 2 change requests of Harbour API, one after the other?", "It ends before #6 in Harbour API", "› #7"
-        )
-        await run.see("requested changes", "merges it by itself", "Merge the first  (y)")
+        await run.see("Merge 2 change requests in Harbour API?", "Octavo stops before #6 in Harbour API", "› #7")
+        await run.see("requested changes", "merge this change request alone", "Merge the first  (y)")
         await run.press("j", "K")
-        await run.see("› #6", "The first change request stops the merge. #6 in Harbour API", "J merges it later")
+        await run.see(
+            "› #6", "The first change request stops the merge. #6 in Harbour API", "Press J to merge it later"
+        )
         await run.press("K")
         await run.hear("#6 in Harbour API is the first already.")
         await run.press("J", "k")
-        await run.see("› #7", "It ends before #6 in Harbour API")
+        await run.see("› #7", "Octavo stops before #6 in Harbour API")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("Merged #7 in Harbour API; ended before #6 in Harbour API: ", "requested changes")
+        await run.hear("Merged #7 in Harbour API. Stopped before #6 in Harbour API: ", "requested changes")
         await run.see("· merged", "It is over. Esc closes this.")
         assert len(run.gate.sent(change_requests.Merge)) == 1
         await run.press("escape", "u")

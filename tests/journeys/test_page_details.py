@@ -73,9 +73,9 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         sent = run.gate.sent(content.Edit)[-1].changes[0]
         assert sent.model_fields_set - {"operation", "page"} == {"slug", "description", "emoji", "icon", "hidden"}
         await run.press("Q")
-        await run.see("Put Time and time zones back?")
+        await run.see("Revert Time and time zones?")
         await run.press("y")
-        await run.hear("Put back: Time and time zones")
+        await run.hear("Reverted Time and time zones.")
         page = await the_page(run, 9)
         assert (page.slug, page.emoji, page.icon, page.hidden) == ("time", None, "clock", False)
         assert (page.description or "").startswith("UTC in")

@@ -26,16 +26,16 @@ async def test_what_is_ready_is_taken_back_to_draft_and_marked_ready_again_from_
         await run.see("Open 7", "Drafts 2")
         await go_to(run, "refused")
         await run.press("~")
-        await run.hear("#7 in Harbour API is a draft again")
+        await run.hear("Converted #7 in Harbour API to a draft")
         await run.see("Open 6", "Drafts 3", "u undo")
         assert await status_of(run, 7) == "draft"
         await run.press("escape", "]")
         await go_to(run, "refused")
         await run.press("~")
-        await run.hear("#7 in Harbour API is ready for review")
+        await run.hear("Marked #7 in Harbour API as ready for review")
         await run.see("Open 7", "Drafts 2")
         await run.press("u")
-        await run.hear("#7 in Harbour API is a draft again")
+        await run.hear("Converted #7 in Harbour API to a draft")
         await run.see("Open 6", "Drafts 3")
         assert await status_of(run, 7) == "draft"
         assert len(run.gate.sent(change_requests.Update)) == 3
@@ -48,7 +48,7 @@ async def test_what_is_ready_is_taken_back_to_draft_on_its_own_screen(stage: Sta
         await run.press("~")
         await run.see(" draft ")
         await run.press("u")
-        await run.hear("#7 in Harbour API is ready for review")
+        await run.hear("Marked #7 in Harbour API as ready for review")
         await run.see(" open ")
         assert await status_of(run, 7) == "open"
 
@@ -68,7 +68,7 @@ async def test_a_change_request_whose_space_the_server_does_not_name_is_marked_w
         await run.press("escape")
         await run.press("]", "enter")
         await run.press("~")
-        await run.hear("is ready for review")
+        await run.hear("as ready for review")
 
 
 async def test_what_somebody_else_did_meanwhile_is_not_taken_back(stage: Stage) -> None:
@@ -90,14 +90,14 @@ async def test_all_that_are_ticked_are_marked_together_and_taken_back_together(s
     async with stage.play(start="changes") as run:
         await run.see("Open 7", "Drafts 2")
         await run.press("/", *"harbour", "enter", "*")
-        await run.see("ticked")
+        await run.see("selected")
         many = len(run.app.screen.ticked)  # type: ignore[attr-defined]  # the list of change requests
         assert many > 1
         await run.press("~")
-        await run.hear(f"{many} change requests are drafts again")
+        await run.hear(f"Converted {many} change requests to drafts")
         await run.see(f"Open {7 - many}", f"Drafts {2 + many}")
         await run.press("u")
-        await run.hear(f"{many} change requests are ready for review")
+        await run.hear(f"Marked {many} change requests as ready for review")
         await run.see("Open 7", "Drafts 2")
 
 
@@ -115,7 +115,7 @@ async def test_a_server_without_an_operation_for_it_is_asked_once(stage: Stage) 
         await run.see(" open ")
         run.platform.refuse_next(change_requests.Update, 404, "Nobody knows this path.")
         await run.press("~")
-        await run.hear("This server has no operation to mark a change request ready, or a draft again")
+        await run.hear("This server cannot mark a change request as ready or convert it to a draft.")
         await run.press("~")
         await run.hear("that is done in the browser")
         assert len(run.gate.sent(change_requests.Update)) == 1
@@ -127,7 +127,7 @@ async def test_a_server_that_refuses_is_believed_and_nothing_can_be_taken_back(s
         await open_one(run, "refused")
         run.platform.refuse_next(change_requests.Update, 400, "It has open threads.")
         await run.press("~")
-        await run.hear("#7 is ready for review still: It has open threads.")
+        await run.hear("#7 is still ready for review: It has open threads.")
         await run.press("u")
         await run.hear("Nothing to undo.")
         assert await status_of(run, 7) == "open"
@@ -142,10 +142,10 @@ async def test_asking_for_a_review_of_a_draft_offers_to_mark_it_ready(stage: Sta
         await run.see("Request reviews of #7")
         await run.type("Tomás")
         await run.press("enter", "ctrl+s")
-        await run.see("Mark #7 Show what a refused time looks like ready for review?", "They are asked already")
+        await run.see("Mark #7 Show what a refused time looks like as ready for review?", "The reviews are requested")
         await run.press("y")
-        await run.hear("#7 in Harbour API is ready for review")
-        await run.see(" open ", "○ Tomás Okafor · asked")
+        await run.hear("Marked #7 in Harbour API as ready for review")
+        await run.see(" open ", "○ Tomás Okafor · requested")
         assert await status_of(run, 7) == "open"
 
 
@@ -159,5 +159,5 @@ async def test_asking_for_a_review_leaves_it_a_draft_when_that_is_wanted(stage: 
         await run.press("enter", "ctrl+s")
         await run.see("ready for review?")
         await run.press("escape")
-        await run.see(" draft ", "○ Tomás Okafor · asked")
+        await run.see(" draft ", "○ Tomás Okafor · requested")
         assert await status_of(run, 7) == "draft"

@@ -107,11 +107,11 @@ async def test_t_goes_through_the_open_threads_of_all_pages_and_says_where_they_
         await run.press("t")
         await run.see("Troubleshooting", "┊ Which one?")
         await run.until(lambda: cursor(run) == "thread: Which one?", cursor(run))
-        while not any("No open thread of #7 comes after this. T goes back" in said for said in run.said):
+        while not any("No more open threads in #7. Press T to go" in said for said in run.said):
             at_the_end = cursor(run)
             await run.press("t")
         assert cursor(run) == at_the_end
-        while not any("No open thread of #7 comes before this. t goes" in said for said in run.said):
+        while not any("No previous open threads in #7. Press t to go" in said for said in run.said):
             await run.press("T")
         assert cursor(run).startswith("thread: The API sends")
 
@@ -165,7 +165,7 @@ async def test_without_a_revision_to_compare_with_that_is_said_until_the_server_
         run.gate.shut(change_requests.Get)
         change_request = refused.model_copy(update={"revision_initial": None})
         run.app.go(ToChangeRequest(change_request.ref(at), change_request))
-        await run.see("Time and time zones cannot be compared", "The server does not say which revision", "r retry")
+        await run.see("Could not compare Time and time zones", "The server does not name the base revision", "r retry")
         run.gate.open()
         await run.see("+ All times in requests")
 
@@ -237,8 +237,8 @@ async def test_merge_through_the_dialog_and_see_the_merged_text_in_the_page(stag
         await run.see("0 of 2 viewed")
         await run.press("m")
         await run.see("Merge #7 into Harbour API?", "✓  state         open", "✓  up to date", "✓  conflicts     none")
-        await run.see("✓  approval      Noor Haddad approved this revision", "!  threads       1 thread is open")
-        await run.see("you may merge in Harbour API", "~ Time and time zones   ~ Troubleshooting", "checked 0 s ago")
+        await run.see("✓  approval      Noor Haddad approved this revision", "!  threads       1 open thread")
+        await run.see("you can merge in Harbour API", "~ Time and time zones   ~ Troubleshooting", "checked 0 s ago")
         await run.press("m", "m", "enter")
         assert not run.gate.sent(change_requests.Merge), "m does not merge, and Cancel has the focus"
         await run.gone("Merge #7 into")
@@ -246,7 +246,7 @@ async def test_merge_through_the_dialog_and_see_the_merged_text_in_the_page(stag
         await run.see("Merge #7 into Harbour API?", "checked 0 s ago")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("#7: Merged.")
+        await run.hear("Merged #7.")
         await run.see(" merged ")
         assert len(run.gate.sent(change_requests.Merge)) == 1
         await run.press("2")
@@ -264,7 +264,7 @@ async def test_checks_older_than_five_seconds_are_made_again_before_anything_is_
         asked = len(run.gate.sent(change_requests.Get))
         await run.later(seconds=20)
         await run.press("y")
-        await run.hear("#7: Merged.")
+        await run.hear("Merged #7.")
         assert len(run.gate.sent(change_requests.Get)) > asked + 1
         assert len(run.gate.sent(change_requests.Merge)) == 1
 
@@ -287,12 +287,12 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "retry", "schedule")
         await run.press("m")
-        await run.see("✗  conflicts     may conflict: Retries", "type 4 and press enter to merge anyway")
+        await run.see("✗  conflicts     may conflict: Retries", "Type 4 and press enter to merge anyway")
         await run.press("y")
-        await run.hear("Pages may conflict, so y is off: type 4 and press enter to merge anyway.")
+        await run.hear("Pages may conflict. Type 4 and press enter to merge anyway.")
         assert not run.gate.sent(change_requests.Merge)
         await run.press("4", "enter")
-        await run.hear("#4: Merged with conflicts: main now shows both sides of each conflict to readers.")
+        await run.hear("Merged #4 with conflicts: main now shows both sides of each conflict to readers.")
         await run.press("2", "/", *"Retries", "enter", "enter")
         await run.see("› Retries")
         await run.until(lambda: "onflict" in run.text, "see both sides marked")
@@ -400,10 +400,10 @@ async def test_a_description_that_markdown_cannot_hold_is_not_edited_and_the_sub
         at = await describe(run, f"{DESCRIPTION}\n\n| a | b |\n| - | - |\n| 1 | 2 |")
         before = (await run.ask(change_requests.Get(at=at), MARA)).description
         await run.press("E")
-        await run.see("You can change the subject only.", "enter saves")
+        await run.see("You can change the subject only.", "enter save")
         await run.gone("Description (Markdown)")
         await run.press("end", *" now", "enter")
-        await run.hear("Renamed")
+        await run.hear("Saved the details of #7")
         now = await run.ask(change_requests.Get(at=at), MARA)
         assert now.subject.endswith("looks like now")
         assert now.description == before
@@ -437,7 +437,7 @@ async def test_only_mine(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")
         await run.press("@")
-        await run.see("only mine", "One word for one thing: endpoint")
+        await run.see("mine", "One word for one thing: endpoint")
         await run.gone("Battery figures")
         await run.press("@")
         await run.see("Battery figures")
@@ -505,7 +505,7 @@ async def test_marks_hold_until_a_page_changes_and_one_compares_with_what_one_re
         await open_one(run, "refused")
         await run.see("0 of 2 viewed", "page 1 of 2")
         await run.press("B")
-        await run.see("Compare with", "You have not reviewed it yet")
+        await run.see("Compare with", "You have not reviewed this change request")
         await run.press("escape")
         await run.press("x", "x")
         await run.see("2 of 2 viewed")
@@ -525,7 +525,7 @@ async def test_marks_hold_until_a_page_changes_and_one_compares_with_what_one_re
         await run.press("B", "down")
         await run.see("Your last review")
         await run.press("enter")
-        await run.see("against your last review", "0 of 1 viewed", "− Why so strict", "page 1 of 1")
+        await run.see("compared with your last review", "0 of 1 viewed", "− Why so strict", "page 1 of 1")
         await run.press("x")
         await run.see("1 of 1 viewed")
         await run.press("B", "up", "enter")

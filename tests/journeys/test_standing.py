@@ -35,7 +35,7 @@ async def rewrite(run: Run, at: ChangeRequestRef, page: str, person: str = MARA)
 
 async def only(run: Run, *words: str) -> None:
     await run.press("F")
-    await run.see("Show only")
+    await run.see("Filter change requests")
     await run.type(" ".join(words))
     await run.press("enter")
 
@@ -100,7 +100,7 @@ async def test_the_words_of_a_review_are_no_open_thread_anywhere(stage: Stage) -
         await open_one(run, "classic")
         await run.see("✓ 1 approved  ● 2 open")
         await run.press("m")
-        await run.see("2 threads are open")
+        await run.see("2 open threads")
         await run.press("escape", "4")
         await run.see("72 of 72", "4 Comments 72")
         await run.press("/", *"reads well", "enter")
@@ -136,7 +136,7 @@ async def test_only_those_that_stand_so_are_shown(stage: Stage) -> None:
 
 async def test_it_is_said_while_it_is_still_looked_for_and_what_could_not_be_known(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
-        await run.see("Open 7", "○ your review")
+        await run.see("Open 7", "○ review requested")
         asked = {op.at.change_request_id for op in run.gate.sent(reviews.List)}
         assert len(asked) < 7, "what is not on show is not asked for"
         run.gate.shut(reviews.List)
@@ -150,10 +150,10 @@ async def test_it_is_said_while_it_is_still_looked_for_and_what_could_not_be_kno
 
 async def test_rows_that_are_not_seen_are_not_asked_for(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
-        await run.see("Open 7", "○ your review")
+        await run.see("Open 7", "○ review requested")
         before = {op.at.change_request_id for op in run.gate.sent(reviews.ListRequested)}
         await run.press("G")
-        await run.see("Limpet Classic", "Noor Haddad · ○ your review")
+        await run.see("Limpet Classic", "Noor Haddad · ○ review requested")
         after = {op.at.change_request_id for op in run.gate.sent(reviews.ListRequested)}
         assert before < after
         assert len(before) < 5

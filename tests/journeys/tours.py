@@ -63,7 +63,7 @@ REVIEWING = (
     Stop("archive", ("escape", "L"), ("Archive #7",)),
     Stop("subject", ("escape", "E"), ("Edit the details of #7",)),
     Stop("new-change-request", ("escape", "ctrl+n"), ("New change request",)),
-    Stop("merge-conflicts", ("escape", "escape", "escape", "j", "j", "j", "m"), ("type 4 and press enter",)),
+    Stop("merge-conflicts", ("escape", "escape", "escape", "j", "j", "j", "m"), ("Type 4 and press enter",)),
     Stop("update", ("escape", "U"), ("Update #4",)),
 )
 COMMENTS = (

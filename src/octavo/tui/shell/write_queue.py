@@ -133,11 +133,13 @@ class WriteQueue:
             try:
                 entry = await app.session.outbox.gather(write)
             except NotSaved as error:
-                app.say(f"Couldn't hold the {write.doing}: {error}", tone="failed")
+                app.say(f"Could not add the {write.doing} to your review: {error}", tone="failed")
                 return
             self._is_done(None)
         number = len(app.session.outbox.gathered(entry.at))
-        app.say(f"Held for your review: {plural(number, 'comment')}. a or A sends them, H shows them.")
+        app.say(
+            f"Added to your review: {plural(number, 'pending comment')}. Press a or A to submit the review, H to show them."
+        )
 
     @_in_background
     async def review(
@@ -166,7 +168,9 @@ class WriteQueue:
                 self._app.say(f"Couldn't {doing}: {error}", tone="failed")
                 return
         if done is False:
-            self._app.say(f"Couldn't {doing}: it is held no more. What you wrote is a draft.", tone="failed")
+            self._app.say(
+                f"Could not {doing}: the comment is not pending any more. Your text is a draft.", tone="failed"
+            )
         else:
             self._app.say(said)
 
