@@ -117,7 +117,7 @@ async def test_a_server_without_an_operation_for_it_is_asked_once(stage: Stage) 
         await run.press("~")
         await run.hear("This server cannot mark a change request as ready or convert it to a draft.")
         await run.press("~")
-        await run.hear("that is done in the browser")
+        await run.hear("Press o to do this in the browser.")
         assert len(run.gate.sent(change_requests.Update)) == 1
         await run.see(" open ")
 

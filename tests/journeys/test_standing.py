@@ -113,10 +113,10 @@ async def test_only_those_that_stand_so_are_shown(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 60)) as run:
         await run.see("7 of 7")
         for words, titles in {
-            "my review": ["#7", "#5", "#4", "#2", "#1"],
-            "approved as it is": ["#7"],
-            "stale": ["#5"],
-            "changes are asked": ["#6", "#2"],
+            "review requested": ["#7", "#5", "#4", "#2", "#1"],
+            "approved": ["#7"],
+            "approval outdated": ["#5"],
+            "changes requested": ["#6", "#2"],
             "Noor Haddad": ["#7", "#1"],
             "with conflicts": ["#4"],
             "outdated": ["#5", "#4"],
@@ -129,7 +129,7 @@ async def test_only_those_that_stand_so_are_shown(stage: Stage) -> None:
                 lambda titles=titles: [f"#{each.number}" for each in run.app.screen.rows.items] == titles,  # type: ignore[attr-defined, misc]  # the list of change requests
                 f"see only those {words}: {titles}",
             )
-            await run.gone("looking at")
+            await run.gone("· checking")
             await run.press("escape")
             await run.see("7 of 7")
 
@@ -140,11 +140,11 @@ async def test_it_is_said_while_it_is_still_looked_for_and_what_could_not_be_kno
         asked = {op.at.change_request_id for op in run.gate.sent(reviews.List)}
         assert len(asked) < 7, "what is not on show is not asked for"
         run.gate.shut(reviews.List)
-        await only(run, "approved", "as", "it", "is")
-        await run.see("1 of 1 · looking at")
+        await only(run, "approved")
+        await run.see("1 of 1 · checking")
         run.platform.refuse_next(reviews.List, 403, "These are not for you.")
         run.gate.open()
-        await run.gone("looking at")
+        await run.gone("· checking")
         await run.see("1 change request", "These are not for you.")
 
 

@@ -17,10 +17,10 @@ def test_the_mark_names_drafts_and_what_is_held_or_only_shows_their_signs() -> N
     assert [mark(each).plain for each in ([DRAFT], [DRAFT] * 2, [HELD], [HELD] * 3)] == [
         "✎ draft",
         "✎ 2 drafts",
-        "◌ held",
-        "◌ 3 held",
+        "◌ pending",
+        "◌ 3 pending",
     ]
-    assert mark([DRAFT, HELD]).plain == "✎ draft ◌ held"
+    assert mark([DRAFT, HELD]).plain == "✎ draft ◌ pending"
     assert mark([DRAFT, HELD], tight=True).plain == "✎◌"
     assert beside([DRAFT], "2d").plain == "✎ draft  2d"
     assert beside([], "2d").plain == "2d"

@@ -106,6 +106,6 @@ def _mark(drafts: int, held: int, late: int, tight: bool) -> Content:
     note, error = "$octavo-note", "$error"
     parts = [("!", "not saved yet" if late == 1 else f"{late} not saved yet", error)] * bool(late)
     parts += [("✎", "draft" if drafts == 1 else f"{drafts} drafts", note)] * bool(drafts)
-    parts += [("◌", "held" if held == 1 else f"{held} held", note)] * bool(held)
+    parts += [("◌", "pending" if held == 1 else f"{held} pending", note)] * bool(held)
     said = [Content.styled(sign if tight else f"{sign} {words}", style) for sign, words, style in parts]
     return Content("" if tight else " ").join(said)
