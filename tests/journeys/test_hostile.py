@@ -119,7 +119,7 @@ async def test_what_the_server_says_of_a_refused_write_is_text(stage: Stage) -> 
         await run.see("checked")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear(f"Could not merge #")
+        await run.hear("Could not merge #", SHOWN)
         check(run, "m")
 
 

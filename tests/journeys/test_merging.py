@@ -244,9 +244,7 @@ async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Sta
         await run.see("Merge 2 change requests in Harbour API?", "Octavo stops before #6 in Harbour API", "› #7")
         await run.see("requested changes", "merge this change request alone", "Merge the first  (y)")
         await run.press("j", "K")
-        await run.see(
-            "› #6", "The first change request stops the merge.", "Press J to merge it"
-        )
+        await run.see("› #6", "The first change request stops the merge.", "Press J to merge it")
         await run.press("K")
         await run.hear("#6 in Harbour API is already first.")
         await run.press("J", "k")

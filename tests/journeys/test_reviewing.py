@@ -116,6 +116,29 @@ async def test_t_goes_through_the_open_threads_of_all_pages_and_says_where_they_
         assert cursor(run).startswith("thread: The API sends")
 
 
+async def test_the_first_reply_to_a_thread_is_shown_in_the_diff(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(120, 60)) as run:
+        at = SpaceRef(space_id="harbour-api")
+        refused = next(each for each in (await run.ask(change_requests.List(at=at), MARA)).items if each.number == 7)
+        tree = await run.ask(content.ListPages(at=at), MARA)
+        page = next(page.id for page in tree.walk() if page.title == "Time and time zones")
+        await run.ask(
+            comments.Create(at=refused.ref(at), page=page, body=Markdown(markdown="Which one?")), "yuki-tanabe"
+        )
+        await open_one(run, "refused")
+        await run.see("┊ Which one?")
+        await run.press("enter", "t", "T", "T", "T")
+        await run.until(lambda: cursor(run) == "thread: Which one?", cursor(run))
+        await run.press("c")
+        await run.type("The first one.")
+        await run.press("ctrl+s")
+        await run.see("┊   ↳ Mara Lindqvist", "The first one.")
+        await run.gone("1 more reply")
+        await run.sent()
+        await run.see("┊   ↳ Mara Lindqvist", "The first one.")
+        await run.gone("1 more reply")
+
+
 async def test_keys_of_the_diff_act_on_it_from_the_list_of_pages(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 50)) as run:
         await open_one(run, "refused")

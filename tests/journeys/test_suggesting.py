@@ -82,6 +82,40 @@ async def test_a_suggestion_is_seen_as_a_diff_applied_and_taken_back(stage: Stag
         assert len(run.gate.sent(content.Edit)) == 1
 
 
+async def test_a_suggestion_in_the_diff_is_a_word_diff_of_its_block(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_one(run, "refused")
+        await run.see("┊ Shorter:", "┊ suggests")
+        await run.see("− All times in requests and answers", "+ All times are in UTC.")
+
+
+async def test_a_suggestion_in_a_reply_in_the_diff_is_a_word_diff_of_its_block(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await seven(run)
+        page, text = await the_page(run, at)
+        key = next(each.key for each in parse(text).walk() if "All times in requests" in each.plain())
+        thread = await run.ask(comments.Create(at=at, page=page, node=key, body=Markdown(markdown="Too long.")), TOMAS)
+        body = Markdown(markdown=fenced("All times are in UTC."))
+        await run.ask(comments.CreateReply(at=at, comment_id=thread.id, body=body), TOMAS)
+        await open_one(run, "refused")
+        await run.see("┊ Too long.", "↳ Tomás Okafor")
+        await run.see("− All times in requests and answers", "+ All times are in UTC.")
+        assert "```" not in run.text
+
+
+async def test_a_suggestion_just_sent_is_a_word_diff_in_the_diff(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "c", "ctrl+g")
+        await run.see("```suggestion")
+        await run.press("S", "o", ":", "space", "ctrl+s")
+        await run.sent()
+        await run.see("┊ suggests", "+ So: All times in requests")
+
+
 async def test_applied_by_mistake_it_is_taken_back_with_u(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await seven(run)

@@ -12,6 +12,8 @@ from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.data.unsent import Unsent
+from octavo.tui.comments.suggested_wording import Suggested
+from octavo.tui.render.comparison import Compared
 from octavo.tui.render.thread_lines import Answer, ThreadLine
 from octavo.tui.shell.left_unsent import mark
 from octavo.tui.shell.view import View
@@ -32,6 +34,7 @@ class DiffThreads:
         self._view, self._at, self._redraw = view, at, redraw
         self.all: tuple[Comment, ...] = ()
         self._replies: dict[str, tuple[Reply, ...]] = {}
+        self._suggested = Suggested(lambda: view.shell, redraw)
 
     @property
     def posted(self) -> list[Comment]:
@@ -54,7 +57,8 @@ class DiffThreads:
         def unsent(thread: Comment) -> str:
             return mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
 
-        return thread_lines(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent)
+        suggested = partial(self._suggested.compared, self._at)
+        return thread_lines(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggested)
 
     def unsent_by_page(self) -> dict[str, list[Unsent]]:
         """What one wrote and did not send, by the id of the page it hangs on; on none, by ""."""
@@ -90,6 +94,7 @@ def thread_lines(
     replies: Mapping[str, Sequence[Reply]] = MappingProxyType({}),
     is_outdated: Callable[[Comment], bool] = lambda thread: False,
     unsent: Callable[[Comment], str] = lambda thread: "",
+    suggested: Callable[[Comment, Comment | Reply], tuple[Compared, ...]] = lambda thread, message: (),
 ) -> dict[str, list[ThreadLine]]:
     """Threads by block as a diff shows them, those on no block under "". `on_its_way` says of an id how far it got that
     is not there yet; `unsent` marks what is written in one and not sent."""
@@ -109,10 +114,14 @@ def thread_lines(
             open=thread.is_open_thread,
             verdict=thread.is_open and thread.is_verdict,
             held=on_its_way(thread.id) == HELD,
-            answers=tuple(Answer(each.posted_by.name, age(each), each.body.text) for each in answers[-MOST_ANSWERS:]),
+            answers=tuple(
+                Answer(each.posted_by.name, age(each), each.body.text, suggested(thread, each))
+                for each in answers[-MOST_ANSWERS:]
+            ),
             key=thread.id,
             outdated=is_gone or is_outdated(thread),
             unsent=unsent(thread),
+            suggested=suggested(thread, thread),
             about=" ".join((target.node.preview or "").split()) if is_gone and target.node is not None else "",
         )
 

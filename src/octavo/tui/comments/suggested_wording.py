@@ -11,7 +11,6 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import Discussion, RevisionRef
 from octavo.documents.suggesting import applied, source_of, suggestions
-from octavo.tui.render.quotes import lines_kept
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 
@@ -55,45 +54,33 @@ class Suggested:
             self._fates[block, text] = done.kind
             self._changed()
 
-    def lines(
-        self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, look: Styles
-    ) -> list[Line] | None:
-        """A message with what it suggests. None where it suggests nothing, or it is not known for what."""
+    def compared(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[Compared, ...]:
+        """Return the comparisons of a message's suggestions with their block, in order.
+
+        Empty if the message suggests nothing, or while a comparison is not loaded.
+        """
         found = suggestions(message.body.text)
-        target = thread.target
-        if not found or target.page is None or target.node is None or target.revision is None:
-            return None
-        block = (target.page.id, target.revision, target.node.id)
+        if not found or (block := _block_of(thread)) is None:
+            return ()
         if missing := [each.text for each in found if (block, each.text) not in self._compared]:
             self._compared |= {(block, text): None for text in missing}
             self._octavo().background(self._compare(at, block, missing))
-        from octavo.documents.parse import parse
-        from octavo.tui.render.layout import lay_out
+        compared = [self._compared[block, each.text] for each in found]
+        known = tuple(each for each in compared if each is not None)
+        return known if len(known) == len(compared) else ()
 
-        out: list[Line] = []
-        written, start = message.body.text.split("\n"), 0
+    def lines(
+        self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, look: Styles
+    ) -> list[Line] | None:
+        """Return the lines of a message with its suggestions as word diffs. None if `compared` is empty."""
+        compared, block = self.compared(at, thread, message), _block_of(thread)
+        if not compared or block is None:
+            return None
+        from octavo.tui.render.suggestion_lines import suggestion_lines  # lazy: the layout of diffs, rarely needed
 
-        def words(end: int) -> None:
-            text = lines_kept("\n".join(written[start:end]))
-            if text.strip():
-                out.extend(lay_out(parse(text).blocks, width, look, source=text).lines)
-                out.append(Line([]))
-
-        for each in found:
-            compared = self._compared[block, each.text]
-            if compared is None:
-                return None
-            words(each.lines[0])
-            out.append(Line([Piece("suggests", look.muted)]))
-            fate = self._fate(block, each.text)  # said first: of a long suggestion the end is not on show
-            if fate == "same":
-                out.append(Line([Piece(f"{look.glyphs.yes} applied: the page says so", look.success)]))
-            elif fate == "changed":
-                out.append(Line([Piece("the block was edited since, or is gone", look.warning)]))
-            out += [*_set(compared, width, look), Line([])]
-            start = each.lines[1]
-        words(len(written))
-        return out[:-1]
+        # The result is above the diff: the end of a long suggestion is not visible.
+        notes = [_note(self._fate(block, each.text), look) for each in suggestions(message.body.text)]
+        return suggestion_lines(message.body.text, compared, width, look, notes)
 
     async def _compare(self, at: Discussion, block: Block, wanted: list[str]) -> None:
         from octavo.tui.render.comparison import compare
@@ -113,21 +100,16 @@ class Suggested:
         self._changed()
 
 
-def _set(compared: Compared, width: int, look: Styles) -> list[Line]:
-    """The lines of a diff of two wordings."""
-    from octavo.tui.render.diff_lines import set_diff_unit
-    from octavo.tui.render.diff_sequence import changes, source_changes
-    from octavo.tui.render.diff_sides import SideWidths
-    from octavo.tui.render.diff_units import Unfolding
-    from octavo.tui.render.layout import set_block
-    from octavo.tui.render.layout_context import Folds, LayoutContext
+def _block_of(thread: Comment) -> Block | None:
+    target = thread.target
+    if target.page is None or target.node is None or target.revision is None:
+        return None
+    return target.page.id, target.revision, target.node.id
 
-    found = changes(compared.diff, Unfolding(), {}) if not compared.diff.is_empty else source_changes(compared.hunks)
-    setting = LayoutContext(look, Folds(), set_block, room=width)
-    room = SideWidths.of(width, split=False)
-    lines = [
-        line for unit in found.whole().units if unit.kind != "title" for line in set_diff_unit(setting, unit, room)
-    ]
-    while lines and not "".join(piece.text for piece in lines[0].pieces).strip(" │┊"):
-        lines.pop(0)
-    return lines
+
+def _note(fate: str, look: Styles) -> list[Line]:
+    if fate == "same":
+        return [Line([Piece(f"{look.glyphs.yes} applied: the page says so", look.success)])]
+    if fate == "changed":
+        return [Line([Piece("the block was edited since, or is gone", look.warning)])]
+    return []

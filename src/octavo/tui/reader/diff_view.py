@@ -251,11 +251,12 @@ class DiffView(Reader):
         super().before_painting()
         rows = self.painter.rows_on_show
         on_show = {row[2].block.key for row in rows if row[2].block and row[2].block.kind == "thread"}
-        if wanted := on_show - self._asked - {""}:
+        lines = [thread for threads in self.contents.threads.values() for thread in threads]
+        lacking = {thread.key for thread in lines if thread.replies > len(thread.answers)}
+        # Not marked before it has replies: the first reply may come while the thread is on show.
+        if wanted := (on_show & lacking) - self._asked:
             self._asked |= wanted
-            lines = [thread for threads in self.contents.threads.values() for thread in threads if thread.key in wanted]
-            if keys := tuple(thread.key for thread in lines if thread.replies > len(thread.answers)):
-                self.post_message(self.RepliesWanted(keys))
+            self.post_message(self.RepliesWanted(tuple(wanted)))
 
     # Opening
 

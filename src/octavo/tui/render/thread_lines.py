@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 
@@ -16,7 +17,10 @@ from octavo.tui.render.styled_lines import Line, Piece, fit, width_of
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap
 
-_MOST_LINES, _MOST_TEXT = 8, 4_000
+if TYPE_CHECKING:
+    from octavo.tui.render.comparison import Compared
+
+_MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Answer:
     age: str
     text: str
     """Markdown, of which the first lines are shown."""
+    suggested: tuple[Compared, ...] = ()
+    """Comparisons of the suggestions in `text` with their block. Empty while they are not loaded."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,8 @@ class ThreadLine:
     """It is no thread yet: these words are not sent."""
     unsent: str = ""
     """The mark of what is written in it and not sent."""
+    suggested: tuple[Compared, ...] = ()
+    """Comparisons of the suggestions in `text` with their block. Empty while they are not loaded."""
 
     @property
     def state(self) -> str:
@@ -93,7 +101,7 @@ def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Styles, width:
         if thread.about:
             quoted = fit([Piece(f"on “{thread.about}”", look.muted + Style(italic=True))], inner, glyphs.more)
             out.append(Line([*rail, *quoted], block))
-        out += [Line([*rail, *line], block) for line in _said([], thread.text, look, inner)]
+        out += [Line([*rail, *line], block) for line in _said([], thread, look, inner)]
         hidden = thread.replies - len(thread.answers)
         if hidden > 0:
             which = "earlier" if thread.answers else "more"
@@ -101,26 +109,34 @@ def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Styles, width:
             out.append(Line([*rail, Piece(words, look.muted, None, True)], block))
         for answer in thread.answers:
             name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.between} {answer.age}  ", look.note)]
-            for number, line in enumerate(_said(name, answer.text, look, inner - 4)):
+            for number, line in enumerate(_said(name, answer, look, inner - 4)):
                 out.append(Line([*rail, Piece("  " if number == 0 else "    ", PLAIN, None, True), *line], block))
         out.append(Line(list(rail)))
     return out
 
 
-def _said(name: list[Piece], text: str, look: Styles, width: int) -> list[list[Piece]]:
-    """The first lines of what somebody said, as it was meant to look, behind a name."""
-    blocks = _blocks(text[:_MOST_TEXT])
+def _said(name: list[Piece], message: ThreadLine | Answer, look: Styles, width: int) -> list[list[Piece]]:
+    """Return the first rendered lines of a message, behind a name."""
+    text, most = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
-    if name and blocks and blocks[0].kind == "paragraph":
-        lines = wrap([*name, *inline(blocks[0].runs, look)], width)
-        blocks = blocks[1:]
-    elif name:
-        lines = [name]
-    source = text[:_MOST_TEXT]
-    more = lay_out(blocks, width, look, source=source).lines if blocks and len(lines) < _MOST_LINES else []
-    lines += [[]] * bool(lines and more) + [line.pieces for line in more]
-    if len(lines) > _MOST_LINES or len(text) > _MOST_TEXT:
-        lines = [*lines[: _MOST_LINES - 1], [Piece(look.glyphs.more, look.muted, None, True)]]
+    if message.suggested:
+        from octavo.tui.render.suggestion_lines import suggestion_lines  # lazy: the layout of diffs imports this module
+
+        most = _MOST_SUGGESTED
+        lines = [name] if name else []
+        lines += [line.pieces for line in suggestion_lines(text, message.suggested, width, look)]
+    else:
+        blocks = _blocks(text[:_MOST_TEXT])
+        if name and blocks and blocks[0].kind == "paragraph":
+            lines = wrap([*name, *inline(blocks[0].runs, look)], width)
+            blocks = blocks[1:]
+        elif name:
+            lines = [name]
+        source = text[:_MOST_TEXT]
+        more = lay_out(blocks, width, look, source=source).lines if blocks and len(lines) < most else []
+        lines += [[]] * bool(lines and more) + [line.pieces for line in more]
+    if len(lines) > most or len(text) > _MOST_TEXT:
+        lines = [*lines[: most - 1], [Piece(look.glyphs.more, look.muted, None, True)]]
     # What is folded in a comment is opened where the thread is shown, not here.
     return [[p._replace(spot=None) if p.spot and p.spot.kind in ("fold", "tab") else p for p in line] for line in lines]
 
