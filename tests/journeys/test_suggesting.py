@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef, SpaceRef
@@ -105,14 +107,16 @@ async def test_a_suggestion_in_a_reply_in_the_diff_is_a_word_diff_of_its_block(s
         assert "```" not in run.text
 
 
-async def test_a_suggestion_just_sent_is_a_word_diff_in_the_diff(stage: Stage) -> None:
+@pytest.mark.parametrize("key", ["ctrl+s", "ctrl+t"])
+async def test_a_suggestion_just_written_is_a_word_diff_in_the_diff(stage: Stage, key: str) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("− All times")
         await run.press("enter", "c", "ctrl+g")
         await run.see("```suggestion")
-        await run.press("S", "o", ":", "space", "ctrl+s")
-        await run.sent()
+        await run.press("S", "o", ":", "space", key)
+        await run.see("┊ suggests", "+ So: All times in requests")
+        await run.later(seconds=20)
         await run.see("┊ suggests", "+ So: All times in requests")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 Block = tuple[str, str, str]
-"""A page, a revision of it, and the key of a block there."""
+"""The id of a page, a revision (empty: the current one), and the key of a block."""
 
 
 class Suggested:
@@ -86,9 +86,11 @@ class Suggested:
         from octavo.tui.render.comparison import compare
 
         page, revision, key = block
-        ref = RevisionRef(space_id=at.space_id, revision_id=revision)
+        live = self._octavo().session.live
+        ref = RevisionRef(space_id=at.space_id, revision_id=revision) if revision else at
+        op = content.GetPage(at=ref, page_id=page, format="markdown")
         try:
-            found = await self._octavo().session.live.known(content.GetPage(at=ref, page_id=page, format="markdown"))
+            found = await (live.known(op) if revision else live.fetch(op))
         except ApiError:
             return  # what is suggested is shown as it was written
         was = await asyncio.to_thread(source_of, found.markdown or "", key)
@@ -102,9 +104,11 @@ class Suggested:
 
 def _block_of(thread: Comment) -> Block | None:
     target = thread.target
-    if target.page is None or target.node is None or target.revision is None:
+    # A comment that is not sent yet is on the block as it is now.
+    revision = "" if thread.id.startswith("pending-") else target.revision
+    if target.page is None or target.node is None or revision is None:
         return None
-    return target.page.id, target.revision, target.node.id
+    return target.page.id, revision, target.node.id
 
 
 def _note(fate: str, look: Styles) -> list[Line]:
