@@ -323,7 +323,7 @@ async def test_a_page_deleted_on_one_side_and_edited_on_the_other_is_one_questio
         await run.until(lambda: "Conflicts" not in run.lines[-2], "leave the conflicts")
         if (gone_in, key) == ("request", "t"):
             await run.press("m")
-            await run.see("It deletes 2 pages")
+            await run.see("This change request deletes 2 pages")
             await run.press(*str(number), "enter")
             await run.hear(f"Merged #{number}.")
         elif key == "t":

@@ -81,7 +81,7 @@ async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(sta
         await run.press("y")
         await run.hear("Merged #7.")
         await run.press("u")
-        await run.hear("To merge #7 cannot be undone with u.")
+        await run.hear("The merge of #7 cannot be undone with u.")
         await run.sent()
         assert len(run.gate.sent(comments.Create)) == 1
 
@@ -154,10 +154,10 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
         await run.see("Revert #7 Show what a refused time looks like", "0 of 2 viewed")
         assert len(run.gate.sent(content.Edit)) == 2
         await run.press("m")
-        await run.see("checked 0 s ago", "What goes out   ~ Time and time zones   ~ Troubleshooting")
+        await run.see("checked 0 s ago", "Changes   ~ Time and time zones   ~ Troubleshooting")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear(": Merged.")
+        await run.hear("Merged #")
         await run.press("Z")
         await run.see("Revert the merge of #")
         await run.press("n", "2")
@@ -206,7 +206,7 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
 
             await state.write(begin)
             await tell(run.app, run.app.session, sleep=nap)
-            await run.hear("Octavo began to merge #", f"ago and ended before the answer: {said}")
+            await run.hear("Octavo closed during the merge of #", "ago. #", said)
         assert under_way(state) == ()
         assert len(run.gate.sent(change_requests.Merge)) == 1
 
