@@ -134,7 +134,7 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
     "changes": [
         (change_requests.ListOfOrganization, (), "Change requests did not load", "Battery figures"),
         (content.ListChanges, ("enter",), "Could not load the changes", "0 of 1 viewed"),
-        (content.GetPage, (), "Word list did not load", "+ "),
+        (content.GetPage, (), "Could not load Word list", "+ "),
     ],
     "comments": [
         (comments.List, (), "Some threads did not load", "● Yuki Tanabe  I asked two"),

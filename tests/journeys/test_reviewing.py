@@ -346,7 +346,7 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "Battery")
         await run.press("m")
-        await run.hear("Your role in Limpet manual does not allow you to merge. Ask an administrator of the space.")
+        await run.hear("Your role in Limpet manual does not let you merge. Ask an administrator of the space.")
         await run.press("escape")
         await go_to(run, "refused")
         await run.press("L")

@@ -154,6 +154,6 @@ async def test_what_is_dim_is_dim_in_the_palette_and_in_the_help_and_says_why(st
     async with stage.play("elin-brandt", start="changes") as run:
         await run.see("◐ #2")
         await run.press(":", *"merge")
-        await run.see("Your role in Handbook does not allow you to merge.")
+        await run.see("Your role in Handbook does not let you merge.")
         await run.press("escape", "?", *"approve")
         await run.see("does not let you review")

@@ -48,10 +48,10 @@ FULL = RequestStatus(
             "Guide · Ada · ○ review requested · ✓ Ada Lovelace · ✓ Tom Weaver (outdated) · ✗ may conflict: Start · outdated · ● 2 open",
         ),
         (102, "Guide · Ada · ○ your review · ✓ Ada Lovelace · ✓ Tom (outdated) · ✗ may conflict · outdated · ● 2 open"),
-        (76, "Guide · Ada · ○ you · ✓ Ada · ✓ Tom (outdated) · ✗ conflict · outdated · ● 2"),
-        (71, "Guide · Ada · ○ you · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
-        (63, "Ada · ○ you · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
-        (57, "○ you · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
+        (79, "Guide · Ada · ○ review · ✓ Ada · ✓ Tom (outdated) · ✗ conflict · outdated · ● 2"),
+        (74, "Guide · Ada · ○ review · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
+        (66, "Ada · ○ review · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
+        (60, "○ review · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
     ],
 )
 def test_where_there_is_little_room_words_get_shorter_and_each_fact_stays(room: int, said: str) -> None:

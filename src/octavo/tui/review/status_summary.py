@@ -118,7 +118,7 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     """Each fact in words that get shorter, and its style. What is nothing to tell of is left out."""
     facts: list[tuple[tuple[str, str, str], str]] = []
     if stands.asks_me:
-        facts.append((("○ review requested", "○ your review", "○ you"), "$primary"))
+        facts.append((("○ review requested", "○ your review", "○ review"), "$primary"))
     if names := stands.refused:
         by = _some(names)
         requested = f"✗ {_firsts(names)} requested changes"
