@@ -165,7 +165,7 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
         await run.see("› Time and time zones")
         await run.gone('"bad-time"')
         await run.press("H")
-        await run.see("Undo #7", "Show what a refused time")
+        await run.see("Revert #7", "Show what a refused time")
 
 
 async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(stage: Stage) -> None:
@@ -222,13 +222,13 @@ async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> 
         await run.press(*"aiko", "enter", "ctrl+s")
         await run.hear("Requested a review of #7 from Aiko Jankovic")
         (asked,) = run.gate.sent(reviews.Request)
-        await run.see("Aiko Jankovic · requested")
+        await run.see("○ Aiko Jankovic")
         await run.press("V")
         await run.see("Request reviews of #7")
         await run.press(*"mara", "enter", "ctrl+s")
         await run.hear("Withdrew the review request to Mara Lindqvist")
         assert [op.user_id for op in run.gate.sent(reviews.Withdraw)] != list(asked.users)
-        await run.gone("Mara Lindqvist · requested")
+        await run.gone("○ Mara Lindqvist")
 
 
 async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Stage) -> None:

@@ -145,7 +145,7 @@ async def test_asking_for_a_review_of_a_draft_offers_to_mark_it_ready(stage: Sta
         await run.see("Mark #7 Show what a refused time looks like as ready for review?", "The reviews are requested")
         await run.press("y")
         await run.hear("Marked #7 in Harbour API as ready for review")
-        await run.see(" open ", "○ Tomás Okafor · requested")
+        await run.see(" open ", "○ Tomás Okafor")
         assert await status_of(run, 7) == "open"
 
 
@@ -159,5 +159,5 @@ async def test_asking_for_a_review_leaves_it_a_draft_when_that_is_wanted(stage: 
         await run.press("enter", "ctrl+s")
         await run.see("ready for review?")
         await run.press("escape")
-        await run.see(" draft ", "○ Tomás Okafor · requested")
+        await run.see(" draft ", "○ Tomás Okafor")
         assert await status_of(run, 7) == "draft"

@@ -232,17 +232,14 @@ def reviewers(
             said = f" · outdated by {plural(pages, 'page')}" if pages is not None else " · outdated"
         mark = ("✓ ", "$success") if good else ("✗ ", "$error")
         lines.append(Content.assemble(mark, review.reviewer.name, (said, "$warning")))
-    for asked in requested:
-        if asked.user is not None:
-            lines.append(Content.assemble(("○ ", "$octavo-muted"), asked.user.name, (" · requested", "$octavo-muted")))
-        elif asked.team is not None:
-            lines.append(
-                Content.assemble(
-                    ("○ ", "$octavo-muted"), f"team {line_of(asked.team.id)}", (" · requested", "$octavo-muted")
-                )
-            )
     if lines:
         parts.append(Content("\n").join([Content.styled("REVIEWERS", "bold $octavo-muted"), *lines]))
+    waiting: list[Content] = []
+    for each in requested:
+        if name := each.user.name if each.user else f"team {line_of(each.team.id)}" if each.team else "":
+            waiting.append(Content.assemble(("○ ", "$octavo-muted"), name))
+    if waiting:
+        parts.append(Content("\n").join([Content.styled("REVIEW REQUESTED", "bold $octavo-muted"), *waiting]))
     author = about.created_by.id if about.created_by else ""
     others = [each.user.name for each in contributors if each.user.id != author and each.action_type != "comment"]
     if others:
