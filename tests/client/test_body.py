@@ -132,7 +132,7 @@ async def test_an_answer_cut_short_is_asked_for_again(connect: Connect, time: Ti
     async with Peer(always(cut(how), reply(200, MIA))) as peer:
         assert (await connect(peer.origin)(ME)).name == "Mia"
     async with Peer(always(cut(how))) as peer:
-        with pytest.raises(BadResponse, match="ended before it was whole") as caught:
+        with pytest.raises(BadResponse, match="is incomplete") as caught:
             await connect(peer.origin)(ME)
     assert caught.value.trace.attempts == len(peer.asked) == 4
 

@@ -64,7 +64,7 @@ async def test_a_cursor_that_is_none_ends_the_list(cursor: object) -> None:
 
 async def test_pages_without_news_end_the_list() -> None:
     assert (await read([("a", "1")], "empty"))[1:] == (
-        "Could not read the whole list: it goes on without anything new. Only 1 item could be read.",
+        "Could not load the whole list: the server sent no new items. Only 1 item could be loaded.",
         5,
     )
 

@@ -127,7 +127,7 @@ async def test_without_one_of_its_comments_the_verdict_is_not_sent(
     await outbox.run_dry()
     failed = {each.doing: each.reason for each in outbox.entries}
     assert await verdicts(ask, at) == []
-    assert "one of its comments was not sent" in failed["approve"]
+    assert "one pending comment was not sent" in failed["approve"]
     assert (drafts.get("verdict"), drafts.get("place 0")) == ("Well done.", "One")
     await outbox.discard(next(each.id for each in outbox.entries if each.doing == "comment"))
     assert await approve(live, seen, at, "Well done.") == "done"

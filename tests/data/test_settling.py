@@ -173,7 +173,7 @@ async def test_what_is_refused_for_good_is_told_and_neither_repeated_nor_asked_a
     await deliver(outbox, clock)
     await later(outbox, clock, times=5)
     [left] = outbox.entries
-    assert (left.state, left.asks, left.reason) == ("failed", False, "Couldn't resolve the thread: No.")
+    assert (left.state, left.asks, left.reason) == ("failed", False, "Could not resolve the thread: No.")
     assert len(gate.writes) == 1
     await later(outbox, clock, times=1, seconds=25 * 3600)
     assert outbox.entries == (), "nobody needs to know for ever"

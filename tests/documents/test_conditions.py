@@ -53,7 +53,7 @@ def test_a_condition_holds_for_claims_or_does_not(condition: str, is_so: bool) -
         ('visitor.claims.plan == "pro', 24, "does not end"),
         ("(visitor.claims.isBeta", 23, "“)” is missing"),
         ("visitor.claims.isBeta & true", 23, "'&'"),
-        ("!" * 200 + "true", 61, "within each other"),
+        ("!" * 200 + "true", 61, "nested levels"),
         ("true " * 400, 1025, "at most 1024"),
     ],
 )

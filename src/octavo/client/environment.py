@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 NO_PROXY_PROBLEM = (
-    "The environment variable NO_PROXY (or no_proxy) has an entry that cannot be read. "
-    "Give host names with commas between them, and no address in brackets."
+    "The environment variable NO_PROXY (or no_proxy) has an invalid entry. "
+    "Use host names separated by commas, without addresses in brackets."
 )
 
 
@@ -39,7 +39,7 @@ def _proxy_problem(environ: Mapping[str, str]) -> str:
 
 
 def _unusable(proxy: str) -> str:
-    nowhere = "does not hold the address of a proxy"
+    nowhere = "is not a valid proxy URL"
     try:
         parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
         host, port = (parts.hostname or "").encode("idna"), parts.port
@@ -56,7 +56,7 @@ def _certificate_problem(environ: Mapping[str, str]) -> str:
     if not path:
         return ""
     try:
-        reason = "" if b"CERTIFICATE-----" in Path(path).read_bytes() else "holds no certificates"
+        reason = "" if b"CERTIFICATE-----" in Path(path).read_bytes() else "contains no certificates"
     except (OSError, ValueError):
         reason = "cannot be read"
     return (

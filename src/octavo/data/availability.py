@@ -40,15 +40,15 @@ _FEATURES = {
 
 
 def why_frozen(site: Site, op: type[Operation[Any]]) -> str | None:
-    """Why what an operation does is had no more on a site, in a sentence, as the site itself says it. None: it does not."""
+    """Return why a site no longer has the feature of an operation, in a sentence. None if the feature is not frozen."""
     name = SPECS[op].name
     wanted = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
     found = next((each for each in site.features if each.id == wanted and each.frozen), None)
     if found is None:
         return None
     called = found.id.removeprefix("sites-").replace("-", " ")
-    takes = f": that takes a site of the type {found.plan}" if found.plan else ""
-    return f"The plan of “{site.title}” does not include {called} any more{takes}."
+    upgrade = f" Upgrade the site to the {found.plan} plan." if found.plan else ""
+    return f"The plan of “{site.title}” no longer includes {called}.{upgrade}"
 
 
 class Availability:
@@ -94,10 +94,10 @@ class Availability:
     async def _why(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
         """Where that holds, and why, when a refusal is about the operation and not about what it was asked with."""
         if error.status == NOT_PAID:
-            return location(op), f"The plan does not include this: {error}"
+            return location(op), f"Your plan does not include this: {error}"
         if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_all_else_there(op)):
             asked = f"{SPECS[type(op)].method} {route_of(op)}"
-            return route_of(op), f"This server has no such operation: it answered {error.status} to {asked}."
+            return route_of(op), f"This server does not support this operation: it returned {error.status} for {asked}."
         return None
 
     async def _is_all_else_there(self, op: Operation[Any]) -> bool:

@@ -51,7 +51,7 @@ class Connection:
         self._misses += 1
         until = now + timedelta(seconds=0.5 + self._jitter() * min(LONGEST_WAIT, 2.0**self._misses))
         if isinstance(error, Unauthorized):
-            self.paused = f"{error} What you wrote waits until you sign in again."
+            self.paused = f"{error} Unsent changes are kept until you sign in again."
             self._key_refused, self._limited, self.quiet_until = True, False, until
             return now
         if error.trace.retry_at is not None:

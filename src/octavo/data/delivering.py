@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FIRST_LOOK = timedelta(seconds=1)
 """After this it is looked for what was lost, though it may still arrive: what is found need not wait."""
-LOST = "Its answer was lost. It is looked for before anything is sent again."
+LOST = "The response was lost. Octavo checks whether the change arrived before it retries."
 
 
 class Delivery:
@@ -74,7 +74,7 @@ class Delivery:
             self._pending.tell()  # it is known only now
             return
         if self._pending.now() - entry.asked_at > LIFETIME:
-            await self.park(entry, "It was written more than a day ago. Retry to send it, or discard it.")
+            await self.park(entry, "This was written more than a day ago. Retry to send it, or discard it.")
             return
         if entry.is_verdict:
             mates = [each for each in self._pending.entries if each.review == entry.review and each.state == "failed"]
@@ -83,7 +83,7 @@ class Delivery:
                 return
         op = self._addressed(entry)
         if op is None:
-            await self._refuse(entry, "the thread it belongs to was not posted.")
+            await self._refuse(entry, "the thread was not posted.")
             return
         again = entry.makes and entry.rounds > 0
         try:
@@ -161,7 +161,7 @@ class Delivery:
 
     async def _not_found(self, entry: Entry, now: datetime, error: ApiError) -> None:
         """It could not be looked for."""
-        reason = f"It is not known whether it arrived. {error}"
+        reason = f"Octavo could not check whether this arrived. {error}"
         refused, own = verdict(error, travelled=False) == "refused", _is_own(error)
         settles = entry.settles_at is not None and now < entry.settles_at
         if refused and not entry.makes:
@@ -198,7 +198,7 @@ class Delivery:
             if entry.place and entry.words:
                 put_back(db, state.namespace, entry.place, entry.words, entry.id, state.now())
 
-        reason = f"Couldn't {entry.doing}: {cause}"
+        reason = f"Could not {entry.doing}: {cause}"
         await self._pending.step(entry.id, partial(steps.refused, reason=reason, contested=contested), give_back)
 
     async def _confirm(self, entry: Entry, remote: str = "", *, needless: bool = False) -> None:
@@ -259,6 +259,7 @@ def _is_own(error: ApiError) -> bool:
 
 
 def _without(failed: int) -> str:
-    """Why a verdict is not sent without those comments that were refused."""
-    those = "one of its comments was" if failed == 1 else f"{failed} of its comments were"
-    return f"{those} not sent. Send or discard that first, then review again."
+    """Return why a review is not sent: some of its comments were refused."""
+    if failed == 1:
+        return "one pending comment was not sent. Send or discard it first, then submit the review again."
+    return f"{failed} pending comments were not sent. Send or discard them first, then submit the review again."

@@ -133,7 +133,7 @@ class Outbox:
         """Why it is not sent with the key that is used now, if another account wrote it. Empty: it is."""
         if not self._driver.delivery.is_of_another(entry):
             return ""
-        return f"{entry.writer_name or 'Another account'} wrote this. It goes out when {entry.writer_name or 'that account'} is signed in here again."
+        return f"{entry.writer_name or 'Another account'} wrote this. It is sent when {entry.writer_name or 'that account'} signs in here again."
 
     @property
     def paused(self) -> str:
@@ -161,7 +161,7 @@ class Outbox:
     async def add(self, op: CommentWrite, *, doing: str, place: str = "") -> Entry:
         """Take over a write: it is on disk when this returns, and the draft of `place` is gone in the same moment.
 
-        `doing` follows "Couldn't": "reply", "resolve the thread". Raises NotSaved.
+        `doing` follows "Could not": "reply", "resolve the thread". Raises NotSaved.
         """
         (entry,) = await self.add_all((QueuedWrite(op, doing, place),))
         return entry
@@ -390,7 +390,7 @@ class Outbox:
         """A fault of ours stops the sending: it is shown, and raised by `close`."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self._driver.connection.paused = (
-                f"Nothing is sent any more: Octavo has a fault ({type(error).__name__}). Start it again."
+                f"Sending has stopped because of a bug in Octavo ({type(error).__name__}). Restart Octavo."
             )
             self._pending.tell()
 

@@ -311,7 +311,7 @@ class ResponseCache:
 
     def _rebuilt(self, path: Path) -> sqlite3.Connection:
         set_aside(path, f"{path.name}.damaged")
-        self._notice("What was kept for the next start was damaged, and is read anew from the server.")
+        self._notice("The cache was damaged. Octavo loads everything from the server again.")
         return self._prepared(path)
 
     def _writing(self) -> sqlite3.Connection:

@@ -32,8 +32,8 @@ def salvage(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
     restored = _copy(backup, db, as_of_backup=True) if backup else 0
     db.close()
     return (
-        f"{path.name} was damaged. {saved} of its entries were saved and {restored} came from a backup;"
-        f" the damaged file is {aside}. Look through your drafts."
+        f"{path.name} was damaged. Entries recovered: {saved} from the file, {restored} from a backup."
+        f" The damaged file is {aside}. Check your drafts."
     )
 
 
@@ -93,7 +93,8 @@ def _asks_first(row: dict[str, Any]) -> bool:
     if not isinstance(record, dict):
         return False
     record.update(
-        state="failed", reason="It comes from a backup and may have been sent already. Look before you retry."
+        state="failed",
+        reason="This comes from a backup and may have been sent already. Check the server before you retry.",
     )
     row.update(state="failed", record=json.dumps(record))
     return True

@@ -44,19 +44,19 @@ def safe_name(name: str, otherwise: str = "file") -> str:
 def destination(written: str, name: str) -> Path:
     """The file that `written` means: with ~ for home, and called `name` when a folder is written. Raises NotSaved."""
     if not written or "\0" in written:
-        raise NotSaved("A file needs a name: write where it is to be.")
+        raise NotSaved("Enter a file name.")
     try:
         path = Path(written).expanduser().absolute()
         if path.is_dir():
             path = path / name
         elif written.endswith(os.sep):
-            raise NotSaved(f"There is no folder {path}. Name one that is there.")
+            raise NotSaved(f"The folder {path} does not exist. Enter the path of an existing folder.")
         if not path.parent.is_dir():
-            raise NotSaved(f"There is no folder {path.parent}. Name one that is there.")
+            raise NotSaved(f"The folder {path.parent} does not exist. Enter the path of an existing folder.")
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(error, NotSaved):
             raise
-        raise NotSaved(f"{written} cannot be the name of a file. Write another.") from error
+        raise NotSaved(f"{written} is not a valid file name. Enter another name.") from error
     return path
 
 
@@ -91,7 +91,7 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
     except OSError as error:
         if isinstance(error, NotSaved):
             raise
-        raise NotSaved(f"{path} was not written: {error.strerror or error}. Name another place.") from error
+        raise NotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
     return size
 
 
@@ -116,7 +116,7 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
             for making in made:
                 await _to_its_end(partial(shutil.rmtree, making, ignore_errors=True))
     except OSError as error:
-        raise NotSaved(f"{path} was not written: {error.strerror or error}. Name another place.") from error
+        raise NotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
     return len(taken)
 
 
@@ -176,4 +176,4 @@ def _put(written: str, path: Path, replace: bool) -> None:
 
 
 def _is_there(path: Path) -> FileExists:
-    return FileExists(f"{path} is there already, and was left as it is.")
+    return FileExists(f"{path} already exists and was not changed.")

@@ -94,7 +94,7 @@ async def send_once(live: Live, what: SingleRequest[T], *, sleep: Sleep = asynci
     try:
         async with once(live.outbox.state, what.name) as mine:
             if not mine:
-                return await _followed(what, sleep, "It is being sent already.")
+                return await _followed(what, sleep, "This is already being sent.")
             sent = await _sent(live, what, sleep)
     except NotSaved as error:
         return Sent("refused", f"{what.undone}: {error}")
@@ -126,7 +126,7 @@ async def _followed(what: SingleRequest[T], sleep: Sleep, cause: str) -> Sent[T]
         if (sent := await _looked(what)) is not None:
             return sent
         await sleep(POLL_SECONDS)
-    sentence = f"{cause} After a minute {what.missing}. Nothing was sent again: look at it, then decide."
+    sentence = f"{cause} After a minute, {what.missing}. Nothing was retried. Check the server, then try again."
     return Sent("unknown", sentence)
 
 

@@ -104,11 +104,11 @@ def beside(page: str, key: str, wanted: str) -> str:
     lines = page.split("\n")
     (first, last), _ = _blocks(page).get(key, ((len(lines), len(lines)), ""))
     marked = [
-        "<<<<<<< what stands there now",
+        "<<<<<<< current text",
         *lines[first:last],
         "=======",
         *wanted.split("\n"),
-        ">>>>>>> what is suggested",
+        ">>>>>>> suggested change",
     ]
     return "\n".join([*lines[:first], *marked, *lines[last:]])
 

@@ -218,7 +218,7 @@ async def test_an_operation_says_what_its_specification_says_or_why_not(found: S
     app = PaneApp(pane)
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(OPERATION), key="p")
-        assert "The specification pets is being read." in screen(app.pane)
+        assert "Loading the specification pets…" in screen(app.pane)
         await shows(pilot, app.pane, said)
         assert "POST  /pets" in screen(app.pane)
         if found is PETS:
@@ -243,4 +243,4 @@ async def test_what_a_stranger_describes_at_length_is_set_between_keys() -> None
         await asyncio.sleep(0.001)
     assert turns > 10
     assert "field0" in "".join(line.text for line in await work)
-    assert (await work)[-1].text == "There is more of it than is shown here."
+    assert (await work)[-1].text == "The rest is not shown here."

@@ -121,7 +121,7 @@ def test_titles_and_labels_are_as_wide_in_any_terminal(source: str) -> None:
 def test_what_is_never_opened_says_so_beside_its_address() -> None:
     said = embedded("javascript:alert(1)", 54)
     assert said.startswith("✗ javascript:alert(1)  ")
-    assert said.endswith("never opened")
+    assert said.endswith("not opened")
     assert said.count("alert") == 1
 
 

@@ -48,7 +48,7 @@ def unset(block: Block, written: Callable[[Block], str], look: Styles, width: in
     rows = steady(text).expandtabs(4).split("\n")
     lines = [Line(part) for row in rows[:_SOURCE_LINES] for part in wrap([Piece(row, look.text)], width - 4)]
     lines += [Line([Piece(look.glyphs.more, look.muted, None, True)])] * (len(rows) > _SOURCE_LINES)
-    title = [Piece(f"{look.glyphs.no} {block.kind}, as it is written", look.error)]
+    title = [Piece(f"{look.glyphs.no} {block.kind}, shown as source", look.error)]
     why = [Piece("a bug in Octavo", look.muted, None, True)]
     out = box(lines, width, look, title=title, right=why)
     for line in out:

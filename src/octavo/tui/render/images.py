@@ -132,7 +132,7 @@ def _known(setting: LayoutContext, src: str) -> tuple[str, str]:
     named = setting.targets.named(src) if setting.targets is not None and src else None
     if named is not None:
         return (in_a_line(named.trouble) if named.trouble else ""), named.where
-    return ("what it leads to was deleted" if where is LinkDestination.BROKEN and src else ""), ""
+    return ("this image was deleted" if where is LinkDestination.BROKEN and src else ""), ""
 
 
 def _small(setting: LayoutContext, src: str, columns: int) -> list[Line]:

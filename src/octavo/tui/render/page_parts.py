@@ -114,7 +114,7 @@ def too_big(block: Block) -> list[Block] | None:
     """A block that is nothing but a long source as blocks that can be set one by one, and what says why."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST:
         return None
-    said = Block("paragraph", runs=(Run("This page is too big to be set: here is its source."),))
+    said = Block("paragraph", runs=(Run("This page is too large to format: shown as source."),))
     return [Block("hint", {"style": "info"}, (said,)), *source_blocks(block.text)]
 
 
