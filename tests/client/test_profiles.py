@@ -166,7 +166,11 @@ def test_a_key_belongs_to_the_base_url_beside_it_or_to_the_profile_or_to_the_def
     [
         ({}, {"profile": "nobody"}, "There is no profile 'nobody'. The profiles are: work, home. Sign in to make one."),
         (THERE, {"profile": "work"}, "Profile work belongs to https://api.example.com, not to https://there.example. "),
-        ({"OCTAVO_BASE_URL": "http://there.example"}, {}, "there.example would be asked without encryption"),
+        (
+            {"OCTAVO_BASE_URL": "http://there.example"},
+            {},
+            "Without encryption, others could read your API key on its way to there.example",
+        ),
         ({"OCTAVO_API_KEY": "two words"}, {}, "OCTAVO_API_KEY cannot be used. This is not a key"),
     ],
 )

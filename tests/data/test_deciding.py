@@ -147,7 +147,7 @@ async def test_a_lost_request_is_told_after_a_minute(
     live.send = losing
     outcome = await deed()
     assert outcome.kind == "unknown"
-    assert outcome.sentence.startswith("The connection broke. After a minute the server has ")
+    assert outcome.sentence.startswith("The connection broke. After a minute, the server has ")
     assert await times(ask, kind, at, seen) == 0
     live.send = gate
     assert (await deed()).kind == "done", "A person may decide to send it again"

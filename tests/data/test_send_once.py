@@ -207,7 +207,7 @@ async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, as
     live.send, naps = send, Naps()
     outcome = await merge(live, at, seen, sleep=naps)
     assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
-    assert "Nothing was sent again" in outcome.sentence
+    assert "Nothing was retried" in outcome.sentence
     assert merges(gate) == 1
     live.send = gate
     assert (await merge(live, at, seen)).kind == "done", "A person may decide to send it again"

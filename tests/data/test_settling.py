@@ -104,7 +104,7 @@ async def test_a_lost_resolve_is_not_repeated_over_somebody_who_did_the_opposite
     await later(again, clock, times=5)
     [left] = again.entries
     assert (left.state, left.asks, len(line.writes)) == ("failed", True, 1)
-    assert "somebody" in left.reason
+    assert "someone else" in left.reason
     assert (await now(ask, here, about)).is_open is resolves
     await again.retry(entry.id)
     await later(again, clock, times=1)

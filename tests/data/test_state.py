@@ -226,7 +226,7 @@ class TestMigrations:
         before = (folder / "state.db").read_bytes()
         state = State(folder, "p")
         assert state.read_only
-        assert "newer Octavo" in state.notices[0]
+        assert "newer version of Octavo" in state.notices[0]
         assert Drafts(state).get("here") == "Typed"
         with pytest.raises(NotSaved, match="newer Octavo"):
             await Drafts(state).save("here", "More")
@@ -287,7 +287,7 @@ class TestDamage:
         (folder / "state.db").write_bytes(random.Random(1).randbytes(50_000))
         state = State(folder, "p", steps=V2)
         assert Drafts(state).get("here") == "Typed"
-        assert "1 came from a backup" in state.notices[0]
+        assert "1 from a backup" in state.notices[0]
         assert not state.read_only
         state.close()
 

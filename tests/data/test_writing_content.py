@@ -181,7 +181,7 @@ async def test_a_lost_request_is_not_taken_for_what_others_wrote(
     live.send, naps = send, Naps()
     outcome = await edit(live, at, seen, (EVERY[what],), sleep=naps)
     assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
-    assert "Nothing was sent again" in outcome.sentence
+    assert "Nothing was retried" in outcome.sentence
 
 
 async def test_it_is_found_below_what_others_wrote_since(
