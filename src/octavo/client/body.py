@@ -141,5 +141,5 @@ async def _decompressed(chunks: AsyncIterator[bytes], host: str) -> AsyncGenerat
 
 def _too_large(host: str, cap: int) -> BadResponse:
     return BadResponse(
-        f"The response of {host} is larger than {cap // MIB or 1} MiB and was not read. Request fewer items at once."
+        f"The response of {host} is larger than {cap // MIB or 1} MiB and was not read. Request fewer items at a time."
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FIRST_LOOK = timedelta(seconds=1)
 """After this it is looked for what was lost, though it may still arrive: what is found need not wait."""
-LOST = "The response was lost. Octavo checks whether the change arrived before it retries."
+LOST = "The response was lost. Octavo checks whether the change arrived before retrying."
 
 
 class Delivery:

@@ -17,7 +17,7 @@ def inverse(entry: Entry) -> CommentWrite | str:
             changes: dict[str, Any] = {}
             if op.body is not None:
                 if entry.basis.text is None:
-                    return "Could not undo the edit: the previous text is not known. Edit the text again instead."
+                    return "Could not undo the edit: the previous text is unknown. Edit the text again instead."
                 changes["body"] = Markdown(markdown=entry.basis.text)
             if isinstance(op, comments.Update) and op.resolved is not None:
                 changes["resolved"] = not op.resolved
