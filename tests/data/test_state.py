@@ -228,7 +228,7 @@ class TestMigrations:
         assert state.read_only
         assert "newer version of Octavo" in state.notices[0]
         assert Drafts(state).get("here") == "Typed"
-        with pytest.raises(NotSaved, match="newer Octavo"):
+        with pytest.raises(NotSaved, match="newer version of Octavo"):
             await Drafts(state).save("here", "More")
         state.remember("a", 1)
         assert state.take("outbox") is not None

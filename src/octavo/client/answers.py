@@ -61,7 +61,7 @@ def cap(spec: Spec) -> int:
 
 
 async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
-    """What `spec` promises. Raises BadResponse."""
+    """Return the response body as the type that `spec` documents. Raises BadResponse."""
     if is_nothing(spec):
         return None
     if not body:
@@ -77,7 +77,7 @@ async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
 
 
 async def parsed(body: bytes, host: str) -> Any:
-    """The JSON value of `body`, None of an empty one. Raises BadResponse."""
+    """Return the JSON value of `body`. None if it is empty. Raises BadResponse."""
     if not body:
         return None
     try:

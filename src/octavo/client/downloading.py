@@ -74,7 +74,7 @@ async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
 
 
 def is_at(parts: SplitResult, origin: str) -> bool:
-    """Whether an address is of this origin."""
+    """Whether a URL belongs to this origin."""
     return _triple(parts) == triple(origin)
 
 
@@ -83,7 +83,7 @@ def _triple(parts: SplitResult) -> tuple[str, str, int]:
 
 
 def parts_of(base: str, url: str) -> SplitResult:
-    """The parts of `url`, an address that may be relative to `base`. Raises BadResponse."""
+    """Return the parts of `url`, which may be relative to `base`. Raises BadResponse."""
     try:
         parts = urlsplit(urljoin(base, url))
         _triple(parts)
@@ -96,7 +96,7 @@ def parts_of(base: str, url: str) -> SplitResult:
 
 
 async def carrier_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
-    """Connections to a host elsewhere, without a key."""
+    """Return connections to another host, without the API key."""
     scheme, host, port = _triple(parts)
     if scheme != "https":
         raise BadResponse(f"The file is on {host} without encryption, so Octavo did not connect.")
@@ -114,7 +114,7 @@ async def carrier_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
 
 
 def _looked_up(host: str, port: int) -> str:
-    """The IP address of a host of the internet."""
+    """Return the IP address of a public host. Raises NotSent, BadResponse."""
     try:
         places = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError):

@@ -1,4 +1,4 @@
-"""Which environment variable keeps us from connecting, in a sentence that names it and never repeats its value."""
+"""Environment variables that prevent a connection. Messages name the variable, but never show its value."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NO_PROXY_PROBLEM = (
 
 
 def blame(*, proxies: bool, certificates: bool, environ: Mapping[str, str] = os.environ) -> str:
-    """The first variable that cannot be used, of those that will be. Nothing when all can."""
+    """Return what is wrong with the first unusable variable. Empty if all are usable."""
     return (_proxy_problem(environ) if proxies else "") or (_certificate_problem(environ) if certificates else "")
 
 
 def proxy_for(scheme: str, host: str) -> str:
-    """The variable that names the proxy on the way to `host`, or nothing when there is none."""
+    """Return the name of the variable with the proxy for `host`. Empty if there is none."""
     from urllib.request import proxy_bypass  # slow to load, and loaded by then
 
     for upper in (f"{scheme.upper()}_PROXY", "ALL_PROXY"):

@@ -193,7 +193,7 @@ class HttpCarrier:
         )
 
     def _address(self, target: str) -> httpx.URL:
-        """Raises Unsendable for what is not plainly a path of the origin, before a byte is sent."""
+        """Return the URL of `target`. Raises Unsendable if it is not a plain path of the origin."""
         if target.startswith("/") and not target.startswith("//"):
             url = httpx.URL(self._origin + target)
             if _triple(url) == triple(self._origin) and url.raw_path.decode("ascii") == target:
@@ -251,7 +251,7 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
 
 
 def _translation(error: Exception, host: str, called: str, method: str, *, under_way: bool) -> ApiError:
-    """`called` is what is connected to: the host, or a proxy on the way to it."""
+    """Return `error` as an ApiError. `called` is the peer of the connection: the host or a proxy."""
     match error:
         case httpx.ProxyError():
             if str(PROXY_WANTS_SIGN_IN) in str(error):

@@ -42,11 +42,11 @@ class Connection:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing is sent just now, because nothing would get through."""
+        """Whether sending pauses, because no request would get through."""
         return bool(self.paused) or self._now() < self.quiet_until
 
     def failed(self, error: ApiError) -> datetime:
-        """When to try again. Where nothing would get through, nothing is tried at all before that time is over."""
+        """Return when to try again. If no request would get through, all requests wait until then."""
         now = self._now()
         self._misses += 1
         until = now + timedelta(seconds=0.5 + self._jitter() * min(LONGEST_WAIT, 2.0**self._misses))

@@ -1,4 +1,4 @@
-"""Saves what can still be read from a damaged state.db."""
+"""Recovery of the readable rows of a damaged state.db."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ TABLES = ("facts", "drafts", "sent", "once", "outbox", "inbox_marks")
 
 
 def salvage(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
-    """Set the file at `path` aside, and make a new one of every row that reads, there or in the newest backup.
+    """Move the file at `path` aside, and make a new one from every readable row of it and of the newest backup.
 
-    Returns the sentence that says what happened and where the old file is.
+    Returns a sentence that says what happened and where the old file is.
     """
     aside = set_aside(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
     private_file(path)
@@ -85,7 +85,7 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _asks_first(row: dict[str, Any]) -> bool:
-    """Make a write from a backup, which may have been sent since, wait for a word. False if it cannot be read."""
+    """Let a write from a backup wait for the user, as it may have been sent already. False if it is unreadable."""
     try:
         record = parse_json(row["record"])
     except ValueError:

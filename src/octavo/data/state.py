@@ -285,7 +285,7 @@ class State:
 
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
-    """Why `path` could not be written or locked, and what helps."""
+    """Return why `path` could not be written or locked, and the next step."""
     name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
     if isinstance(error, TimeoutError):
         name = "BUSY"  # it waits for the lock

@@ -1,4 +1,4 @@
-"""Files of this machine on their way to the server: looked at before anything is sent, sent once, and read as they go."""
+"""Uploads of local files: checked before sending, sent once, and read in parts."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Told = Callable[[int, int], None]
 
 
 class NotSendable(OSError):
-    """It cannot be sent as it is. The text is a sentence."""
+    """A file cannot be sent. The text is a sentence."""
 
 
 @dataclass(frozen=True)
 class FileAtHand:
-    """A file as it was looked at."""
+    """A local file to upload, as it was checked."""
 
     path: Path
     kind: storage.UploadKind
@@ -43,7 +43,7 @@ class FileAtHand:
 
 
 def look(written: str, kind: storage.UploadKind) -> FileAtHand:
-    """The file that `written` names, with ~ for home. It may take a while. Raises NotSendable."""
+    """Return the file that `written` names, with ~ for home. May block on a slow disk. Raises NotSendable."""
     path, opened = _opened(written)
     with opened:
         there = os.fstat(opened.fileno())
@@ -56,7 +56,7 @@ def look(written: str, kind: storage.UploadKind) -> FileAtHand:
 
 
 def text_of(written: str) -> str:
-    """The text of the file that `written` names. It may take a while. Raises NotSendable."""
+    """Return the text of the file that `written` names. May block on a slow disk. Raises NotSendable."""
     path, opened = _opened(written)
     with opened:
         _refuse_size(path, os.fstat(opened.fileno()).st_size, LONGEST_TEXT)
@@ -88,7 +88,7 @@ def _refuse_size(path: Path, size: int, most: int) -> None:
 
 
 async def send(live: Live, put: Put, at: OrganizationRef, file: FileAtHand, told: Told) -> storage.SignedUrl:
-    """Announce a file and send it: where it was sent to, and what names it from then on. Raises ApiError, NotSendable."""
+    """Announce and send a file. Return its URL and storage key. Raises ApiError, NotSendable."""
     about = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
     there = await live.send(storage.Upload(at=at, file=about, kind=file.kind))
     told(0, file.size)
@@ -97,7 +97,7 @@ async def send(live: Live, put: Put, at: OrganizationRef, file: FileAtHand, told
 
 
 async def _read(file: FileAtHand, told: Told) -> AsyncIterator[bytes]:
-    """Its bytes, just as many as were announced."""
+    """Yield exactly as many bytes as were announced."""
     done = 0
     try:
         opened = await asyncio.to_thread(file.path.open, "rb")

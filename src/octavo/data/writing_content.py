@@ -1,4 +1,4 @@
-"""An edit of the content of a change request: on top of what the person saw, sent once, read back when the answer is lost."""
+"""Edits of the content of a change request: based on the revision on screen, sent once, checked if the response is lost."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ NO_OPERATION = "This server does not support editing content. Edit pages in the 
 
 @dataclass(frozen=True)
 class EditOutcome:
-    """What became of an edit."""
+    """Result of an edit."""
 
     kind: Literal["sent", "moved", "refused", "unknown", "no_operation"]
-    """`moved`: not sent, the change request is no longer what was seen. `no_operation`: the server edits no content."""
+    """`moved`: not sent, because the change request has changed. `no_operation`: the server cannot edit content."""
     sentence: str
     revision: str | None = None
-    """Where the change request stands now, if that is known."""
+    """Current revision of the change request. None if unknown."""
     over: str | None = None
     """The revision it was made on top of, when that is not the expected one: somebody wrote in the same moment, and what
     they wrote on the pages of this edit is no longer there."""

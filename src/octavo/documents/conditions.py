@@ -30,7 +30,7 @@ UNDEFINED: Final = _Undefined()
 
 
 class Fault(ValueError):
-    """What is wrong with a condition, in a sentence, and the character it is at, counted from 1."""
+    """An error in a condition: a sentence, and the position of the character, counted from 1."""
 
     def __init__(self, at: int, sentence: str) -> None:
         super().__init__(f"Character {at}: {sentence}")

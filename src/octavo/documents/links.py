@@ -336,7 +336,7 @@ def _no_page(href: str, path: str, lies: str, places: Places) -> Target:
 
 
 def _gone(href: str) -> Broken:
-    """What the platform writes in the place of a link to what was deleted."""
+    """Return the target of a link that the platform has marked as broken."""
     parts = steps(href)
     what = next((_CALLED[part] for part in reversed(parts) if part in _CALLED), None)
     if what == "page" and "spaces" in parts:
@@ -377,7 +377,7 @@ _FILES = frozenset(
 
 
 def doubt(words: str, target: ToUrl) -> str:
-    """What to mind about a link whose words name another host than it leads to. Empty when they do not."""
+    """Return a warning if the text of a link names another host than its URL. Empty otherwise."""
     said = _LOOKS_LIKE_A_HOST.search(words)
     if said is None or target.url.startswith("mailto:") or said[1].rpartition(".")[2].lower() in _FILES:
         return ""
@@ -393,7 +393,7 @@ def doubt(words: str, target: ToUrl) -> str:
 
 
 def other_letters(host: str) -> str:
-    """What a host looks like whose name is not written in ASCII. Empty for others."""
+    """Return a warning that shows how a punycode host is spelled. Empty for other hosts."""
     if "xn--" not in host:
         return ""
     try:

@@ -28,7 +28,7 @@ class Fault(ValueError):
 
     @property
     def place(self) -> str:
-        """Where it is, in words."""
+        """Line and column of the error."""
         return f"Line {self.line}, column {self.column}" if self.column else f"Line {self.line}"
 
 

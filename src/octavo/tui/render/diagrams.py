@@ -71,7 +71,7 @@ def read(text: str) -> tuple[str, str]:
 
 
 def undrawable(source: str) -> str:
-    """Why a source is not drawn at all; nothing when that may be tried."""
+    """Return why the source of a diagram cannot be drawn. Empty if it can be tried."""
     if not source:
         return "it is empty."
     if len(source) > DRAWN:
@@ -83,7 +83,7 @@ def undrawable(source: str) -> str:
 
 
 async def find(diagram: Diagram) -> DrawnDiagram:
-    """The drawings of a diagram, or why there are none."""
+    """Return the drawings of a diagram, or why there are none."""
     given = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
         told = await child_programs.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES)

@@ -49,7 +49,7 @@ def one_side(compared: Compared, side: str, threads: Mapping[str, Sequence[Threa
 
 
 def _rewritten(size: Size, side: str) -> str:
-    """What is said above one side of a page that was rewritten."""
+    """Return the note above one side of a rewritten page."""
     what = f"This page was rewritten: {size.removed} of {size.before} words removed, {size.added} added."
     if side == "new":
         return f"{what} Below is the new page. Press | for the old page."

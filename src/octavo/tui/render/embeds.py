@@ -147,8 +147,7 @@ def ref_words(block: Block) -> str:
 
 
 def include(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Words that several pages share, below the file they are kept in; or where they stand when the server did not put
-    them in."""
+    """Return reusable content below the name of its file, or only that name if the server sent no content."""
     look, target = setting.look, str(block.attrs.get("target") or "")
     is_elsewhere = target.startswith(("https://", "/s/"))
     spot = Spot("link", target) if is_elsewhere or ".gitbook/includes/" in target else None

@@ -125,7 +125,7 @@ def _inside(setting: LayoutContext, block: Block, wide: int, spot: Spot | None) 
 
 
 def _known(setting: LayoutContext, src: str) -> tuple[str, str]:
-    """Why an image is not there, if that is so, and what is known of its file: where it is from, its kind and size."""
+    """Return why an image is missing (or an empty text), and its host, type and size if known."""
     where = leads(src)
     if where is LinkDestination.OUTSIDE:
         return "", host_of(src)

@@ -38,7 +38,7 @@ def method_style(method: str, look: Styles) -> Style:
 
 
 def openapi(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A part of a specification: its summary in a line, all of it when that is opened; else why there is no more."""
+    """Return an OpenAPI block: its summary in one line, and its details when expanded."""
     if not begins(block):
         return setting.flow_in(block, width)
     look, attrs = setting.look, block.attrs
@@ -134,7 +134,7 @@ def curl_of(sources: Sources, block: Block) -> str:
 
 
 def _read(sources: Sources | None, block: Block) -> tuple[Specification | None, str]:
-    """What a block shows a part of, described under a name or at an address; or nothing, and why."""
+    """Return the specification that a block names, or why there is none."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     named = spec or source
     if not named:
