@@ -209,4 +209,4 @@ def test_list_that_starts_over_is_printed_as_far_as_it_was_read(signed_in: Octav
 def test_list_that_fails_later_is_printed_as_far_as_it_was_read(signed_in: Octavo) -> None:
     ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "--all")
     assert (ran.code, json.loads(ran.out)) == (1, {"items": [{"id": "m1"}]})
-    assert "not a list" in ran.err
+    assert "did not return a list" in ran.err

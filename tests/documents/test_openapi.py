@@ -136,7 +136,7 @@ def test_descriptions_of_version_2_are_read_too() -> None:
     )
     found = old.operation("put", "/pets/{id}")
     assert found is not None
-    assert (found.server, found.security) == ("https://api.example/v1", ("a key in header X-Key",))
+    assert (found.server, found.security) == ("https://api.example/v1", ("API key in header X-Key",))
     assert [each.field.type for each in found.parameters] == ["integer"]
     assert [body.schema and body.schema.type for body in (*found.bodies, *found.responses[0].bodies)] == ["Pet", "Pet"]
     assert "-H 'X-Key: '\"$KEY\"" in found.curl

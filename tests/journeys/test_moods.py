@@ -115,10 +115,10 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
             await run.press("ctrl+s")
         if becomes == "doubted":
             await run.later(seconds=100)
-            await run.hear("“comment” may have been sent: the response was lost, and the change is not on the server.")
+            await run.hear("“comment” may have been sent: the response was lost, and Octavo did not find the change.")
             await run.see(WORDS, "in doubt", "1 need you: !")
             await run.press("!")
-            await run.see("NEED YOU", "in doubt", "Look there, then send it again")
+            await run.see("NEED YOU", "in doubt", "Check the server, then press !")
             await run.press("r", "escape")
         await all_sent(run)
         assert await posted(run) == 1

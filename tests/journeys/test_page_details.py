@@ -54,7 +54,9 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         await run.quit()
     async with stage.play(size=(80, 24)) as run:
         await open_form(run)
-        await run.see("time-zones", "When a tide is. Why all times are in UTC", "clock", "A page has an emoji or an icon")
+        await run.see(
+            "time-zones", "When a tide is. Why all times are in UTC", "clock", "A page has an emoji or an icon"
+        )
         await run.press("tab", "tab", "tab", "ctrl+u", "tab", "space")
         await run.see("yes: only who has its address finds it")
         run.platform.refuse_next(content.Edit, 400, "changes[0]: slug is taken. Nothing was changed.")

@@ -272,7 +272,7 @@ def unread(entry: Entry, due_at: datetime, reason: str, *, own: bool = False) ->
 
 
 def absent(
-    entry: Entry, now: datetime, cause: str = "the response was lost, and the change is not on the server."
+    entry: Entry, now: datetime, cause: str = "the response was lost, and Octavo did not find the change."
 ) -> Entry:
     """It was looked for and is not there: a person is asked about what would be there twice, all else is sent again."""
     entry = _only(entry, "unknown")

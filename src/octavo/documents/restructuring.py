@@ -239,7 +239,7 @@ def _note(old: Sequence[Node], new: Sequence[Node], pairs: Sequence[_Pair], step
     if not gone:
         return f"wrapped in {_names(come)}"
     if not come:
-        return f"moved out of {_names([node for node in old if id(node) in gone])}"
+        return f"unwrapped from {_names([node for node in old if id(node) in gone])}"
     before, after = _summary(old), _summary(new)
     return f"{before} → {after}" if before != after else f"{before} rearranged"
 

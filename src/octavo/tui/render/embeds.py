@@ -158,7 +158,7 @@ def include(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece(said, look.text, None, True)]
         return bar(setting, [*left, *kept], [], width)
     rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]
-    head = [Line(part) for part in wrap([Piece("reusable ", look.muted, None, True), *kept], width - 2)]
+    head = [Line(part) for part in wrap([Piece("reusable content: ", look.muted, None, True), *kept], width - 2)]
     body = setting.flow_in(block, width - 2)
     return indented([*head, *body] if begins(block) else body, rail, rail)
 
