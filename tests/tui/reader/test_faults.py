@@ -110,7 +110,7 @@ async def test_a_change_that_cannot_be_set_is_a_box_in_the_diff_and_all_else_wor
         app.pane.contents.set_threads({"": [ThreadLine("Ada", "now", "Hm.")]})
         await pilot.pause()
         assert FAILS in screen(app.pane)
-        assert "as it is written" in screen(app.pane)
+        assert "shown as source" in screen(app.pane)
         for keys in (("n", "n", "n"), ("vertical_line",), ("equals_sign", "equals_sign"), ("backslash", "backslash")):
             await pilot.press(*keys)
             assert "Last words." in screen(app.pane) or "Words." in screen(app.pane)
@@ -146,7 +146,7 @@ def test_a_slice_that_cannot_be_set_is_a_box_with_its_own_source(faults: FaultLo
     lines = lay_out(broken(source).blocks, 60, Styles.plain(), source=source).lines
     shown = "\n".join(line.text for line in lines)
     assert all(f"item {at} " in shown for at in range(200) if at != 100)
-    assert shown.count("as it is written") == 1
+    assert shown.count("shown as source") == 1
 
 
 async def test_what_is_found_late_with_a_bug_is_not_found_and_the_rest_is(faults: FaultLog) -> None:

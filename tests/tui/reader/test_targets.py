@@ -70,7 +70,7 @@ def view(page_id: str = "guides") -> PageView:
         ("[/pages/setup](/pages/setup)", "🔧 Set up your gauge"),
         ("[the first steps](set-up.md)", "the first steps"),
         ("[Set](set-up.md)", "Set"),
-        ('[broken-reference](broken-reference "mention")', "what it led to is gone"),
+        ('[broken-reference](broken-reference "mention")', "the link target no longer exists"),
         ("[an old page](nowhere.md)", "an old page"),
         ("[example.org](https://example.org)", "example.org"),
     ],
@@ -93,7 +93,7 @@ async def test_a_page_shows_titles_at_once_and_what_is_elsewhere_when_it_is_foun
         first = screen(app.pane)
         assert "→ 🔧 Set up your gauge" in first
         assert "guides/set-up" in first
-        assert "the page is gone" in first
+        assert "the page no longer exists" in first
         await app.workers.wait_for_complete()
         await pilot.pause()
         rows = screen(app.pane)

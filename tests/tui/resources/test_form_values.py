@@ -98,7 +98,7 @@ def too_much(field: FormField) -> list[tuple[str, str]]:
         broken.append(("many", "must be a whole number"))
         broken += [(str(int(field.low) - 1), "must be")] if field.low is not None else []
     if field.kind == "structure":
-        broken += [("[1, 2", "Line 1, column 1: This is not YAML"), ("just words", "must be")]
+        broken += [("[1, 2", "Line 1, column 1: This is not valid YAML"), ("just words", "must be")]
     if field.kind == "list" and field.items == "reference":
         broken.append(("x2\nno/such", "Line 2 must be an identifier"))
     if field.required:

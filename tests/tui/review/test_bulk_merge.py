@@ -178,7 +178,7 @@ async def test_a_lost_request_ends_it_and_is_not_sent_again(three: Merging, live
     live.send = losing
     ended = await three()
     assert ended.merged == ()
-    assert "Nothing was sent again" in ended.why
+    assert "Nothing was retried" in ended.why
     assert len(lost) == 1
 
 

@@ -53,7 +53,7 @@ def diagram(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     shown = code.code(setting, Block("code", attrs, text=block.text or text, lines=block.lines, key=block.key), width)
     if drawn is None:
         return shown
-    why = wrap([Piece(f"Could not draw the diagram: {drawn.problem}", setting.look.muted, None, True)], width - 2)
+    why = wrap([Piece(f"Diagram not drawn: {drawn.problem}", setting.look.muted, None, True)], width - 2)
     return [*(Line([Piece("  ", PLAIN, None, True), *part]) for part in why), *shown]
 
 
@@ -93,7 +93,7 @@ async def find(diagram: Diagram) -> DrawnDiagram:
     if drawings:
         return DrawnDiagram(drawings)
     return DrawnDiagram(
-        problem=f"drawing it took longer than {SECONDS:g} s."
+        problem=f"drawing took longer than {SECONDS:g} s."
         if told.late
         else "its source contains something that is not supported."
     )
