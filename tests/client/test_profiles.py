@@ -58,7 +58,10 @@ def test_a_broken_file_is_a_sentence_and_is_set_aside(tmp_path: Path, text: str)
 @pytest.mark.parametrize(
     ("entry", "why"),
     [
-        ('origin = "http://evil.example"\nstore = "keyring"', "Without encryption, others could read your API key on its way to evil.example."),
+        (
+            'origin = "http://evil.example"\nstore = "keyring"',
+            "Without encryption, others could read your API key on its way to evil.example.",
+        ),
         ('origin = "https://x"\nstore = "nowhere"', "store must be keyring, file, env, session, not 'nowhere'."),
         ('store = "keyring"', "origin must be the URL of a server."),
         ('origin = "https://x"', "store must be keyring, file, env, session, not None."),
