@@ -203,10 +203,10 @@ def test_value_that_is_not_json_is_refused(value: str, dry: list[str], signed_in
 def test_list_that_starts_over_is_printed_as_far_as_it_was_read(signed_in: Octavo) -> None:
     ran = signed_in("api", "comments.List", "spaceId=s", "--all")
     assert (ran.code, json.loads(ran.out)) == (1, {"items": [{"id": "k1"}, {"id": "k2"}, {"id": "k3"}]})
-    assert "starts over instead of ending. Only 3 items could be read." in ran.err
+    assert "the server repeated pages. Only 3 items could be loaded." in ran.err
 
 
 def test_list_that_fails_later_is_printed_as_far_as_it_was_read(signed_in: Octavo) -> None:
     ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "--all")
     assert (ran.code, json.loads(ran.out)) == (1, {"items": [{"id": "m1"}]})
-    assert "not a list" in ran.err
+    assert "did not return a list" in ran.err

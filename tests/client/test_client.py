@@ -183,7 +183,7 @@ async def test_a_list_that_repeats_itself_is_left_with_what_was_read(connect: Co
             found.extend(each.id for each in page.items)
 
     async with Peer(list_of({"": page("a", following="1"), "1": page("b", following="1")})) as peer:
-        with pytest.raises(PaginationError, match="starts over"):
+        with pytest.raises(PaginationError, match="repeated pages"):
             await read(connect(peer.origin))
     assert found == ["a", "b"]
 
@@ -382,8 +382,8 @@ async def test_only_the_last_two_hundred_are_remembered(connect: Connect) -> Non
     ("op", "sentence"),
     [
         (content.GetPageByPath(at=HERE, page_path=".."), "'..' cannot stand in a path"),
-        (content.GetPageByPath(at=HERE, page_path="\udcff"), "half a character"),
-        (comments.Create(at=HERE, body={"markdown": "\ud800"}), "half a character"),
+        (content.GetPageByPath(at=HERE, page_path="\udcff"), "incomplete character"),
+        (comments.Create(at=HERE, body={"markdown": "\ud800"}), "incomplete character"),
     ],
 )
 async def test_what_cannot_travel_is_refused_before_it_is_sent(

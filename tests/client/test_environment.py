@@ -72,7 +72,7 @@ async def test_an_entry_of_no_proxy_that_cannot_be_read_is_named(
 
 async def test_a_proxy_that_is_not_there_is_named(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("all_proxy", NOBODY)
-    with pytest.raises(NotSent, match="Nothing answers at the proxy that all_proxy names"):
+    with pytest.raises(NotSent, match="Could not connect to the proxy that all_proxy names"):
         await connect(FAR_AWAY)(ME)
 
 
@@ -122,7 +122,7 @@ async def test_a_proxy_is_used_where_it_is_meant(
     """It is asked to connect, and its refusal becomes a sentence; NO_PROXY goes past it."""
     async with Peer(lambda _: reply(status, None, [("connection", "close")])) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.origin)
-        with pytest.raises(ApiError, match="The proxy on the way to 192") as caught:
+        with pytest.raises(ApiError, match="The proxy for 192") as caught:
             await connect(FAR_AWAY)(ME)
         assert [(asked.method, asked.target) for asked in proxy.asked] == [("CONNECT", "192.0.2.1:443")] * attempts
         assert all("authorization" not in asked.headers for asked in proxy.asked)

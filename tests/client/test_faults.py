@@ -97,7 +97,7 @@ async def test_a_write_that_never_left_is_sent_when_the_server_is_back(connect: 
 async def test_where_nothing_answers_there_is_a_sentence(connect: Connect) -> None:
     async with Peer(answer) as peer:
         port = peer.port
-    with pytest.raises(NotSent, match="Nothing answers at 127") as caught:
+    with pytest.raises(NotSent, match="Could not connect to 127") as caught:
         await connect(f"http://127.0.0.1:{port}")(POST)
     assert caught.value.trace.attempts == 4
 

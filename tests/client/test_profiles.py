@@ -58,7 +58,10 @@ def test_a_broken_file_is_a_sentence_and_is_set_aside(tmp_path: Path, text: str)
 @pytest.mark.parametrize(
     ("entry", "why"),
     [
-        ('origin = "http://evil.example"\nstore = "keyring"', "evil.example would be asked without encryption"),
+        (
+            'origin = "http://evil.example"\nstore = "keyring"',
+            "Without encryption, others could read your API key on its way to evil.example.",
+        ),
         ('origin = "https://x"\nstore = "nowhere"', "store must be keyring, file, env, session, not 'nowhere'."),
         ('store = "keyring"', "origin must be the URL of a server."),
         ('origin = "https://x"', "store must be keyring, file, env, session, not None."),
@@ -166,7 +169,11 @@ def test_a_key_belongs_to_the_base_url_beside_it_or_to_the_profile_or_to_the_def
     [
         ({}, {"profile": "nobody"}, "There is no profile 'nobody'. The profiles are: work, home. Sign in to make one."),
         (THERE, {"profile": "work"}, "Profile work belongs to https://api.example.com, not to https://there.example. "),
-        ({"OCTAVO_BASE_URL": "http://there.example"}, {}, "there.example would be asked without encryption"),
+        (
+            {"OCTAVO_BASE_URL": "http://there.example"},
+            {},
+            "Without encryption, others could read your API key on its way to there.example",
+        ),
         ({"OCTAVO_API_KEY": "two words"}, {}, "OCTAVO_API_KEY cannot be used. This is not a key"),
     ],
 )

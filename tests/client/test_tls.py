@@ -122,7 +122,7 @@ async def test_a_server_without_tls_is_told_at_once(connect: Connect) -> None:
         writer.close()
 
     server = await asyncio.start_server(plain, "127.0.0.1", 0)
-    with pytest.raises(TlsError, match="does not speak TLS"):
+    with pytest.raises(TlsError, match="set up a TLS connection"):
         await connect(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")(ME)
     server.close()
     assert calls == 1

@@ -31,7 +31,9 @@ async def test_a_status_about_the_operation_says_that_it_is_not_there(
     platform.refuse_next(sites.List, status, NO_ROUTE)
     assert live.unavailable(sites.List) is None
     await refused(live, sites.List(at=ACME))
-    said = f"This server has no such operation: it answered {status} to GET /v1/orgs/{{organizationId}}/sites."
+    said = (
+        f"This server does not support this operation: it returned {status} for GET /v1/orgs/{{organizationId}}/sites."
+    )
     assert live.unavailable(sites.List(at=ACME, published=True)) == said
     assert live.unavailable(sites.List) == said
     assert live.unavailable(sites.Create) is None, "each operation by itself"
@@ -44,7 +46,7 @@ async def test_a_list_that_is_not_found_where_its_place_is_there_is_not_there(
     platform.refuse_next(links.ListOfSpace, 404, NO_ROUTE)
     await refused(live, op)
     assert live.unavailable(op) == (
-        "This server has no such operation: it answered 404 to GET /v1/spaces/{spaceId}/links."
+        "This server does not support this operation: it returned 404 for GET /v1/spaces/{spaceId}/links."
     )
     assert live.unavailable(links.ListOfPage(at=here, page_id="intro")) is None
     platform.refuse_next(links.ListToPage, 404, NO_ROUTE)
@@ -85,7 +87,7 @@ async def test_what_the_plan_does_not_include_is_not_included_there_and_is_elsew
     north = ACME.model_copy(update={"organization_id": "north"})
     said = live.unavailable(fonts.List(at=ACME))
     assert said is not None
-    assert said.startswith("The plan does not include this: ")
+    assert said.startswith("Your plan does not include this: ")
     assert "Custom fonts take the plan pro." in said
     assert live.unavailable(fonts.List(at=north)) is None
 
@@ -109,6 +111,6 @@ def test_a_frozen_feature_says_which_plan_it_takes() -> None:
         features=(sites.Feature(id="sites-redirects", plan="premium", frozen=True), sites.Feature(id="sites-seo")),
     )
     assert why_frozen(site, redirects.Create) == (
-        "The plan of “Docs” does not include redirects any more: that takes a site of the type premium."
+        "The plan of “Docs” no longer includes redirects. Upgrade the site to the premium plan."
     )
     assert why_frozen(site, share_links.Create) is None, "what the server does not speak of is tried"

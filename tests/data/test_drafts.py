@@ -177,7 +177,7 @@ async def test_a_draft_behind_a_lock_is_saved_once_the_lock_is_gone(tmp_path: Pa
             "b": "another",
         }
         assert drafts.late() == {"a", "b"}
-        assert drafts.why_unsaved == "another program holds the file"
+        assert drafts.why_unsaved == "another program is using the file"
         other.execute("ROLLBACK")
     while drafts.unsaved():  # the first try may be under way for as long as SQLite waits
         await drafts.save_again()

@@ -127,7 +127,7 @@ async def test_without_one_of_its_comments_the_verdict_is_not_sent(
     await outbox.run_dry()
     failed = {each.doing: each.reason for each in outbox.entries}
     assert await verdicts(ask, at) == []
-    assert "one of its comments was not sent" in failed["approve"]
+    assert "one pending comment was not sent" in failed["approve"]
     assert (drafts.get("verdict"), drafts.get("place 0")) == ("Well done.", "One")
     await outbox.discard(next(each.id for each in outbox.entries if each.doing == "comment"))
     assert await approve(live, seen, at, "Well done.") == "done"
@@ -179,7 +179,7 @@ async def test_where_the_change_request_went_on_nothing_leaves(
     assert "Your comments stay pending." in sent.sentence
 
 
-@pytest.mark.parametrize("how", ["edited", "archived"])
+@pytest.mark.parametrize("how", ["changed", "archived"])
 async def test_where_it_went_on_after_its_comments_the_verdict_stays_a_draft(
     how: str,
     live: Live,
@@ -192,7 +192,7 @@ async def test_where_it_went_on_after_its_comments_the_verdict_stays_a_draft(
 ) -> None:
     await hold(outbox, at, "One")
     await approve(live, seen, at, "Well done.")
-    if how == "edited":
+    if how == "changed":
         await edit(ask, at, "intro", "# Intro\n\nOther words.")
     else:
         await ask(change_requests.Update(at=at, status="archived"))

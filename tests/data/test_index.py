@@ -438,7 +438,7 @@ class TestTheFile:
         index = Index(folder)
         read_page(index, "slipway")
         assert await ids(index, "slipway") == ([] if folder else ["p1"])
-        assert ("cannot be used" in index.notice) == (folder is not None)
+        assert ("is unusable" in index.notice) == (folder is not None)
         index.close()
 
     async def test_after_it_is_closed_nothing_is_found_and_nothing_fails(self, tmp_path: Path) -> None:

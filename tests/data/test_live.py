@@ -391,7 +391,7 @@ class TestPages:
         live.watch(op, screen)
         await live.settled()
         assert isinstance(screen.now.error, PaginationError)
-        assert "without anything new" in str(screen.now.error)
+        assert "only empty pages" in str(screen.now.error)
 
 
 class Book:
@@ -459,7 +459,7 @@ async def test_a_list_that_cannot_be_followed_on_says_so_beside_what_came(shelf:
     assert screen.now.error is None
     await live.more(op)
     assert [each.id for each in screen.now.value.items] == ["docs"]
-    assert str(screen.now.error).startswith("How the list goes on cannot be read")
+    assert str(screen.now.error).startswith("Could not load the rest of the list: the page cursor is invalid")
 
 
 async def test_a_list_that_was_read_whole_is_whole_at_the_next_start_and_stays_so_while_it_is_read_again(
@@ -483,7 +483,7 @@ async def test_what_was_never_read_and_cannot_be_asked_for_says_so(live: Live, g
     gate.errors.append(NotSent("Can't reach the server."))
     await live.refresh(spaces.Get(at=here))
     assert str(live.peek(spaces.Get(at=here)).error) == (
-        "It was not read before, so it is not here while you are offline. Can't reach the server."
+        "Not available offline: this was not loaded before. Can't reach the server."
     )
 
 

@@ -171,7 +171,7 @@ async def test_a_refused_comment_stays_with_its_reason_and_its_text_is_a_draft_a
     entry = await outbox.add(comment(here), doing="comment", place="a")
     await deliver(outbox, clock)
     failed = outbox.entries[0]
-    assert (failed.state, failed.reason) == ("failed", "Couldn't comment: You may only read here.")
+    assert (failed.state, failed.reason) == ("failed", "Could not comment: You may only read here.")
     assert drafts.get("a") == "Hello"
     await outbox.retry(entry.id)
     assert Drafts(outbox.state).get("a") is None
@@ -320,7 +320,7 @@ async def test_an_edit_of_what_changed_since_is_refused_and_its_text_kept(
     await ask(comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 elsewhere")), "mia")
     await deliver(outbox, clock)
     assert outbox.entries[0].state == "failed"
-    assert "changed the text since" in outbox.entries[0].reason
+    assert "changed the text" in outbox.entries[0].reason
     assert gate.writes == []
     assert drafts.get("edit") == "Version 2 of mine"
 
@@ -361,7 +361,7 @@ async def test_a_reply_to_a_comment_that_is_refused_is_refused(
     answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
     await outbox.add(answer, doing="reply")
     await deliver(outbox, clock)
-    assert outbox.entries[1].reason == "Couldn't reply: the thread it belongs to was not posted."
+    assert outbox.entries[1].reason == "Could not reply: the thread was not posted."
 
 
 async def test_what_was_written_a_day_ago_is_not_sent_without_asking(
@@ -399,7 +399,7 @@ async def test_a_fault_of_ours_is_shown_and_raised(state: State, drafts: Drafts,
     outbox.watch(lambda: told.set() if outbox.paused else None)
     await outbox.add(comment(here), doing="comment")
     await told.wait()
-    assert "Octavo has a fault (ZeroDivisionError)" in outbox.paused
+    assert "a bug in Octavo (ZeroDivisionError)" in outbox.paused
     assert [each.state for each in outbox.entries] == ["queued"]
     with pytest.raises(ZeroDivisionError):
         await outbox.close()

@@ -190,7 +190,7 @@ def test_where_nothing_can_be_kept_it_still_works(tmp_path: Path, there: str) ->
     shelf = ResponseCache(folder)
     put(shelf, (op(1), SPACE))
     assert value(shelf.get(op(1))) == SPACE
-    assert ("cannot be opened" in "".join(shelf.notices)) == (there == "a file")
+    assert ("Could not open the cache" in "".join(shelf.notices)) == (there == "a file")
     shelf.close()
 
 

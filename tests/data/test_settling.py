@@ -104,7 +104,7 @@ async def test_a_lost_resolve_is_not_repeated_over_somebody_who_did_the_opposite
     await later(again, clock, times=5)
     [left] = again.entries
     assert (left.state, left.asks, len(line.writes)) == ("failed", True, 1)
-    assert "somebody" in left.reason
+    assert "someone else" in left.reason
     assert (await now(ask, here, about)).is_open is resolves
     await again.retry(entry.id)
     await later(again, clock, times=1)
@@ -173,7 +173,7 @@ async def test_what_is_refused_for_good_is_told_and_neither_repeated_nor_asked_a
     await deliver(outbox, clock)
     await later(outbox, clock, times=5)
     [left] = outbox.entries
-    assert (left.state, left.asks, left.reason) == ("failed", False, "Couldn't resolve the thread: No.")
+    assert (left.state, left.asks, left.reason) == ("failed", False, "Could not resolve the thread: No.")
     assert len(gate.writes) == 1
     await later(outbox, clock, times=1, seconds=25 * 3600)
     assert outbox.entries == (), "nobody needs to know for ever"

@@ -226,9 +226,9 @@ class TestMigrations:
         before = (folder / "state.db").read_bytes()
         state = State(folder, "p")
         assert state.read_only
-        assert "newer Octavo" in state.notices[0]
+        assert "newer version of Octavo" in state.notices[0]
         assert Drafts(state).get("here") == "Typed"
-        with pytest.raises(NotSaved, match="newer Octavo"):
+        with pytest.raises(NotSaved, match="newer version of Octavo"):
             await Drafts(state).save("here", "More")
         state.remember("a", 1)
         assert state.take("outbox") is not None
@@ -239,7 +239,7 @@ class TestMigrations:
 @pytest.mark.parametrize(
     ("number", "helps"),
     [
-        (errno.ENOLCK, "Set OCTAVO_STATE_DIR to a folder on a disk of this machine"),
+        (errno.ENOLCK, "Set OCTAVO_STATE_DIR to a folder on a local disk"),
         (errno.EOPNOTSUPP, "Set OCTAVO_STATE_DIR"),
         (errno.EROFS, "Make it writable"),
         (errno.EDQUOT, "Free some space"),
@@ -270,7 +270,7 @@ class TestDamage:
             there = Drafts(again).all()
             if again.notices:
                 assert "damaged" in again.notices[0]
-                aside = Path(again.notices[0].partition("the damaged file is ")[2].partition(". Look")[0])
+                aside = Path(again.notices[0].partition("The damaged file is ")[2].partition(". Check")[0])
                 assert aside.read_bytes() == bytes(whole)
             else:
                 assert len(there) == 150
@@ -287,7 +287,7 @@ class TestDamage:
         (folder / "state.db").write_bytes(random.Random(1).randbytes(50_000))
         state = State(folder, "p", steps=V2)
         assert Drafts(state).get("here") == "Typed"
-        assert "1 came from a backup" in state.notices[0]
+        assert "1 from a backup" in state.notices[0]
         assert not state.read_only
         state.close()
 

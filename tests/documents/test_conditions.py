@@ -44,16 +44,16 @@ def test_a_condition_holds_for_claims_or_does_not(condition: str, is_so: bool) -
 @pytest.mark.parametrize(
     ("condition", "at", "words"),
     [
-        ("", 1, "no condition"),
+        ("", 1, "condition is empty"),
         ("visitor.claims.", 16, "name of a claim is missing"),
-        ("visitor.claims.a.b", 18, "not among the claims"),
+        ("visitor.claims.a.b", 18, "is not set"),
         ("plan == 'pro'", 1, "visitor.claims.plan"),
-        ("visitor.claims.plan == ", 23, "ends where a value is missing"),
-        ("visitor.claims.plan 'pro'", 21, "is missing before it"),
-        ('visitor.claims.plan == "pro', 24, "does not end"),
+        ("visitor.claims.plan == ", 23, "missing at the end"),
+        ("visitor.claims.plan 'pro'", 21, "operator such as && or == is missing"),
+        ('visitor.claims.plan == "pro', 24, "quotation mark is missing"),
         ("(visitor.claims.isBeta", 23, "“)” is missing"),
         ("visitor.claims.isBeta & true", 23, "'&'"),
-        ("!" * 200 + "true", 61, "within each other"),
+        ("!" * 200 + "true", 61, "nested levels"),
         ("true " * 400, 1025, "at most 1024"),
     ],
 )

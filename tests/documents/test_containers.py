@@ -235,10 +235,10 @@ def test_construct(markdown: str, expected: str) -> None:
     ("markdown", "line", "message"),
     [
         ("{% hint %}\na", 0, "{% hint %} is not closed."),
-        ("a\n\n{% endhint %}", 2, "{% endhint %} closes nothing."),
-        ('{% tab title="x" %}\na\n{% endtab %}', 0, "{% tab %} stands outside {% tabs %}."),
-        ("a\n\n</details>", 2, "</details> closes nothing."),
-        ('a\n\n{% hint style="x"', 2, "This tag does not end: shown as text."),
+        ("a\n\n{% endhint %}", 2, "{% endhint %} has no opening tag."),
+        ('{% tab title="x" %}\na\n{% endtab %}', 0, "{% tab %} is outside {% tabs %}."),
+        ("a\n\n</details>", 2, "</details> has no opening tag."),
+        ('a\n\n{% hint style="x"', 2, "This tag is not closed: shown as text."),
         ("{% tabs %}\n{% hint %}\n{% endtabs %}", 2, "{% hint %} is not closed before {% tabs %}."),
     ],
 )
@@ -252,7 +252,7 @@ def test_deep_containers_become_siblings_and_keep_their_words() -> None:
     words = "\n".join(block.plain() for block in document.blocks)
     assert all(f"word{number}" in words for number in range(100))
     assert any("too deeply" in each.message for each in document.diagnostics)
-    assert not any("closes nothing" in each.message for each in document.diagnostics)
+    assert not any("has no opening tag" in each.message for each in document.diagnostics)
 
 
 def test_too_many_levels_are_shown_as_source() -> None:

@@ -177,7 +177,7 @@ def test_wrapping_is_said_in_words(wrapper: str, name: str) -> None:
     (into,) = [entry for entry in changes(bare, wrapped).entries if isinstance(entry, Restructured)]
     (out,) = [entry for entry in changes(wrapped, bare).entries if isinstance(entry, Restructured)]
     assert into.note == f"wrapped in {name}"
-    assert out.note == f"taken out of {name}"
+    assert out.note == f"unwrapped from {name}"
     inner = into.entries
     while isinstance(inner[0], Added):
         (frame,) = inner

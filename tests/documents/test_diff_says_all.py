@@ -133,21 +133,21 @@ RUNS = {
     "an image with the same words": (
         Run("a buoy", kind="image", attrs={"src": "a.png"}),
         Run("a buoy", kind="image", attrs={"src": "b.png"}),
-        ["image address: a.png → b.png"],
+        ["image URL: a.png → b.png"],
     ),
     "an image with the same name": (
         Run("", kind="image", attrs={"src": "a/x.png"}),
         Run("", kind="image", attrs={"src": "b/x.png"}),
-        ["image address: a/x.png → b/x.png"],
+        ["image URL: a/x.png → b/x.png"],
     ),
     "an image with another name": (
         Run("", kind="image", attrs={"src": "a.png", "width": "10"}),
         Run("", kind="image", attrs={"src": "b.png", "width": "20"}),
-        ["image address: a.png → b.png", "image width: 10 → 20"],
+        ["image URL: a.png → b.png", "image width: 10 → 20"],
     ),
     "a look": (Run("tide"), Run("tide", frozenset({"bold"})), ["formatting: plain → bold"]),
     "a colour": (Run("tide", attrs={"color": "red"}), Run("tide", attrs={"color": "blue"}), ["color: red → blue"]),
-    "white space": (Run("low tide"), Run("low  tide"), ["white space: blank → 2 blanks"]),
+    "white space": (Run("low tide"), Run("low  tide"), ["white space: space → 2 spaces"]),
 }
 
 

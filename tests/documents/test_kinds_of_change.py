@@ -301,7 +301,7 @@ TOLD = {
     "blanks at the end of lines in a cell": ["= 1"],
     "an operation written out in blocks": [
         "= 1",
-        "% the same operation, now heading, paragraph, table, tabs",
+        "% same operation, now heading, paragraph, table, tabs",
         "  = 6",
         "  ~ table",
         "    ~ row",
@@ -310,7 +310,7 @@ TOLD = {
     ],
     "blocks made into an operation": [
         "= 1",
-        "% the same operation, now told in one block",
+        "% same operation, now in one block",
         "  = 6",
         "  ~ table",
         "    ~ row",
@@ -319,17 +319,17 @@ TOLD = {
     ],
     "two operations written out in blocks": [
         "+ paragraph One more.",
-        "% the same operation, now heading, paragraph, table, tabs",
+        "% same operation, now heading, paragraph, table, tabs",
         "  = 6",
         "  ~ table",
         "    ~ row",
         "      = | = | Where it [-shall][+should] lie",
         "  = 1",
-        "% the same operation, now heading, paragraph, table, tabs",
+        "% same operation, now heading, paragraph, table, tabs",
         "  = 8",
     ],
     "an operation in older tags": [
-        "% the same operation, in other tags",
+        "% same operation, written with other tags",
         "  ~ api-method",
         "    = 2",
         "    ~ api-parameter",

@@ -146,11 +146,11 @@ def test_anchors_match_by_their_letters() -> None:
 @pytest.mark.parametrize(
     ("href", "reason"),
     [
-        ("/broken/pages/x", "The page is gone."),
-        ("https://app.gitbook.com/broken/files/x", "The file is gone."),
-        ("/broken/spaces/s/pages/x", "The page of another space is gone."),
-        ("/broken/openapi/pets", "The OpenAPI specification is gone."),
-        ("broken-reference", "What it led to is gone."),
+        ("/broken/pages/x", "The page no longer exists."),
+        ("https://app.gitbook.com/broken/files/x", "The file no longer exists."),
+        ("/broken/spaces/s/pages/x", "The page of another space no longer exists."),
+        ("/broken/openapi/pets", "The OpenAPI specification no longer exists."),
+        ("broken-reference", "The link target no longer exists."),
         ("nowhere.md", "There is no page at nowhere.md."),
     ],
 )

@@ -43,7 +43,7 @@ def test_an_operation_is_read_with_all_that_a_page_shows_of_it() -> None:
         ("query", "to"),
     ]
     every = found.parameters[3].field
-    assert (every.type, every.note) == ("string", "one of 6m, 1h, 1d; 6m when left out")
+    assert (every.type, every.note) == ("string", "one of 6m, 1h, 1d; default 6m")
     assert [response.status for response in found.responses] == ["200", "404", "429"]
     assert found.security == ("Bearer token in the Authorization header",)
     assert HARBOUR.operation("delete", "/stations") is None
@@ -107,9 +107,9 @@ def test_schemas_are_as_deep_and_as_large_as_one_can_read() -> None:
     assert found is not None
     assert large is not None
     assert count(found) <= DEEPEST + 1
-    assert "deeper than is shown here" in outline(found)
+    assert "deeper levels are not shown" in outline(found)
     assert count(large) <= MOST_FIELDS + 2
-    assert "more is not shown here" in outline(large)
+    assert "more fields are not shown" in outline(large)
 
 
 def test_descriptions_of_version_2_are_read_too() -> None:
@@ -136,7 +136,7 @@ def test_descriptions_of_version_2_are_read_too() -> None:
     )
     found = old.operation("put", "/pets/{id}")
     assert found is not None
-    assert (found.server, found.security) == ("https://api.example/v1", ("a key in header X-Key",))
+    assert (found.server, found.security) == ("https://api.example/v1", ("API key in header X-Key",))
     assert [each.field.type for each in found.parameters] == ["integer"]
     assert [body.schema and body.schema.type for body in (*found.bodies, *found.responses[0].bodies)] == ["Pet", "Pet"]
     assert "-H 'X-Key: '\"$KEY\"" in found.curl

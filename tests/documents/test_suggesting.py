@@ -147,7 +147,7 @@ def test_no_other_line_ever_changes(page: str, wanted: str) -> None:
 
 def test_both_stand_between_marks_where_the_block_is_or_at_the_end() -> None:
     key = key_of(PAGE, "Mind the gap.", "paragraph")
-    both = "<<<<<<< what stands there now\nMind the gap.\n=======\nMind it.\n>>>>>>> what is suggested"
+    both = "<<<<<<< current text\nMind the gap.\n=======\nMind it.\n>>>>>>> suggested change"
     assert beside(PAGE, key, "Mind it.") == PAGE.replace("Mind the gap.", both)
     assert beside("# Time", key, "Mind it.") == f"# Time\n{both.replace(f'{chr(10)}Mind the gap.', '')}"
     assert len(markers(beside(PAGE, key, "Mind it."))) == 1

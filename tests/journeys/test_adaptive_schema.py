@@ -50,6 +50,6 @@ async def test_a_schema_is_written_with_its_faults_placed_and_its_conditions_are
         await run.see("The claims cannot be read. Line 1, column 1")
         await run.type("}")
         await run.press("shift+tab", "end", *" &&")
-        await run.see("Character 32: The condition ends where a value is")
+        await run.see("Character 32: A value is missing at the end")
         await run.press("escape", "enter")
         await run.see("true: whoever has these claims sees it.")  # the claims are kept

@@ -113,7 +113,7 @@ PAGES = {
     "Authentication": "Keys, scopes, and what to do",
     "Your first tide table": "A day of high and low waters",
     "Try it with an assistant": "A prompt that teaches",
-    "Stations and sensors": "What stands at the end of the quay",
+    "Stations and sensors": "What a station is, and how it gets its name.",
 }
 
 

@@ -30,7 +30,7 @@ async def test_a_comment_that_is_refused_is_taken_back_with_a_sentence_and_its_w
         await run.press("ctrl+s")
         await run.see("THREADS  3 open")
         await run.later(seconds=6)
-        await run.hear("Couldn't comment: ", "Comments are closed for today.", "What you wrote is a draft again.")
+        await run.hear("Could not comment: ", "Comments are closed for today.", "What you wrote is a draft again.")
         await run.see("● Mara Lind", "not sent", "1 need you: !")
         await run.press("c")
         await run.see("Hear me out.", "draft")
@@ -46,7 +46,7 @@ async def test_a_thread_that_may_not_be_resolved_is_open_again(stage: Stage) -> 
         await run.press("d")
         await run.see("Open 71")
         await run.later(seconds=6)
-        await run.hear("Couldn't resolve the thread: ", "Only its author may resolve it.")
+        await run.hear("Could not resolve the thread: ", "Only its author may resolve it.")
         await run.see("Open 72")
 
 

@@ -47,7 +47,7 @@ async def test_a_picture_is_looked_at_and_left(stage: Stage, monkeypatch: pytest
     monkeypatch.setenv("COLORTERM", "truecolor")
     async with stage.play() as run:
         await look(run, "concepts/water-levels")
-        await run.see("PNG · 480 × 240 pixels · 1.3 kB", "A hull above the sea bed", "What is added", "▀▀▀")
+        await run.see("PNG · 480 × 240 pixels · 1.3 kB", "A hull above the sea bed", "Charted depth plus tide", "▀▀▀")
         assert run.app.screen.query_one(Canvas).size.width > 110
         await run.press("l")
         await run.hear("It is the only picture of the page.")

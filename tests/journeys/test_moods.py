@@ -103,7 +103,7 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
         await run.until(lambda: bool(moody.asked), "be asked")
         await run.settle()
         if becomes == "refused":
-            await run.hear("Couldn't comment: The harbour master says no. What you wrote is a draft again.")
+            await run.hear("Could not comment: The harbour master says no. What you wrote is a draft again.")
             await run.see(WORDS, "not sent", "1 need you: !")
         else:
             await run.see(WORDS, "sending", "1 waiting")
@@ -115,10 +115,10 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
             await run.press("ctrl+s")
         if becomes == "doubted":
             await run.later(seconds=100)
-            await run.hear("“comment” may or may not arrive: its answer was lost, and it is not there.")
+            await run.hear("“comment” may have been sent: the response was lost, and Octavo did not find the change.")
             await run.see(WORDS, "in doubt", "1 need you: !")
             await run.press("!")
-            await run.see("NEED YOU", "in doubt", "Look there, then send it again")
+            await run.see("NEED YOU", "in doubt", "Check the server, then press !")
             await run.press("r", "escape")
         await all_sent(run)
         assert await posted(run) == 1
@@ -177,7 +177,7 @@ async def test_a_key_that_is_not_taken_any_more_is_said_and_what_was_written_wai
         await run.press("ctrl+s")
         moody.mood = Mood(401)
         await run.later(seconds=6)
-        await run.hear("does not accept the key", "What you wrote waits until you sign in again.")
+        await run.hear("does not accept the key", "Unsent changes are kept until you sign in again.")
         await run.quit()
     async with stage.play() as run:
         await run.see(WORDS)

@@ -100,10 +100,10 @@ async def test_a_row_says_that_its_text_is_not_saved_until_it_is(stage: Stage) -
             await run.press("c")
             await run.type("Half a thought")
             await run.pilot.press("escape")
-            await run.see("! not saved yet", "1 text not saved yet: ", "another program holds the file")
+            await run.see("! not saved yet", "1 text not saved yet: ", "another program is using the file")
             assert "✎ draft" not in run.text
             await run.pilot.press("c")
-            await run.see("Not saved yet: another program holds the file. Octavo keeps trying.")
+            await run.see("Not saved yet: another program is using the file. Octavo keeps trying.")
             assert "draft kept" not in run.text
             await run.pilot.press("escape")
         await run.see("✎ draft")
@@ -123,7 +123,7 @@ async def test_quitting_asks_before_a_text_is_lost(stage: Stage, key: str) -> No
             await run.type("Half a thought")
             await run.pilot.press("escape", key)
             await run.see(
-                "Quit and lose unsaved text?", "14 characters: Half a thought", "another program holds the file"
+                "Quit and lose unsaved text?", "14 characters: Half a thought", "another program is using the file"
             )
             await run.pilot.press("c")
             assert run.app.clipboard == "Half a thought"

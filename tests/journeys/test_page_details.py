@@ -54,7 +54,9 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         await run.quit()
     async with stage.play(size=(80, 24)) as run:
         await open_form(run)
-        await run.see("time-zones", "When a tide is. UTC in", "clock", "A page has an emoji or an icon")
+        await run.see(
+            "time-zones", "When a tide is. Why all times are in UTC", "clock", "A page has an emoji or an icon"
+        )
         await run.press("tab", "tab", "tab", "ctrl+u", "tab", "space")
         await run.see("yes: only who has its address finds it")
         run.platform.refuse_next(content.Edit, 400, "changes[0]: slug is taken. Nothing was changed.")
@@ -69,7 +71,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         await run.see("time-zones-2", "When a tide is.")
         page = await the_page(run, 9)
         assert (page.slug, page.emoji, page.icon, page.hidden) == ("time-zones-2", "🕰", None, True)
-        assert (page.description or "").startswith("When a tide is. UTC in")
+        assert (page.description or "").startswith("When a tide is. Why all times are in UTC")
         sent = run.gate.sent(content.Edit)[-1].changes[0]
         assert sent.model_fields_set - {"operation", "page"} == {"slug", "description", "emoji", "icon", "hidden"}
         await run.press("Q")

@@ -61,5 +61,5 @@ async def test_everything_is_asked_for_again(stage: Stage) -> None:
 
 async def test_the_bar_of_a_thread_stands_on_none_of_its_words(stage: Stage) -> None:
     async with stage.play(start="comments", size=(80, 24)) as run:
-        await run.see("I asked two for the secrets, because one knows the facts and one the")
-        await run.see("words. Is that the exception?")
+        await run.see("I asked two people to review the page about secrets:")
+        await run.see("Is that an exception?")

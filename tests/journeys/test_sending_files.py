@@ -59,7 +59,7 @@ async def test_a_font_is_made_of_files_which_are_sent_once_and_can_be_stopped(st
         await run.press(*"fonts/n")
         await run.see("~/fonts/notes.txt")
         await run.press("tab", "enter")
-        await run.see("notes.txt is no WOFF2 or WOFF font", "~/fonts/notes.txt")
+        await run.see("notes.txt is not a WOFF or WOFF2 font", "~/fonts/notes.txt")
         assert not run.gate.sent(storage.Upload)
         await run.press("ctrl+u", *"~/fonts/Inter-R", "tab", "enter")
         await run.see("weight: 400", "storageKey: ~/fonts/Inter-Regular.woff2")

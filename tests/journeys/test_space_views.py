@@ -24,7 +24,7 @@ async def test_from_a_file_to_where_it_is_used_and_from_a_broken_link_to_its_pla
         await run.press("ctrl+u")
         await run.type(f"{kept}/none/here.svg")
         await run.press("enter")
-        await run.see("There is no folder")
+        await run.see("does not exist")
         await run.press("ctrl+u")
         await run.type(str(kept))
         await run.press("enter")

@@ -81,7 +81,7 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
         await run.until(lambda: "Add a pet" in run.text, "read YAML")
         await run.until(lambda: "As filed" in run.text, "find what is filed")
         await run.until(lambda: "which is not filed" in run.text, "say why it is not read")
-        for shown in ("Pets bite.", "shared note.md", "POST  /pets/{name}", "GET  /strange", "PUT  /filed"):
+        for shown in ("Pets bite.", "reusable content: note.md", "POST  /pets/{name}", "GET  /strange", "PUT  /filed"):
             assert shown in run.text, shown
         await run.press("f", "a")
         assert "Shared words of .gitbook/includes/note.md" in run.text
@@ -126,7 +126,7 @@ async def test_what_a_page_includes_is_shown_from_its_diff(stage: Stage, tmp_pat
         await run.ask(content.Edit(at=at, changes=(UpdatePage(page=page.id, document=body),)), MARA)
         about = await run.ask(change_requests.Get(at=at), MARA)
         run.app.go(ToChangeRequest(at, about))
-        await run.see("Shared words kept in note.md")
+        await run.see("Reusable content in note.md")
         await run.press("enter", "f", "a")
         await run.until(lambda: "Shared words of .gitbook/includes/note.md" in run.text, "show what is included")
         assert "Pets bite." in run.text

@@ -229,7 +229,7 @@ async def test_a_comment_that_was_sent_cannot_be_unsaid_by_undo_and_undo_says_so
         await on_quickstart(run)
         await begin(run, "Too soon?")
         await run.press("u")
-        await run.hear("It is posted already. Delete it instead.")
+        await run.hear("Could not undo: the comment is already posted. Delete it instead.")
         await run.see("THREADS  3 open")
 
 

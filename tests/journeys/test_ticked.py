@@ -224,7 +224,7 @@ async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: 
         run.platform.refuse_next(comments.Update, 403, "You may only read here.", times=3)
         await run.press("d")
         await run.later(seconds=6)
-        await run.hear("Couldn't resolve the thread: You may only read here.")
+        await run.hear("Could not resolve the thread: You may only read here.")
         await run.see("Open 72")
         assert "need you" not in run.text
         assert "waiting" not in run.text

@@ -163,15 +163,15 @@ async def test_members_read_them_and_creators_write_them(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", "is not JSON"),
-        ("a: [", "is not YAML"),
-        ("hello", "is no object"),
-        ("[]", "is no object"),
-        ('{"info": {"title": "x"}, "paths": {}}', "neither `openapi"),
+        ("{", "is not valid JSON"),
+        ("a: [", "is not valid YAML"),
+        ("hello", "is not an object"),
+        ("[]", "is not an object"),
+        ('{"info": {"title": "x"}, "paths": {}}', "Neither `openapi"),
         ('{"openapi": "3.0.0", "paths": {}}', "info.title is missing"),
-        ('{"openapi": "3.0.0", "info": {"title": "x"}}', "has no paths"),
-        ("[" * 5000, "is not read: it has more than 200 levels"),
-        ("a: &a !!python/object:os.system x", "is not YAML"),
+        ('{"openapi": "3.0.0", "info": {"title": "x"}}', "paths is missing"),
+        ("[" * 5000, "Could not read the file: it has more than 200 levels"),
+        ("a: &a !!python/object:os.system x", "is not valid YAML"),
         ("a: 0x" + "f" * 5000, "too large"),
     ],
 )
@@ -190,5 +190,5 @@ def test_a_text_cannot_grow_without_end_when_it_is_read() -> None:
 
 
 def test_recursive_yaml_is_no_specification() -> None:
-    with pytest.raises(Unreadable, match="within each other"):
+    with pytest.raises(Unreadable, match="nested levels"):
         read("a: &a [*a]")

@@ -28,26 +28,26 @@ _SCHEMAS = "#/components/schemas/"
 _MODULES = "octavo__api__"
 _NAME = re.compile(r"{(\w+)}")
 _REFUSALS = {
-    400: "A value is not as documented; the sentence names it and what is allowed.",
-    401: "The key is missing or not known.",
-    403: "The caller may not do this.",
-    404: "There is nothing there, or nothing the caller may see.",
+    400: "A value is invalid. The message names the value and what is allowed.",
+    401: "The API key is missing or unknown.",
+    403: "The caller does not have permission to do this.",
+    404: "The resource does not exist, or the caller may not see it.",
     409: "The resource is not in a state that allows this.",
-    412: "Something this needs is not as it must be.",
-    413: "The body is larger than is accepted.",
-    503: "The service cannot answer or keep anything now. Try again.",
+    412: "A precondition of this operation is not met.",
+    413: "The request body is too large.",
+    503: "The service is temporarily unavailable. Try again.",
 }
 _ERROR: Json = {
     "type": "object",
-    "description": "Why a request was refused (2.6).",
+    "description": "Why a request was refused.",
     "required": ["error"],
     "properties": {
         "error": {
             "type": "object",
             "required": ["code", "message"],
             "properties": {
-                "code": {"type": "integer", "description": "The status, again."},
-                "message": {"type": "string", "description": "A sentence for people."},
+                "code": {"type": "integer", "description": "The HTTP status code."},
+                "message": {"type": "string", "description": "A message for people."},
             },
         }
     },

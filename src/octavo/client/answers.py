@@ -61,11 +61,11 @@ def cap(spec: Spec) -> int:
 
 
 async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
-    """What `spec` promises. Raises BadResponse."""
+    """Return the response body as the type that `spec` documents. Raises BadResponse."""
     if is_nothing(spec):
         return None
     if not body:
-        raise BadResponse(f"{host} answered {spec.name} without content. Refresh to see what came of it.")
+        raise BadResponse(f"{host} sent an empty response to {spec.name}. Refresh to see the current state.")
     try:
         if len(body) > ASIDE:
             return await aside(lambda: read(spec.codec, body))
@@ -77,7 +77,7 @@ async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
 
 
 async def parsed(body: bytes, host: str) -> Any:
-    """The JSON value of `body`, None of an empty one. Raises BadResponse."""
+    """Return the JSON value of `body`. None if it is empty. Raises BadResponse."""
     if not body:
         return None
     try:
@@ -97,7 +97,7 @@ def identity(item: Any) -> str:
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
     """Items and next cursor of a page of a list as JSON has it. Raises BadResponse."""
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
-        raise BadResponse(f"{host} answered with something that is not a list. Check the base URL.")
+        raise BadResponse(f"{host} did not return a list. Check the base URL.")
     following = page.get("next")
     return page["items"], following.get("page") if isinstance(following, dict) else following
 
@@ -105,8 +105,8 @@ def items_of(page: Any, host: str) -> tuple[list[Any], object]:
 def _unreadable(error: ValidationError, spec: Spec, host: str) -> str:
     first = error.errors(include_input=False, include_context=False, include_url=False)[0]
     where = ".".join(map(str, first["loc"]))
-    return f"The answer of {host} to {spec.name} cannot be read ({where}: {first['msg']}). A newer Octavo may read it."
+    return f"Could not read the response of {host} to {spec.name} ({where}: {first['msg']}). Try a newer Octavo."
 
 
 def _not_json(host: str) -> str:
-    return f"{host} did not answer in JSON that can be read. Check the base URL, then try again."
+    return f"{host} did not return valid JSON. Check the base URL, then try again."

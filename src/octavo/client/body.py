@@ -58,7 +58,7 @@ async def read(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
     elif encoding in ("gzip", "x-gzip"):
         decoded = _decompressed(chunks, host)
     else:
-        raise BadResponse(f"{host} answered in an encoding that nobody asked for. Report it to those who run it.")
+        raise BadResponse(f"{host} sent a response in an unsupported encoding. Report this to the server admin.")
     parts: list[bytes] = []
     size = 0
     async for part in decoded:
@@ -126,20 +126,20 @@ async def _decompressed(chunks: AsyncIterator[bytes], host: str) -> AsyncGenerat
     async for chunk in chunks:
         while chunk:
             if inflate.eof:
-                raise BadResponse(f"{host} answered with more than one body. Try again.")
+                raise BadResponse(f"{host} sent more than one response body. Try again.")
             try:
                 part = inflate.decompress(chunk, _STEP)
             except zlib.error:
-                raise BadResponse(f"The answer of {host} arrived damaged. Try again.") from None
+                raise BadResponse(f"The response of {host} is damaged. Try again.") from None
             yield part
             if len(part) == _STEP:
                 await asyncio.sleep(0)
             chunk = inflate.unconsumed_tail or inflate.unused_data
     if not inflate.eof:
-        raise Truncated(f"The answer of {host} ended before it was whole. Try again.")
+        raise Truncated(f"The response of {host} is incomplete. Try again.")
 
 
 def _too_large(host: str, cap: int) -> BadResponse:
     return BadResponse(
-        f"The answer of {host} is larger than {cap // MIB or 1} MiB and was not read. Ask for fewer things at once."
+        f"The response of {host} is larger than {cap // MIB or 1} MiB and was not read. Request fewer items at a time."
     )

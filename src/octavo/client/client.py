@@ -235,7 +235,7 @@ class Client:
     async def _ready(self) -> Carrier:
         async with self._building:
             if self._closed:
-                raise Unsendable(f"The connection to {self._around.host} was closed. Start again to ask for anything.")
+                raise Unsendable(f"The connection to {self._around.host} was closed. Restart Octavo to connect again.")
             if self._carrier is None:
                 self._carrier = await self._built(self._key)
             return self._carrier
@@ -282,5 +282,5 @@ def _content(body: dict[str, Any]) -> bytes:
 
 
 def _not_sendable(error: ValueError) -> Invalid:
-    cause = "there is half a character in it" if isinstance(error, UnicodeError) else str(error)
-    return Invalid(f"This cannot be sent: {cause}. Correct it, then try again.")
+    cause = "it contains an incomplete character" if isinstance(error, UnicodeError) else str(error)
+    return Invalid(f"Could not send this: {cause}. Correct it, then try again.")

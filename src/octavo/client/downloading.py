@@ -48,33 +48,33 @@ async def download(
         finally:
             if not home:
                 await asked.aclose()
-    raise BadResponse("Its address leads on and on. Refresh what is on show, then try again.")
+    raise BadResponse("Could not download the file: too many redirects. Refresh the view, then try again.")
 
 
 async def _content(answer: Answer, most: int, host: str, *, home: bool) -> AsyncGenerator[bytes, None]:
     if answer.status != 200:
         raise await _refusal(answer, host, home=home)
     if answer.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-        raise BadResponse(f"{host} sends it packed, which was not asked for. Open its address in a browser.")
-    too_large = BadResponse(f"It is larger than {most // body.MIB} MiB, which is the most that is taken.")
+        raise BadResponse(f"Could not download the file: {host} compresses it. Open the link in a browser.")
+    too_large = BadResponse(f"The file is larger than {most // body.MIB} MiB, the download limit.")
     return body.bounded(answer, most, too_large)
 
 
 async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
     status = answer.status
     if status < 400:
-        return BadResponse(f"{host} answers with status {status} instead of it. Try again.")
+        return BadResponse(f"Could not download the file: {host} responded with status {status}. Try again.")
     if home:
         return rejected(
             sentences.refusal(host, status, await body.error_message(answer, host)), Trace("GET", "", status)
         )
     await body.discard(answer)
-    sentence = f"{host} does not hand it out ({status}): its address may have expired. Refresh what is on show."
+    sentence = f"Could not download the file from {host} ({status}): its link may have expired. Refresh the view."
     return rejected(sentence, Trace("GET", "", status))
 
 
 def is_at(parts: SplitResult, origin: str) -> bool:
-    """Whether an address is of this origin."""
+    """Whether a URL belongs to this origin."""
     return _triple(parts) == triple(origin)
 
 
@@ -83,23 +83,23 @@ def _triple(parts: SplitResult) -> tuple[str, str, int]:
 
 
 def parts_of(base: str, url: str) -> SplitResult:
-    """The parts of `url`, an address that may be relative to `base`. Raises BadResponse."""
+    """Return the parts of `url`, which may be relative to `base`. Raises BadResponse."""
     try:
         parts = urlsplit(urljoin(base, url))
         _triple(parts)
         target(parts)
     except ValueError:
-        raise BadResponse("The server gives an address for it that is none. Refresh what is on show.") from None
+        raise BadResponse("The server sent an invalid link to the file. Refresh the view, then try again.") from None
     if "@" in parts.netloc:
-        raise BadResponse("The server gives an address for it with a name or password in it, which is not asked.")
+        raise BadResponse("The link to the file contains a user name or password, so Octavo does not open it.")
     return parts
 
 
 async def carrier_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
-    """Connections to a host elsewhere, without a key."""
+    """Return connections to another host, without the API key."""
     scheme, host, port = _triple(parts)
     if scheme != "https":
-        raise BadResponse(f"The server says it is at {host}, which is asked without encryption: it was not asked.")
+        raise BadResponse(f"The file is on {host} without encryption, so Octavo did not connect.")
     place = "" if proxy_for(scheme, host) else await aside(lambda: _looked_up(host, port))
 
     def build() -> Carrier:
@@ -114,11 +114,11 @@ async def carrier_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
 
 
 def _looked_up(host: str, port: int) -> str:
-    """The IP address of a host of the internet."""
+    """Return the IP address of a public host. Raises NotSent, BadResponse."""
     try:
         places = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError):
-        raise NotSent(f"No address is known for {host}. Check your network, then try again.") from None
+        raise NotSent(f"Could not find {host}. Check your network, then try again.") from None
     if not places or not all(map(is_public, places)):
-        raise BadResponse(f"The server says it is at {host}, which is of a private network: it was not asked.")
+        raise BadResponse(f"The file is on {host} in a private network, so Octavo did not connect.")
     return places[0]

@@ -1,4 +1,4 @@
-"""Which environment variable keeps us from connecting, in a sentence that names it and never repeats its value."""
+"""Environment variables that prevent a connection. Messages name the variable, but never show its value."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from urllib.parse import urlsplit
 
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 NO_PROXY_PROBLEM = (
-    "The environment variable NO_PROXY (or no_proxy) has an entry that cannot be read. "
-    "Give host names with commas between them, and no address in brackets."
+    "The environment variable NO_PROXY (or no_proxy) has an invalid entry. "
+    "Use host names separated by commas, without addresses in brackets."
 )
 
 
 def blame(*, proxies: bool, certificates: bool, environ: Mapping[str, str] = os.environ) -> str:
-    """The first variable that cannot be used, of those that will be. Nothing when all can."""
+    """Return what is wrong with the first unusable variable. Empty if all are usable."""
     return (_proxy_problem(environ) if proxies else "") or (_certificate_problem(environ) if certificates else "")
 
 
 def proxy_for(scheme: str, host: str) -> str:
-    """The variable that names the proxy on the way to `host`, or nothing when there is none."""
+    """Return the name of the variable with the proxy for `host`. Empty if there is none."""
     from urllib.request import proxy_bypass  # slow to load, and loaded by then
 
     for upper in (f"{scheme.upper()}_PROXY", "ALL_PROXY"):
@@ -39,7 +39,7 @@ def _proxy_problem(environ: Mapping[str, str]) -> str:
 
 
 def _unusable(proxy: str) -> str:
-    nowhere = "does not hold the address of a proxy"
+    nowhere = "is not a valid proxy URL"
     try:
         parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
         host, port = (parts.hostname or "").encode("idna"), parts.port
@@ -56,7 +56,7 @@ def _certificate_problem(environ: Mapping[str, str]) -> str:
     if not path:
         return ""
     try:
-        reason = "" if b"CERTIFICATE-----" in Path(path).read_bytes() else "holds no certificates"
+        reason = "" if b"CERTIFICATE-----" in Path(path).read_bytes() else "contains no certificates"
     except (OSError, ValueError):
         reason = "cannot be read"
     return (

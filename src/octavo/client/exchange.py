@@ -99,7 +99,7 @@ class Exchange:
 
     def given_up(self) -> None:
         """Nobody waits for the answer any more."""
-        self._error, self._given_up = "Nobody waited for the answer any more.", True
+        self._error, self._given_up = "The request was canceled.", True
 
     def activity(self) -> Activity:
         """What is to be remembered of it."""
@@ -162,7 +162,7 @@ class Exchange:
                 target = self._redirected(answer, outgoing)
                 await body.discard(answer)
             outgoing = replace(outgoing, target=target)
-        raise BadResponse(f"{self._around.host} sends us round in circles. Check the base URL.")
+        raise BadResponse(f"{self._around.host} sent too many redirects. Check the base URL.")
 
     async def _refused(self, answer: Answer) -> None:
         """Raises the error of the status, or _Again."""
@@ -192,7 +192,7 @@ class Exchange:
     def _redirected(self, answer: Answer, outgoing: Outgoing) -> str:
         """The path a read is sent on to. Raises BadResponse for any other redirect: the key stays at its origin."""
         location = answer.headers.get("location", "")
-        elsewhere = "no address"
+        elsewhere = "an invalid address"
         try:
             new = urljoin(self._around.origin + outgoing.target, location)
             scheme, host, port = triple(new)

@@ -55,7 +55,7 @@ class OriginAuth(httpx.Auth):
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         if _triple(request.url) != self._origin:
-            raise Unsendable("A request was about to leave for another server than the key belongs to. It was stopped.")
+            raise Unsendable("Octavo stopped a request to a server that your API key does not belong to.")
         request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
         yield request
 
@@ -157,7 +157,7 @@ class HttpCarrier:
             if not sending.left:
                 raise self._ended() from None
             step = next_step_after(outgoing.method)
-            raise Lost(f"The connection to {self._host} was closed before its answer came. {step}") from None
+            raise Lost(f"The connection to {self._host} was closed before the response arrived. {step}") from None
         finally:
             self._under_way.discard(sending)
             await to_its_end(_given_back(chunks, sending.response))
@@ -176,7 +176,7 @@ class HttpCarrier:
         await self._http.aclose()
 
     def _ended(self) -> ApiError:
-        return Unsendable(f"The connection to {self._host} was closed. Start again to ask for anything.")
+        return Unsendable(f"The connection to {self._host} was closed. Restart Octavo to connect again.")
 
     def _request(self, outgoing: Outgoing) -> httpx.Request:
         url = self._address(outgoing.target)
@@ -193,12 +193,12 @@ class HttpCarrier:
         )
 
     def _address(self, target: str) -> httpx.URL:
-        """Raises Unsendable for what is not plainly a path of the origin, before a byte is sent."""
+        """Return the URL of `target`. Raises Unsendable if it is not a plain path of the origin."""
         if target.startswith("/") and not target.startswith("//"):
             url = httpx.URL(self._origin + target)
             if _triple(url) == triple(self._origin) and url.raw_path.decode("ascii") == target:
                 return url
-        raise Unsendable(f"This is not a plain path of {self._host}. It was not asked for.")
+        raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
 
     async def _chunks(self, response: httpx.Response, method: str) -> AsyncGenerator[bytes, None]:
         with self._translated(method, under_way=True):
@@ -251,29 +251,31 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
 
 
 def _translation(error: Exception, host: str, called: str, method: str, *, under_way: bool) -> ApiError:
-    """`called` is what is connected to: the host, or a proxy on the way to it."""
+    """Return `error` as an ApiError. `called` is the peer of the connection: the host or a proxy."""
     match error:
         case httpx.ProxyError():
             if str(PROXY_WANTS_SIGN_IN) in str(error):
                 trace = Trace(status=PROXY_WANTS_SIGN_IN)
-                return ProxyError(f"The proxy on the way to {host} asks for a name and a password. Check it.", trace)
-            return ProxyError(f"The proxy on the way to {host} did not let the request through. Check it or try again.")
+                return ProxyError(
+                    f"The proxy for {host} requires a user name and password. Check your proxy settings.", trace
+                )
+            return ProxyError(f"The proxy for {host} refused the request. Check your proxy settings, then try again.")
         case httpx.ConnectTimeout():
             return NotSent(
-                f"{host} did not take the call within {CONNECT_SECONDS:g} s. Check your network and try again."
+                f"Could not connect to {host} within {CONNECT_SECONDS:g} s. Check your network, then try again."
             )
         case httpx.PoolTimeout():
-            return NotSent(f"Too much is being asked of {host} at once. Try again.")
+            return NotSent(f"Too many requests to {host} at the same time. Try again.")
         case httpx.ConnectError():
             return _no_connection(error, host, called)
         case httpx.TimeoutException():
-            return TimedOut(f"{host} did not answer within {READ_SECONDS:g} s. {next_step_after(method)}")
+            return TimedOut(f"{host} did not respond within {READ_SECONDS:g} s. {next_step_after(method)}")
         case httpx.RemoteProtocolError() if under_way:
-            return Truncated(f"The answer of {host} ended before it was whole. {next_step_after(method)}")
+            return Truncated(f"The response of {host} is incomplete. {next_step_after(method)}")
         case httpx.NetworkError() | httpx.RemoteProtocolError():
-            return Lost(f"The connection to {host} broke before its answer came. {next_step_after(method)}")
+            return Lost(f"The connection to {host} broke before the response arrived. {next_step_after(method)}")
         case _:
-            return Unsendable(f"The request to {host} cannot be sent as it is. Check the base URL.")
+            return Unsendable(f"Could not send the request to {host}. Check the base URL.")
 
 
 def _no_connection(error: Exception, host: str, called: str) -> ApiError:
@@ -281,19 +283,18 @@ def _no_connection(error: Exception, host: str, called: str) -> ApiError:
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return TlsError(
-                f"The certificate of {host} was not accepted: {cause.verify_message}. "
-                "Check the address; for an authority of your own, set SSL_CERT_FILE or ca_file."
+                f"The certificate of {host} is not trusted: {cause.verify_message}. "
+                "Check the URL. For a private certificate authority, set SSL_CERT_FILE or ca_file."
             )
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-            return TlsError(f"{host} does not speak TLS as it should. Check the address and its port.")
+            return TlsError(f"Could not set up a TLS connection to {host}. Check the URL and its port.")
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return NotSent(f"No address is known for {called}. Check its name and your network, then try again.")
+        return NotSent(f"Could not find {called}. Check its name and your network, then try again.")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         return NotSent(
-            f"Nothing answers at {called}. Check that it runs and that the address is right, then try again."
+            f"Could not connect to {called}: connection refused. Check that it runs and that the URL is right."
         )
-    called = called[0].upper() + called[1:] if called.startswith("the ") else called
-    return NotSent(f"{called} cannot be reached. Check your network and try again.")
+    return NotSent(f"Could not reach {called}. Check your network, then try again.")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

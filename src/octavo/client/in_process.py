@@ -34,7 +34,7 @@ class InProcessCarrier:
     async def send(self, outgoing: Outgoing) -> AsyncIterator[Answer]:
         """Raises Lost when the application ends without an answer."""
         if not outgoing.target.startswith("/") or outgoing.target.startswith("//"):
-            raise Unsendable(f"This is not a plain path of {self._host}. It was not asked for.")
+            raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
         status = 0
         headers: dict[str, str] = {}
         parts: list[bytes] = []
@@ -66,7 +66,7 @@ class InProcessCarrier:
 
         await self._application(self._scope(outgoing), receive, send)
         if not status:
-            raise Lost(f"{self._host} ended without an answer. Look before you try again.")
+            raise Lost(f"{self._host} did not respond. The change may have been made. Check it before you try again.")
         yield Answer(status, headers, _each(parts))
 
     async def aclose(self) -> None:

@@ -18,15 +18,17 @@ def origin_of(base_url: str) -> str:
     """
     parts, host, port = _split(base_url.strip())
     if parts.username is not None or parts.password is not None:
-        raise ValueError("The base URL holds a user name or password. Leave them out: the key is given apart from it.")
+        raise ValueError(
+            "The base URL contains a user name or password. Remove them, and enter the API key separately."
+        )
     if parts.query or parts.fragment or parts.path.rstrip("/") not in ("", "/v1"):
         raise ValueError(
-            f"The base URL {_shown(base_url)} has more than a host in it. Give it as https://host, with or without /v1."
+            f"The base URL {_shown(base_url)} contains more than a host. Use https://host, with or without /v1."
         )
     scheme = parts.scheme.lower()
     if scheme == "http" and not is_loopback(host):
         raise ValueError(
-            f"{host} would be asked without encryption, and anyone on the way could read your key. Use https://{host}."
+            f"Without encryption, others could read your API key on its way to {host}. Use https://{host}."
         )
     name = f"[{host}]" if ":" in host else host
     return f"{scheme}://{name}" if port == PORTS[scheme] else f"{scheme}://{name}:{port}"
@@ -56,7 +58,7 @@ def _is_address(host: str) -> bool:
 
 
 def _split(url: str) -> tuple[SplitResult, str, int]:
-    refusal = f"{_shown(url)} is not a base URL. Give one such as {DEFAULT}."
+    refusal = f"{_shown(url)} is not a base URL. Use a URL such as {DEFAULT}."
     if not url.isprintable() or "\\" in url or any(each.isspace() for each in url):
         raise ValueError(refusal)
     try:

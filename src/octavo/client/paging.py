@@ -47,18 +47,18 @@ async def walk(
         reason = _refusal(following, cursors) or _excess(pages, len(seen), stale, max_pages, max_items)
         if reason:
             items_read = "1 item" if len(seen) == 1 else f"{len(seen)} items"
-            raise PaginationError(f"Could not read the whole list: it {reason}. Only {items_read} could be read.")
+            raise PaginationError(f"Could not load the whole list: {reason}. Only {items_read} could be loaded.")
         cursor = str(following)
         cursors.add(cursor)
 
 
 def _refusal(following: object, cursors: set[str]) -> str:
     if not isinstance(following, str) or not 0 < len(following) <= MAX_CURSOR:
-        return "says in a way we cannot read how it goes on"
-    return "starts over instead of ending" if following in cursors else ""
+        return "the page cursor is invalid"
+    return "the server repeated pages" if following in cursors else ""
 
 
 def _excess(pages: int, items: int, stale: int, max_pages: int, max_items: int) -> str:
     if stale > MAX_STALE:
-        return "goes on without anything new"
-    return "is too long to be read whole" if pages >= max_pages or items >= max_items else ""
+        return "the server sent no new items"
+    return "the list is too long" if pages >= max_pages or items >= max_items else ""

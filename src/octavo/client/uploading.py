@@ -46,7 +46,11 @@ async def upload(
         if not home:
             await asked.aclose()
     if status in REDIRECTS or status < 200:
-        raise BadResponse(f"{host} did not take the file: it sends us on to another address, which is not followed.")
+        raise BadResponse(f"Could not upload the file: {host} redirects the upload, which Octavo does not follow.")
     if status >= 400:
-        sentence = sentences.refusal(host, status, message) if home else f"{host} did not take the file ({status})."
+        sentence = (
+            sentences.refusal(host, status, message)
+            if home
+            else f"Could not upload the file: {host} responded with status {status}."
+        )
         raise rejected(sentence, Trace("PUT", "", status))

@@ -40,15 +40,15 @@ _FEATURES = {
 
 
 def why_frozen(site: Site, op: type[Operation[Any]]) -> str | None:
-    """Why what an operation does is had no more on a site, in a sentence, as the site itself says it. None: it does not."""
+    """Return why a site no longer has the feature of an operation, in a sentence. None if the feature is not frozen."""
     name = SPECS[op].name
     wanted = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
     found = next((each for each in site.features if each.id == wanted and each.frozen), None)
     if found is None:
         return None
     called = found.id.removeprefix("sites-").replace("-", " ")
-    takes = f": that takes a site of the type {found.plan}" if found.plan else ""
-    return f"The plan of “{site.title}” does not include {called} any more{takes}."
+    upgrade = f" Upgrade the site to the {found.plan} plan." if found.plan else ""
+    return f"The plan of “{site.title}” no longer includes {called}.{upgrade}"
 
 
 class Availability:
@@ -56,13 +56,13 @@ class Availability:
 
     def __init__(self, send: Send) -> None:
         self.changed: Callable[[], None] = lambda: None
-        """Called when something is found not to be there, or to be there after all."""
+        """Called when the availability of an operation changes."""
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
         """Why, by the place it is so at: its route where the server has none, its address where a plan lacks it."""
 
     async def __call__(self, op: Operation[T]) -> T:
-        """The answer to `op`. Raises ApiError."""
+        """Return the response to `op`. Raises ApiError."""
         try:
             answer = await self._send(op)
         except Rejected as error:
@@ -83,7 +83,7 @@ class Availability:
         return (known.get(route_of(op)) or known.get(location(op))) if known else None
 
     def lacks(self, op: Operation[Any], sentence: str) -> None:
-        """It was found in another way that the server has no such operation."""
+        """Note that the server has no such operation, for a caller who found out in another way."""
         self._note(op, route_of(op), sentence)
 
     def _note(self, op: Operation[Any], where: str, sentence: str) -> None:
@@ -92,12 +92,12 @@ class Availability:
             self.changed()
 
     async def _why(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
-        """Where that holds, and why, when a refusal is about the operation and not about what it was asked with."""
+        """Return where the operation is unavailable and why. None if the refusal is about the values of the request."""
         if error.status == NOT_PAID:
-            return location(op), f"The plan does not include this: {error}"
+            return location(op), f"Your plan does not include this: {error}"
         if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_all_else_there(op)):
             asked = f"{SPECS[type(op)].method} {route_of(op)}"
-            return route_of(op), f"This server has no such operation: it answered {error.status} to {asked}."
+            return route_of(op), f"This server does not support this operation: it returned {error.status} for {asked}."
         return None
 
     async def _is_all_else_there(self, op: Operation[Any]) -> bool:

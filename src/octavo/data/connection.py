@@ -42,16 +42,16 @@ class Connection:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing is sent just now, because nothing would get through."""
+        """Whether sending pauses, because no request would get through."""
         return bool(self.paused) or self._now() < self.quiet_until
 
     def failed(self, error: ApiError) -> datetime:
-        """When to try again. Where nothing would get through, nothing is tried at all before that time is over."""
+        """Return when to try again. If no request would get through, all requests wait until then."""
         now = self._now()
         self._misses += 1
         until = now + timedelta(seconds=0.5 + self._jitter() * min(LONGEST_WAIT, 2.0**self._misses))
         if isinstance(error, Unauthorized):
-            self.paused = f"{error} What you wrote waits until you sign in again."
+            self.paused = f"{error} Unsent changes are kept until you sign in again."
             self._key_refused, self._limited, self.quiet_until = True, False, until
             return now
         if error.trace.retry_at is not None:

@@ -115,7 +115,7 @@ def _readable(path: Path) -> sqlite3.Connection:
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             db.execute("PRAGMA query_only = ON")
             return db
-    raise sqlite3.OperationalError("it cannot be read")
+    raise sqlite3.OperationalError("the file is unreadable")
 
 
 def _text(value: bytes) -> str:

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from octavo.data.reading_ahead import ReadingAhead
 
 FIRST_LOOK = timedelta(seconds=1)
-"""After this it is looked for what was lost, though it may still arrive: what is found need not wait."""
-LOST = "Its answer was lost. It is looked for before anything is sent again."
+"""Delay before the first check of a lost write. The write may still arrive later."""
+LOST = "The response was lost. Octavo checks whether the change arrived before retrying."
 
 
 class Delivery:
-    """What is done with one write. Several may be on their way, each to another place."""
+    """Delivery of one write. Several run at the same time, each to another place."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Delivery:
         return entry.writer not in ("", self.me.id)
 
     async def deliver(self, entry: Entry) -> None:
-        """Send it, if it is still what the person meant, and see what became of it. Raises NotSaved."""
+        """Send `entry` if its target has not changed, and record the result. Raises NotSaved."""
         from octavo.data.readback import AlreadyDone, ChangedSince, prepare  # brings the comments with it
 
         try:
@@ -74,7 +74,7 @@ class Delivery:
             self._pending.tell()  # it is known only now
             return
         if self._pending.now() - entry.asked_at > LIFETIME:
-            await self.park(entry, "It was written more than a day ago. Retry to send it, or discard it.")
+            await self.park(entry, "This was written more than a day ago. Retry to send it, or discard it.")
             return
         if entry.is_verdict:
             mates = [each for each in self._pending.entries if each.review == entry.review and each.state == "failed"]
@@ -83,7 +83,7 @@ class Delivery:
                 return
         op = self._addressed(entry)
         if op is None:
-            await self._refuse(entry, "the thread it belongs to was not posted.")
+            await self._refuse(entry, "the thread was not posted.")
             return
         again = entry.makes and entry.rounds > 0
         try:
@@ -110,7 +110,7 @@ class Delivery:
             await self._travel(under_way, op)
 
     async def _before(self, entry: Entry) -> Send:
-        """What to ask with how that is which `entry` changes. Raises ApiError."""
+        """Return the function that reads the target of `entry`. Raises ApiError."""
         if self._ahead is None:
             from octavo.data.reading_ahead import ReadingAhead  # brings the comments with it
 
@@ -130,7 +130,7 @@ class Delivery:
             await self._confirm(entry, answer.id if entry.makes else "")
 
     async def look(self, entry: Entry) -> None:
-        """Look for what was lost. Raises NotSaved."""
+        """Check whether a lost write has arrived. Raises NotSaved."""
         # What is seen is what was there now, however long the answer takes.
         now = self._pending.now()
         try:
@@ -153,15 +153,15 @@ class Delivery:
             await self._pending.step(entry.id, partial(steps.absent, now=self._pending.now()))
 
     async def _found(self, entry: Entry) -> AlreadyDone | None:
-        """What became of what was sent, if it is there. Raises ApiError."""
+        """Return what the server made of `entry`. None if it is not on the server. Raises ApiError."""
         from octavo.data.readback import look  # brings the comments with it
 
         claimed = self._pending.state.read(lambda db: ledger.claimed(db, self._pending.state.namespace))
         return await look(self._send, entry, await self._caller(), claimed)
 
     async def _not_found(self, entry: Entry, now: datetime, error: ApiError) -> None:
-        """It could not be looked for."""
-        reason = f"It is not known whether it arrived. {error}"
+        """Record that the check failed."""
+        reason = f"Octavo could not check whether this arrived. {error}"
         refused, own = verdict(error, travelled=False) == "refused", _is_own(error)
         settles = entry.settles_at is not None and now < entry.settles_at
         if refused and not entry.makes:
@@ -184,7 +184,7 @@ class Delivery:
                 await self._pending.step(entry.id, postponed)
 
     async def lose(self, entry: Entry, reason: str = LOST, after: timedelta = FIRST_LOOK) -> None:
-        """Nobody knows what became of it: it is looked for, `after` some time. Raises NotSaved."""
+        """Mark `entry` as lost, to be checked `after` some time. Raises NotSaved."""
         now = self._pending.now()
         # It left before now at the latest, whenever that was: the machine may have slept since it began.
         settles_at = now + self._timeout + self._settle
@@ -198,7 +198,7 @@ class Delivery:
             if entry.place and entry.words:
                 put_back(db, state.namespace, entry.place, entry.words, entry.id, state.now())
 
-        reason = f"Couldn't {entry.doing}: {cause}"
+        reason = f"Could not {entry.doing}: {cause}"
         await self._pending.step(entry.id, partial(steps.refused, reason=reason, contested=contested), give_back)
 
     async def _confirm(self, entry: Entry, remote: str = "", *, needless: bool = False) -> None:
@@ -214,11 +214,11 @@ class Delivery:
         await self._pending.step(entry.id, done, with_replaced)
 
     async def park(self, entry: Entry, reason: str) -> None:
-        """Let it wait for a person. Raises NotSaved."""
+        """Let `entry` wait until the user decides. Raises NotSaved."""
         await self._pending.step(entry.id, partial(steps.parked, reason=reason))
 
     async def _caller(self) -> str | None:
-        """Whose comments ours are. None when the server does not say."""
+        """Return the id of the signed-in user. None if the server does not say."""
         if self.me is None and not self._asked_me:
             from octavo.api import users  # needed only when there is something to send
 
@@ -245,7 +245,7 @@ class Delivery:
 
 
 def verdict(error: ApiError, *, travelled: bool) -> Literal["refused", "waits", "lost"]:
-    """What an error means for a write. `travelled`: it was the write itself that failed, not a question before it."""
+    """Return what an error means for a write. `travelled`: the write itself failed, not a read before it."""
     if isinstance(error, (Unauthorized, RateLimited, NotSent)) or error.outcome is Outcome.NOT_SENT:
         return "waits"
     if error.outcome is Outcome.REFUSED:
@@ -254,11 +254,12 @@ def verdict(error: ApiError, *, travelled: bool) -> Literal["refused", "waits", 
 
 
 def _is_own(error: ApiError) -> bool:
-    """Whether it is a matter of this request alone: the server answered, and would answer others."""
+    """Whether the error concerns this request alone: the server responds to other requests."""
     return not isinstance(error, (Unreachable, RateLimited, Unauthorized))
 
 
 def _without(failed: int) -> str:
-    """Why a verdict is not sent without those comments that were refused."""
-    those = "one of its comments was" if failed == 1 else f"{failed} of its comments were"
-    return f"{those} not sent. Send or discard that first, then review again."
+    """Return why a review is not sent: some of its comments were refused."""
+    if failed == 1:
+        return "one pending comment was not sent. Send or discard it first, then submit the review again."
+    return f"{failed} pending comments were not sent. Send or discard them first, then submit the review again."

@@ -78,8 +78,8 @@ class Drafts:
 
     @property
     def why_unsaved(self) -> str:
-        """Why those are not on disk: the end of a sentence."""
-        return self._state.cause or "another program holds the file, or the disk is slow"
+        """Why the unsaved texts are not on disk, as the end of a sentence."""
+        return self._state.cause or "another program is using the file, or the disk is slow"
 
     def give_up(self) -> None:
         """Let the texts of `unsaved` be lost."""

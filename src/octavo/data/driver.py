@@ -25,7 +25,7 @@ POLL = 1.0
 """Seconds after which it looks for what other instances wrote."""
 AT_ONCE = 3
 """In how many places something is done at the same time: one that does not answer keeps no other waiting."""
-CLOSED = "Octavo was closed before the answer came. It is looked for before anything is sent again."
+CLOSED = "Octavo was closed before the response arrived. Octavo checks whether the change arrived before retrying."
 
 _RUNNING = "outbox.running"
 

@@ -56,7 +56,7 @@ class OriginalComment:
 
 @dataclass(frozen=True)
 class QueuedWrite:
-    """A write for the outbox: `doing` follows "Couldn't", `place` is that of its draft."""
+    """A write for the outbox: `doing` follows "Could not", `place` is that of its draft."""
 
     op: CommentWrite
     doing: str
@@ -76,7 +76,7 @@ class Entry:
     id: str
     op: CommentWrite
     doing: str
-    """What it does, to follow "Couldn't": "reply", "resolve the thread"."""
+    """What it does, to follow "Could not": "reply", "resolve the thread"."""
     created_at: datetime
     asked_at: datetime
     """When a person last said it should be sent."""
@@ -271,15 +271,17 @@ def unread(entry: Entry, due_at: datetime, reason: str, *, own: bool = False) ->
     return replace(entry, due_at=due_at, reason=entry.reason if entry.asks else reason, put_off=entry.put_off + own)
 
 
-def absent(entry: Entry, now: datetime, cause: str = "its answer was lost, and it is not there.") -> Entry:
+def absent(
+    entry: Entry, now: datetime, cause: str = "the response was lost, and Octavo did not find the change."
+) -> Entry:
     """It was looked for and is not there: a person is asked about what would be there twice, all else is sent again."""
     entry = _only(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.rounds, 20)), LONGEST_ROUND)
     entry = replace(entry, rounds=entry.rounds + 1, settles_at=None)
     if entry.makes:
         due = now + pause if now - entry.asked_at < LIFETIME else None
-        decide = "Look there, then send it again or discard it in !. What you wrote after it goes out meanwhile."
-        return replace(entry, due_at=due, reason=f"“{entry.doing}” may or may not arrive: {cause} {decide}")
+        decide = "Check the server, then press ! to retry or discard it. Later changes are sent meanwhile."
+        return replace(entry, due_at=due, reason=f"“{entry.doing}” may have been sent: {cause} {decide}")
     return replace(entry, state="queued", due_at=now + pause if entry.rounds > 1 else now, reason="")
 
 

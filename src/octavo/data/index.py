@@ -362,7 +362,7 @@ class Index:
             self._give_up(str(error))
 
     def _give_up(self, why: str) -> None:
-        self.notice = f"What was read cannot be searched here: {self._path or 'the index'} cannot be used ({why})."
+        self.notice = f"Could not search the pages you have opened: the search index {self._path or 'in memory'} is unusable ({why})."
         self._news.clear()
 
     def _anew(self) -> None:

@@ -1,4 +1,4 @@
-"""What takes back a write the server has done already. Pure."""
+"""The operation that undoes a change already made on the server. Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from octavo.data.entry import Entry
 
 
 def inverse(entry: Entry) -> CommentWrite | str:
-    """The operation that takes `entry` back, or the sentence that says why there is none."""
+    """Return the operation that undoes `entry`, or a sentence that says why nothing can."""
     match entry.op:
         case comments.Update() | comments.UpdateReply() as op:
             changes: dict[str, Any] = {}
             if op.body is not None:
                 if entry.basis.text is None:
-                    return "The text was changed already, and what it said before is not known. Edit it again instead."
+                    return "Could not undo the edit: the previous text is unknown. Edit the text again instead."
                 changes["body"] = Markdown(markdown=entry.basis.text)
             if isinstance(op, comments.Update) and op.resolved is not None:
                 changes["resolved"] = not op.resolved
@@ -30,8 +30,8 @@ def inverse(entry: Entry) -> CommentWrite | str:
                 where["comment_reply_id"] = op.comment_reply_id
             return type(op)(**where, **changes)
         case comments.Delete() | comments.DeleteReply():
-            return "It is deleted already and cannot be brought back. Write it again instead."
+            return "Could not undo: the text is already deleted. Write it again instead."
         case reviews.Submit():
-            return "Your review is given. Withdraw it instead, or give another."
+            return "Could not undo: your review is already submitted. Withdraw it, or submit another."
         case comments.Create() | comments.CreateReply():
-            return "It is posted already. Delete it instead."
+            return "Could not undo: the comment is already posted. Delete it instead."

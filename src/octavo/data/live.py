@@ -44,7 +44,7 @@ CONFIRMED = 200
 """Writes done that may still lie on top of an older answer."""
 LONG = 256 * 1024
 """Bytes of a kept answer that take too long to decode while the screen waits."""
-NOT_HERE = "It was not read before, so it is not here while you are offline."
+NOT_HERE = "Not available offline: this was not loaded before."
 EMPTY_PAGES = 10
 """Empty pages in a row that are read in search of the next item: an empty page is not the end (C10)."""
 
@@ -368,10 +368,12 @@ class Live:
         while value.next is not None and (pages < answer.wanted or not value.items):
             cursor = value.next.page
             if not cursor:
-                raise PaginationError("How the list goes on cannot be read, so the rest of it is left out. Refresh it.")
+                raise PaginationError(
+                    "Could not load the rest of the list: the page cursor is invalid. Refresh to retry."
+                )
             if cursor in cursors or empty == EMPTY_PAGES:
-                how = "repeats itself" if cursor in cursors else "goes on without anything new"
-                raise PaginationError(f"The list {how}, so the rest of it cannot be loaded. Refresh it.")
+                why = "repeated pages" if cursor in cursors else "sent only empty pages"
+                raise PaginationError(f"Could not load the rest of the list: the server {why}. Refresh to retry.")
             cursors.add(cursor)
             before = len(value.items)
             value = _joined(value, await self._send(answer, answer.op.model_copy(update={"page": cursor})))

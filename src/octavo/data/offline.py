@@ -415,7 +415,7 @@ class _Turn:
                 raise snapshot.error
             value = snapshot.value if snapshot.value is not None else value
             if value.next is not None:
-                raise PaginationError(f"There are more than the first {len(value.items)}, which are kept.")
+                raise PaginationError(f"Only the first {len(value.items)} are available offline.")
         return value
 
     def _given(self, part: OfflinePart) -> Any:
@@ -507,5 +507,5 @@ def _remembered(facts: object) -> Iterator[KeptSpace]:
 def _tell_of_bugs(task: asyncio.Task[None]) -> None:
     """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
     if not task.cancelled() and (error := task.exception()) is not None:
-        said = {"message": "Keeping spaces for offline failed", "exception": error, "task": task}
+        said = {"message": "Updating the offline spaces failed", "exception": error, "task": task}
         task.get_loop().call_exception_handler(said)

@@ -91,7 +91,7 @@ def of_threads(at: Discussion, threads: Iterable[Comment]) -> Iterator[OfflinePa
     for thread in threads:
         edited = thread.edited_at.isoformat() if thread.edited_at is not None else ""
         op = comments.ListReplies(at=at, comment_id=thread.id, format="markdown", limit=THREADS)
-        yield part(op, f"{thread.replies} {edited}", f"the replies to {thread.posted_by.name or 'a thread'}")
+        yield part(op, f"{thread.replies} {edited}", f"the replies to {thread.posted_by.name or 'an unknown author'}")
 
 
 def of_request(at: ChangeRequestRef, about: ChangeRequest) -> Iterator[OfflinePart]:

@@ -121,7 +121,7 @@ class Outbox:
 
     @property
     def why_quiet(self) -> str:
-        """Why nothing is sent just now, as a sentence. Empty when all is well."""
+        """Why sending pauses, as a sentence. Empty while writes are sent."""
         return self._driver.connection.why
 
     @property
@@ -130,14 +130,14 @@ class Outbox:
         return self._driver.connection.is_key_refused
 
     def why_not_mine(self, entry: Entry) -> str:
-        """Why it is not sent with the key that is used now, if another account wrote it. Empty: it is."""
+        """Return why another account has to send `entry`, in a sentence. Empty if this account may send it."""
         if not self._driver.delivery.is_of_another(entry):
             return ""
-        return f"{entry.writer_name or 'Another account'} wrote this. It goes out when {entry.writer_name or 'that account'} is signed in here again."
+        return f"{entry.writer_name or 'Another account'} wrote this. It is sent when {entry.writer_name or 'that account'} signs in here again."
 
     @property
     def paused(self) -> str:
-        """Why nothing is sent at all, as a sentence. Empty when all is well."""
+        """Why sending has stopped, as a sentence. Empty while writes are sent."""
         return self._driver.connection.paused
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
@@ -161,7 +161,7 @@ class Outbox:
     async def add(self, op: CommentWrite, *, doing: str, place: str = "") -> Entry:
         """Take over a write: it is on disk when this returns, and the draft of `place` is gone in the same moment.
 
-        `doing` follows "Couldn't": "reply", "resolve the thread". Raises NotSaved.
+        `doing` follows "Could not": "reply", "resolve the thread". Raises NotSaved.
         """
         (entry,) = await self.add_all((QueuedWrite(op, doing, place),))
         return entry
@@ -387,10 +387,10 @@ class Outbox:
             put_back(db, self.state.namespace, entry.place, entry.words, entry.id, self._now())
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """A fault of ours stops the sending: it is shown, and raised by `close`."""
+        """Stop sending after a bug: it is shown, and `close` raises it."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self._driver.connection.paused = (
-                f"Nothing is sent any more: Octavo has a fault ({type(error).__name__}). Start it again."
+                f"Sending has stopped because of a bug in Octavo ({type(error).__name__}). Restart Octavo."
             )
             self._pending.tell()
 

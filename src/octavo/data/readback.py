@@ -35,7 +35,7 @@ class AlreadyDone:
 
 @dataclass(frozen=True)
 class ChangedSince:
-    """What it was meant for is no longer what the person saw. `sentence` follows "Couldn't ...: "."""
+    """What it was meant for is no longer what the person saw. `sentence` follows "Could not ...: "."""
 
     sentence: str
 
@@ -58,7 +58,7 @@ async def prepare(
             if holds(op, now, me):
                 return AlreadyDone()
             if op.body is not None and _differs(now, basis):
-                return ChangedSince("somebody changed the text since. Retry to put yours in its place")
+                return ChangedSince("someone else has changed the text. Retry to replace it with yours")
             told = changed_fields(op, now)
             if baseline and baseline != told:
                 return ChangedSince(_undone_by_others(op))
@@ -68,14 +68,16 @@ async def prepare(
                 now = await _current(send, op)
             except NotFound:
                 return AlreadyDone()
-            changed = ChangedSince("its text was changed since. Retry to delete it all the same")
+            changed = ChangedSince("someone else has changed the text. Retry to delete it anyway")
             return changed if _differs(now, basis) else Ready()
         case reviews.Submit():
             about = await send(change_requests.Get(at=op.at))
             if about.status not in ("draft", "open"):
-                return ChangedSince(f"it is {about.status} meanwhile")
+                return ChangedSince(f"the change request is {about.status} now")
             if basis.revision is not None and about.revision != basis.revision:
-                return ChangedSince("it was edited since you looked. Read what changed, then review again")
+                return ChangedSince(
+                    "the change request has changed since you opened it. Read the changes, then review again"
+                )
             return Ready(tuple(each.id for each in (await send(_reviews(op))).items))
 
 
@@ -131,10 +133,10 @@ def changed_fields(
 
 def _undone_by_others(op: comments.Update | comments.UpdateReply) -> str:
     if op.body is not None:
-        return "somebody put the text back since. Retry to put yours in its place"
+        return "someone else has restored the previous text. Retry to replace it with yours"
     if isinstance(op, comments.Update) and op.resolved:
-        return "somebody answered since, and the thread is open. Retry to resolve it all the same"
-    return "somebody resolved the thread again since. Retry to reopen it all the same"
+        return "someone else has replied, and the thread is open. Retry to resolve it anyway"
+    return "someone else has resolved the thread again. Retry to reopen it anyway"
 
 
 def _ready(items: list[Any]) -> Ready:

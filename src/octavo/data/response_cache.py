@@ -290,12 +290,12 @@ class ResponseCache:
                         other.unlink(missing_ok=True)
                 return self._prepared(path)
             except sqlite3.OperationalError as error:
-                self._notice(f"Nothing is kept for the next start: {path} cannot be opened ({error}).")
+                self._notice(f"Could not open the cache {path}: {error}. Nothing is cached for the next start.")
             except sqlite3.DatabaseError:
                 return self._rebuilt(path)
             except OSError as error:
                 self._notice(
-                    f"Nothing is kept for the next start: {path} cannot be opened ({error.strerror or error})."
+                    f"Could not open the cache {path}: {error.strerror or error}. Nothing is cached for the next start."
                 )
             self._path = None
         db = connect(None)
@@ -311,7 +311,7 @@ class ResponseCache:
 
     def _rebuilt(self, path: Path) -> sqlite3.Connection:
         set_aside(path, f"{path.name}.damaged")
-        self._notice("What was kept for the next start was damaged, and is read anew from the server.")
+        self._notice("The cache was damaged. Octavo loads everything from the server again.")
         return self._prepared(path)
 
     def _writing(self) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""Saves what can still be read from a damaged state.db."""
+"""Recovery of the readable rows of a damaged state.db."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ TABLES = ("facts", "drafts", "sent", "once", "outbox", "inbox_marks")
 
 
 def salvage(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
-    """Set the file at `path` aside, and make a new one of every row that reads, there or in the newest backup.
+    """Move the file at `path` aside, and make a new one from every readable row of it and of the newest backup.
 
-    Returns the sentence that says what happened and where the old file is.
+    Returns a sentence that says what happened and where the old file is.
     """
     aside = set_aside(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
     private_file(path)
@@ -32,8 +32,8 @@ def salvage(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
     restored = _copy(backup, db, as_of_backup=True) if backup else 0
     db.close()
     return (
-        f"{path.name} was damaged. {saved} of its entries were saved and {restored} came from a backup;"
-        f" the damaged file is {aside}. Look through your drafts."
+        f"{path.name} was damaged. Entries recovered: {saved} from the file, {restored} from a backup."
+        f" The damaged file is {aside}. Check your drafts."
     )
 
 
@@ -85,7 +85,7 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _asks_first(row: dict[str, Any]) -> bool:
-    """Make a write from a backup, which may have been sent since, wait for a word. False if it cannot be read."""
+    """Let a write from a backup wait for the user, as it may have been sent already. False if it is unreadable."""
     try:
         record = parse_json(row["record"])
     except ValueError:
@@ -93,7 +93,8 @@ def _asks_first(row: dict[str, Any]) -> bool:
     if not isinstance(record, dict):
         return False
     record.update(
-        state="failed", reason="It comes from a backup and may have been sent already. Look before you retry."
+        state="failed",
+        reason="This comes from a backup and may have been sent already. Check the server before you retry.",
     )
     row.update(state="failed", record=json.dumps(record))
     return True

@@ -1,4 +1,4 @@
-"""Saving to a file the person names: whole or not at all, and never over another file unless they said so (T8)."""
+"""Saving to a file that the user names: completely or not at all. Other files are replaced only on request."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 class NotSaved(OSError):
-    """It could not be saved. The text is a sentence."""
+    """A file could not be saved. The text is a sentence."""
 
 
 class FileExists(NotSaved):
-    """A file of that name is there already."""
+    """A file with this name already exists."""
 
 
 def safe_name(name: str, otherwise: str = "file") -> str:
@@ -42,28 +42,28 @@ def safe_name(name: str, otherwise: str = "file") -> str:
 
 
 def destination(written: str, name: str) -> Path:
-    """The file that `written` means: with ~ for home, and called `name` when a folder is written. Raises NotSaved."""
+    """Return the path that `written` names, with ~ for home. In a folder the file is called `name`. Raises NotSaved."""
     if not written or "\0" in written:
-        raise NotSaved("A file needs a name: write where it is to be.")
+        raise NotSaved("Enter a file name.")
     try:
         path = Path(written).expanduser().absolute()
         if path.is_dir():
             path = path / name
         elif written.endswith(os.sep):
-            raise NotSaved(f"There is no folder {path}. Name one that is there.")
+            raise NotSaved(f"The folder {path} does not exist. Enter the path of an existing folder.")
         if not path.parent.is_dir():
-            raise NotSaved(f"There is no folder {path.parent}. Name one that is there.")
+            raise NotSaved(f"The folder {path.parent} does not exist. Enter the path of an existing folder.")
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(error, NotSaved):
             raise
-        raise NotSaved(f"{written} cannot be the name of a file. Write another.") from error
+        raise NotSaved(f"{written} is not a valid file name. Enter another name.") from error
     return path
 
 
 async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = False) -> int:
-    """Write what comes to `path`, readable by its owner only. How many bytes there were.
+    """Write `chunks` to `path`, readable by its owner only. Return the number of bytes.
 
-    Until all is there the file does not exist, or is as it was. Raises IsThere unless `replace`, NotSaved, and what
+    The file appears or changes only when all bytes are written. Raises FileExists unless `replace`, NotSaved, and what
     `chunks` raises.
     """
     if not replace and await asyncio.to_thread(os.path.lexists, path):
@@ -91,12 +91,12 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
     except OSError as error:
         if isinstance(error, NotSaved):
             raise
-        raise NotSaved(f"{path} was not written: {error.strerror or error}. Name another place.") from error
+        raise NotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
     return size
 
 
 async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], bytes]]) -> int:
-    """Write `files`, each with its path, to a new folder. How many there were. Raises as `save` does.
+    """Write `files`, each with its path, to a new folder. Return their number. Raises as `save` does.
 
     The steps of their paths are made plain names, and those of two files are never the same. Until all are there the
     folder does not exist.
@@ -116,7 +116,7 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
             for making in made:
                 await _to_its_end(partial(shutil.rmtree, making, ignore_errors=True))
     except OSError as error:
-        raise NotSaved(f"{path} was not written: {error.strerror or error}. Name another place.") from error
+        raise NotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
     return len(taken)
 
 
@@ -159,7 +159,7 @@ def _write_all(handle: int, content: bytes) -> None:
 
 
 def _put(written: str, path: Path, replace: bool) -> None:
-    """Give what was written its name. Another file that came to be there meanwhile stays."""
+    """Rename the written file to `path`. A file that another program has created there stays."""
     if replace:
         os.replace(written, path)
         return
@@ -176,4 +176,4 @@ def _put(written: str, path: Path, replace: bool) -> None:
 
 
 def _is_there(path: Path) -> FileExists:
-    return FileExists(f"{path} is there already, and was left as it is.")
+    return FileExists(f"{path} already exists and was not changed.")

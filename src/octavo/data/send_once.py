@@ -1,4 +1,4 @@
-"""What may be sent only once: two presses are one request, and a lost answer is read back, never sent again."""
+"""Requests that are sent only once: two key presses are one request, and a lost response is checked, never retried."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ async def release(state: State, name: str) -> None:
 
 @dataclass(frozen=True)
 class Sent(Generic[T]):
-    """What became of a request."""
+    """Result of a request."""
 
     kind: Literal["done", "refused", "moved", "unknown"]
-    """`moved`: not sent, it is no longer what was seen. `unknown`: it may have been done; nothing was sent again."""
+    """`moved`: not sent, because the target has changed. `unknown`: possibly done; nothing was retried."""
     sentence: str = ""
-    """Why it was not done, or what is to be known beside it."""
+    """Why the request was not done, or a remark about the result."""
     answer: T | None = None
-    """What the server answered, or what was found of it when the answer was lost."""
+    """Response of the server, or the result found after the response was lost."""
     error: ApiError | None = None
-    """What it was refused with."""
+    """Error of a refused request."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ class SingleRequest(Generic[T]):
     """A request that may be sent only once."""
 
     name: str
-    """What is done to what: whoever does the same has the same name for it."""
+    """Name of the action and its target. Equal requests have equal names."""
     op: Operation[T]
     happened: Callable[[], Awaitable[T | None]]
-    """Looks whether it was done: what came of it, or None. May raise ApiError: then nobody can tell."""
+    """Checks whether the request was done: returns its result, else None. ApiError if the check fails."""
     ready: Callable[[], Awaitable[Sent[T] | None]]
-    """Looks just before it is sent: None, or what to answer instead of sending. May raise ApiError: it is refused."""
+    """Checks the target before sending: returns None, else a result instead of sending. ApiError refuses the request."""
     undone: str
     """What to say first when it was not done: `Could not merge #7`."""
     missing: str
@@ -94,7 +94,7 @@ async def send_once(live: Live, what: SingleRequest[T], *, sleep: Sleep = asynci
     try:
         async with once(live.outbox.state, what.name) as mine:
             if not mine:
-                return await _followed(what, sleep, "It is being sent already.")
+                return await _followed(what, sleep, "This is already being sent.")
             sent = await _sent(live, what, sleep)
     except NotSaved as error:
         return Sent("refused", f"{what.undone}: {error}")
@@ -121,7 +121,7 @@ async def _sent(live: Live, what: SingleRequest[T], sleep: Sleep) -> Sent[T]:
 
 
 async def _followed(what: SingleRequest[T], sleep: Sleep, cause: str) -> Sent[T]:
-    """Look for a minute whether it was done."""
+    """Check for a minute whether the request was done."""
     for _ in range(int(POLL_FOR / POLL_SECONDS) + 1):
         if (sent := await _looked(what)) is not None:
             return sent

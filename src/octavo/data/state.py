@@ -240,16 +240,14 @@ class State:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > len(steps):
             db.close()
-            step = ". Update Octavo to save anything; until then it is only read."
-            self._only_read("", f"{path} was written by a newer Octavo", step)
+            step = ". Update Octavo: until then nothing is saved."
+            self._only_read("", f"{path} was written by a newer version of Octavo", step)
             return connect(path, read_only=True)
         _migrate(db, path, steps)
         return db
 
     def _opened_read_only(self, path: Path) -> sqlite3.Connection:
-        self._only_read(
-            "Nothing is being saved: ", f"{path} may not be written", ". Make it writable, then start again."
-        )
+        self._only_read("Nothing is being saved: ", f"{path} is not writable", ". Make it writable, then start again.")
         return connect(path, read_only=True)
 
     def _only_read(self, begin: str, cause: str, step: str) -> None:
@@ -287,7 +285,7 @@ class State:
 
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
-    """Why `path` could not be written or locked, and what helps."""
+    """Return why `path` could not be written or locked, and the next step."""
     name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
     if isinstance(error, TimeoutError):
         name = "BUSY"  # it waits for the lock
@@ -295,13 +293,13 @@ def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
         case "FULL" | "ENOSPC" | "EDQUOT":
             return "the disk is full", "Free some space, then try again"
         case "READONLY" | "CANTOPEN" | "PERM" | "EACCES" | "EPERM" | "EROFS":
-            return f"{path} may not be written", "Make it writable, then try again"
+            return f"{path} is not writable", "Make it writable, then try again"
         case "BUSY" | "LOCKED":
-            return "another program holds the file", "Try again in a moment"
+            return "another program is using the file", "Try again in a moment"
         case "ENOLCK" | "ENOSYS" | "EOPNOTSUPP" | "ENOTSUP":
             return (
-                f"{path} is where no file can be locked",
-                "Set OCTAVO_STATE_DIR to a folder on a disk of this machine",
+                f"files cannot be locked at {path}",
+                "Set OCTAVO_STATE_DIR to a folder on a local disk",
             )
     return f"{path} cannot be written ({error})", ""
 

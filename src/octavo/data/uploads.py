@@ -1,4 +1,4 @@
-"""Files of this machine on their way to the server: looked at before anything is sent, sent once, and read as they go."""
+"""Uploads of local files: checked before sending, sent once, and read in parts."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Told = Callable[[int, int], None]
 
 
 class NotSendable(OSError):
-    """It cannot be sent as it is. The text is a sentence."""
+    """A file cannot be sent. The text is a sentence."""
 
 
 @dataclass(frozen=True)
 class FileAtHand:
-    """A file as it was looked at."""
+    """A local file to upload, as it was checked."""
 
     path: Path
     kind: storage.UploadKind
@@ -43,20 +43,20 @@ class FileAtHand:
 
 
 def look(written: str, kind: storage.UploadKind) -> FileAtHand:
-    """The file that `written` names, with ~ for home. It may take a while. Raises NotSendable."""
+    """Return the file that `written` names, with ~ for home. May block on a slow disk. Raises NotSendable."""
     path, opened = _opened(written)
     with opened:
         there = os.fstat(opened.fileno())
         begins = opened.read(4)
     _refuse_size(path, there.st_size, LARGEST)
     if kind == "customization_font" and begins not in _FONTS:
-        raise NotSendable(f"{path.name} is no WOFF2 or WOFF font: it begins otherwise. Choose another file.")
+        raise NotSendable(f"{path.name} is not a WOFF or WOFF2 font. Choose another file.")
     named = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     return FileAtHand(path, kind, there.st_size, _FONTS.get(begins, named), there.st_mtime_ns)
 
 
 def text_of(written: str) -> str:
-    """The text of the file that `written` names. It may take a while. Raises NotSendable."""
+    """Return the text of the file that `written` names. May block on a slow disk. Raises NotSendable."""
     path, opened = _opened(written)
     with opened:
         _refuse_size(path, os.fstat(opened.fileno()).st_size, LONGEST_TEXT)
@@ -64,31 +64,31 @@ def text_of(written: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise NotSendable(f"{path.name} is no text in UTF-8. Choose another file.") from None
+        raise NotSendable(f"{path.name} is not a UTF-8 text file. Choose another file.") from None
 
 
 def _opened(written: str) -> tuple[Path, IO[bytes]]:
     try:
         path = Path(written.strip()).expanduser().absolute()
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise NotSendable(f"{path} is no file. Write the path of one.")  # to open a pipe may take for ever
+            raise NotSendable(f"{path} is not a file. Enter the path of a file.")  # to open a pipe may take for ever
         return path, path.open("rb")
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(error, NotSendable):
             raise
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "that is no path"
-        raise NotSendable(f"{written.strip()} cannot be read: {why}. Write the path of a file.") from None
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "not a valid path"
+        raise NotSendable(f"Could not read {written.strip()}: {why}. Enter the path of a file.") from None
 
 
 def _refuse_size(path: Path, size: int, most: int) -> None:
     if not size:
         raise NotSendable(f"{path.name} is empty. Choose another file.")
     if size > most:
-        raise NotSendable(f"{path.name} is larger than {most >> 20} MiB, which is the most that is sent.")
+        raise NotSendable(f"{path.name} is larger than {most >> 20} MiB, the upload limit.")
 
 
 async def send(live: Live, put: Put, at: OrganizationRef, file: FileAtHand, told: Told) -> storage.SignedUrl:
-    """Announce a file and send it: where it was sent to, and what names it from then on. Raises ApiError, NotSendable."""
+    """Announce and send a file. Return its URL and storage key. Raises ApiError, NotSendable."""
     about = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
     there = await live.send(storage.Upload(at=at, file=about, kind=file.kind))
     told(0, file.size)
@@ -97,7 +97,7 @@ async def send(live: Live, put: Put, at: OrganizationRef, file: FileAtHand, told
 
 
 async def _read(file: FileAtHand, told: Told) -> AsyncIterator[bytes]:
-    """Its bytes, just as many as were announced."""
+    """Yield exactly as many bytes as were announced."""
     done = 0
     try:
         opened = await asyncio.to_thread(file.path.open, "rb")
@@ -105,11 +105,11 @@ async def _read(file: FileAtHand, told: Told) -> AsyncIterator[bytes]:
             while done < file.size:
                 part = await asyncio.to_thread(opened.read, min(_AT_ONCE, file.size - done))
                 if not part:
-                    raise NotSendable(f"{file.path.name} got shorter while it was sent. Send it again.")
+                    raise NotSendable(f"{file.path.name} changed during the upload. Upload it again.")
                 yield part
                 done += len(part)
                 told(done, file.size)
     except OSError as error:
         if isinstance(error, NotSendable):
             raise
-        raise NotSendable(f"{file.path.name} cannot be read: {error.strerror or error}.") from None
+        raise NotSendable(f"Could not read {file.path.name}: {error.strerror or error}.") from None

@@ -1,4 +1,4 @@
-"""An edit of the content of a change request: on top of what the person saw, sent once, read back when the answer is lost."""
+"""Edits of the content of a change request: based on the revision on screen, sent once, checked if the response is lost."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ FAR = 10
 _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
 CHANGES_OF_ONE_EDIT = 50
 """More of them are several edits."""
-NO_OPERATION = "This server has no operation to edit content, so pages can only be edited in the browser."
+NO_OPERATION = "This server does not support editing content. Edit pages in the browser."
 
 
 @dataclass(frozen=True)
 class EditOutcome:
-    """What became of an edit."""
+    """Result of an edit."""
 
     kind: Literal["sent", "moved", "refused", "unknown", "no_operation"]
-    """`moved`: not sent, the change request is no longer what was seen. `no_operation`: the server edits no content."""
+    """`moved`: not sent, because the change request has changed. `no_operation`: the server cannot edit content."""
     sentence: str
     revision: str | None = None
-    """Where the change request stands now, if that is known."""
+    """Current revision of the change request. None if unknown."""
     over: str | None = None
     """The revision it was made on top of, when that is not the expected one: somebody wrote in the same moment, and what
     they wrote on the pages of this edit is no longer there."""
@@ -78,7 +78,7 @@ async def edit(
         base = now.base
         if expected is None or now.revision == expected:
             return None
-        sentence = "Not written: it was edited since you looked. Read what changed, then write again."
+        sentence = "Not saved: the change request has changed since you opened it. Read the changes, then save again."
         return Sent("moved", sentence, now.revision)
 
     async def happened() -> SafeJson | None:
@@ -94,8 +94,8 @@ async def edit(
         op,
         happened,
         ready,
-        undone="Not written",
-        missing="it is not there",
+        undone="Not saved",
+        missing="the server does not have the edit",
     )
     sent = await send_once(live, what, sleep=sleep)
     if sent.kind == "done":
@@ -121,8 +121,8 @@ async def _judged(
         pass  # it is written all the same
     parents = made.parents if made is not None else ()
     if expected is None or not parents or parents[0] == expected:
-        return EditOutcome("sent", "Written.", revision)
-    return EditOutcome("sent", "Written, but somebody else wrote in the same moment.", revision, parents[0])
+        return EditOutcome("sent", "Saved.", revision)
+    return EditOutcome("sent", "Saved, but someone else saved at the same moment.", revision, parents[0])
 
 
 async def _made(send: Send, op: content.Edit, expected: str | None, head: str) -> Revision | None:

@@ -128,7 +128,7 @@ class Builder:
         if token.content.count("<") <= MARKS:
             HtmlReader(self.tree, token.content, self._lines[0]).read()
             return
-        self.tree.note(self._lines[0], "Too much HTML at once: shown as source.")
+        self.tree.note(self._lines[0], "Too much HTML in one block: shown as source.")
         self.tree.add(self._draft("code", {"language": "html", "source": True}, token.content.rstrip("\n")))
 
     def _tag_token(self, token: Token) -> None:
@@ -154,13 +154,13 @@ class Builder:
         if name == "if":
             self.tree.close("tag:else", line)
         if not self.tree.close(f"tag:{name}", line) and name != "raw":
-            self.tree.note(line - 1, f"{{% end{name} %}} closes nothing.")
+            self.tree.note(line - 1, f"{{% end{name} %}} has no opening tag.")
 
     def _branch(self, tag: Tag) -> None:
         first, _ = self._lines
         self.tree.close("tag:else", first)
         if self.tree.top.kind != "if":
-            self.tree.note(first, f"{{% {tag.name} %}} stands outside {{% if %}}.")
+            self.tree.note(first, f"{{% {tag.name} %}} is outside {{% if %}}.")
         draft = self._draft("else")
         expression = tag.arguments.get("expression") or " ".join(tag.words)
         if expression:

@@ -30,7 +30,7 @@ UNDEFINED: Final = _Undefined()
 
 
 class Fault(ValueError):
-    """What is wrong with a condition, in a sentence, and the character it is at, counted from 1."""
+    """An error in a condition: a sentence, and the position of the character, counted from 1."""
 
     def __init__(self, at: int, sentence: str) -> None:
         super().__init__(f"Character {at}: {sentence}")
@@ -58,19 +58,22 @@ class _Reading:
         while (at := _SPACE.match(condition, at).end()) < len(condition):  # type: ignore[union-attr]  # it matches nothing too
             found = _TOKEN.match(condition, at)
             if found is None:
-                what = "a text that does not end" if condition[at] in "\"'" else f"no {condition[at]!r} can stand here"
-                raise Fault(at + 1, f"This is {what}." if "text" in what else f"In a condition {what}.")
+                is_text = condition[at] in "\"'"
+                raise Fault(
+                    at + 1,
+                    "A closing quotation mark is missing." if is_text else f"{condition[at]!r} is not allowed here.",
+                )
             self._tokens.append((str(found.lastgroup), found[0], at + 1))
             at = found.end()
         self._next = 0
 
     def whole(self) -> Any:
         if not self._tokens:
-            raise Fault(1, "There is no condition.")
+            raise Fault(1, "The condition is empty.")
         value = self._either()
         if self._next < len(self._tokens):
             _, said, at = self._tokens[self._next]
-            raise Fault(at, f"“{said}” cannot stand here: something like && or == is missing before it.")
+            raise Fault(at, f"An operator such as && or == is missing before “{said}”.")
         return value
 
     def _sign(self, *signs: str) -> tuple[str, int] | None:
@@ -113,7 +116,7 @@ class _Reading:
     def _one(self) -> Any:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise Fault(self._here, f"There are more than {DEEPEST} parts within each other.")
+            raise Fault(self._here, f"The condition has more than {DEEPEST} nested levels.")
         try:
             if self._sign("!"):
                 return not _is_true(self._one())
@@ -127,7 +130,7 @@ class _Reading:
             self._need(")")
             return value
         if self._next == len(self._tokens):
-            raise Fault(self._end, "The condition ends where a value is missing.")
+            raise Fault(self._end, "A value is missing at the end of the condition.")
         kind, said, at = self._tokens[self._next]
         self._next += 1
         match kind:
@@ -142,7 +145,7 @@ class _Reading:
             case "name" if said in self._names:
                 return self._names[said]
             case "name":
-                raise Fault(at, f"“{said}” is not known: claims are written as visitor.claims.{said}.")
+                raise Fault(at, f"“{said}” is unknown. Write claims as visitor.claims.{said}.")
         raise Fault(at, f"A value is missing before “{said}”.")
 
     def _members(self, value: Any) -> Any:
@@ -161,7 +164,7 @@ class _Reading:
 
     def _member(self, value: Any, name: Any, at: int) -> Any:
         if value is None or value is UNDEFINED:
-            raise Fault(at, f"What “{name}” would be in is not among the claims.")
+            raise Fault(at, f"Could not read “{name}”: the value before it is not set.")
         if name == "includes" and isinstance(value, list | str):
             self._need("(")
             wanted = self._either()

@@ -62,7 +62,7 @@ def _compared(old: Sequence[Node], new: Sequence[Node]) -> list[Step]:
 def change(old: Node, new: Node) -> Step:
     """What changed from one block to the other."""
     if old.kind == new.kind == "api-method" and in_older_tags(old) is not in_older_tags(new):
-        told = Step("restructured", old_nodes=(old,), new_nodes=(new,), note="the same operation, in other tags")
+        told = Step("restructured", old_nodes=(old,), new_nodes=(new,), note="same operation, written with other tags")
         told.inside = [change(in_newer_tags(old), in_newer_tags(new))]
         return told
     step = Step("changed", old, new, settings=changed_settings(old.block, new.block))

@@ -164,7 +164,7 @@ class HtmlReader:
         key = f"html:{element.name}"
         if element.closing:
             if not self._tree.close(key, self._line + 1) and element.name == "details":
-                self._tree.note(self._line, "</details> closes nothing.")
+                self._tree.note(self._line, "</details> has no opening tag.")
             return
         if element.empty:
             return

@@ -133,7 +133,7 @@ class _Reader:
 
     def _block(self, raw: dict[str, Any], depth: int) -> list[Draft]:
         if depth > DEEPEST:
-            self.diagnostics.append(Diagnostic(0, "Too many levels inside one another: shown as plain words."))
+            self.diagnostics.append(Diagnostic(0, "Too many nested levels: shown as plain text."))
             return self._paragraph([{"leaves": [{"text": " ".join(texts_in(raw))}]}])
         node = _Node(raw, depth, self)
         draft = node.named((_READERS.get(node.kind) or _unknown)(node))

@@ -186,7 +186,7 @@ def resolve(href: str, page_path: str, places: Places) -> Target:
     it, or that of the file that holds the page."""
     href = _whole(href)
     if not href:
-        return Broken(href, "The link has no address.")
+        return Broken(href, "The link has no destination.")
     if scheme := _SCHEME.match(href):
         return _absolute(href, scheme[0][:-1].lower(), places)
     if "broken-reference" in href.lower() or href.startswith(("/broken/", "broken/")):
@@ -205,7 +205,7 @@ def outside(href: str) -> ToUrl | Blocked | Broken:
     """Where `href` leads when a browser opens it, also to the platform's own application."""
     href = _whole(href)
     scheme = _SCHEME.match(href)
-    return _outside(href, scheme[0][:-1].lower()) if scheme else Broken(href, "The address names no host.")
+    return _outside(href, scheme[0][:-1].lower()) if scheme else Broken(href, "The link has no host.")
 
 
 def _whole(href: str) -> str:
@@ -236,11 +236,11 @@ def _outside(href: str, scheme: str) -> ToUrl | Blocked | Broken:
         parts = urlsplit(href)
         port, host = parts.port, _in_ascii(parts.hostname or "")
     except ValueError:  # a UnicodeError is one
-        return Broken(href, "The address is not a valid one.")
+        return Broken(href, "The link is not a valid URL.")
     if not host:
-        return Broken(href, "The address names no host.")
+        return Broken(href, "The link has no host.")
     if "@" in parts.netloc or "\\" in href:
-        return Broken(href, "The address is written so that it seems to lead elsewhere.")
+        return Broken(href, "The link is written to look like a link to another site.")
     if not parts.netloc.isascii():
         # Letters that look like others are not shown, and not handed on: a name server has another name for them.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
@@ -298,10 +298,10 @@ def _from_root(href: str, path: str, anchor: str | None, places: Places) -> Targ
         return target
     if sort == "pages" and rest:
         page = _page(rest, places)
-        return ToPage(page, anchor) if page else Broken(href, "The page is gone.")
+        return ToPage(page, anchor) if page else Broken(href, "The page no longer exists.")
     if sort == "files" and rest:
         file = rest if places.files is None else places.file(rest)
-        return ToFile(file, rest) if file else Broken(href, "The file is gone.")
+        return ToFile(file, rest) if file else Broken(href, "The file no longer exists.")
     page = _page(path, places)
     if page:
         return ToPage(page, anchor)
@@ -336,12 +336,12 @@ def _no_page(href: str, path: str, lies: str, places: Places) -> Target:
 
 
 def _gone(href: str) -> Broken:
-    """What the platform writes in the place of a link to what was deleted."""
+    """Return the target of a link that the platform has marked as broken."""
     parts = steps(href)
     what = next((_CALLED[part] for part in reversed(parts) if part in _CALLED), None)
     if what == "page" and "spaces" in parts:
         what = "page of another space"
-    return Broken(href, f"The {what} is gone." if what else "What it led to is gone.")
+    return Broken(href, f"The {what} no longer exists." if what else "The link target no longer exists.")
 
 
 def _folders(page_path: str) -> list[str]:
@@ -377,7 +377,7 @@ _FILES = frozenset(
 
 
 def doubt(words: str, target: ToUrl) -> str:
-    """What to mind about a link whose words name another host than it leads to. Empty when they do not."""
+    """Return a warning if the text of a link names another host than its URL. Empty otherwise."""
     said = _LOOKS_LIKE_A_HOST.search(words)
     if said is None or target.url.startswith("mailto:") or said[1].rpartition(".")[2].lower() in _FILES:
         return ""
@@ -389,15 +389,15 @@ def doubt(words: str, target: ToUrl) -> str:
     leads = target.host.removeprefix("www.")
     if leads == host or leads.endswith(f".{host}"):
         return ""
-    return f"Take care: the link says {said[1]}, but leads to {target.host}."
+    return f"Careful: the link text says {said[1]}, but the link opens {target.host}."
 
 
 def other_letters(host: str) -> str:
-    """What a host looks like whose name is not written in ASCII. Empty for others."""
+    """Return a warning that shows how a punycode host is spelled. Empty for other hosts."""
     if "xn--" not in host:
         return ""
     try:
         shown = host.encode("ascii").decode("idna")
     except ValueError:
         return ""
-    return f"Its name is written {shown}: letters of other scripts can look like those of another name."
+    return f"This host is spelled {shown}. Letters of other scripts can look like those of another name."

@@ -193,7 +193,7 @@ class Specification:
     def _security(self, said: Mapping[str, Any]) -> tuple[str, ...]:
         wanted = said["security"] if "security" in said else self.spec.get("security")
         return tuple(
-            " and ".join(self._scheme(line_of(name)) for name in first_of(each)) or "nobody need say who they are"
+            " and ".join(self._scheme(line_of(name)) for name in first_of(each)) or "no authentication"
             for each in list_of(wanted)[:MOST_ITEMS]
             if isinstance(each, dict)
         )
@@ -211,7 +211,7 @@ class Specification:
             case "basic":
                 return "Basic in the Authorization header"
             case "apiKey":
-                return f"a key in {line_of(scheme.get('in'))} {line_of(scheme.get('name'))}"
+                return f"API key in {line_of(scheme.get('in'))} {line_of(scheme.get('name'))}"
             case "oauth2" | "openIdConnect" as kind:
                 return f"{'OAuth 2' if kind == 'oauth2' else 'OpenID Connect'} ({name})"
         return name

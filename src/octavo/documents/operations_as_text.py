@@ -121,7 +121,7 @@ def _told(operation: Node, others: Sequence[Node], pairs: Iterable[Pair], change
             inside.append(Step("removed", old=before))
         else:
             inside.append(change(before, after))
-    note = f"the same operation, now {_kinds(others) if is_gone else 'told in one block'}"
+    note = f"same operation, now {_kinds(others) if is_gone else 'in one block'}"
     return Step("restructured", old_nodes=old, new_nodes=new, note=note, inside=inside)
 
 

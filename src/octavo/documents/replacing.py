@@ -56,6 +56,6 @@ def _told(run: list[Step]) -> list[Step]:
     if not size.is_rewritten:
         return run
     step = Step("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
-    step.note = f"section replaced: {size.removed} of its {size.before} words went, {size.added} came"
+    step.note = f"section replaced: {size.removed} of {size.before} words removed, {size.added} added"
     step.inside = [*(Step("removed", old=node) for node in old), *(Step("added", new=node) for node in new)]
     return [step]

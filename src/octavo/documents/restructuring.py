@@ -239,9 +239,9 @@ def _note(old: Sequence[Node], new: Sequence[Node], pairs: Sequence[_Pair], step
     if not gone:
         return f"wrapped in {_names(come)}"
     if not come:
-        return f"taken out of {_names([node for node in old if id(node) in gone])}"
+        return f"unwrapped from {_names([node for node in old if id(node) in gone])}"
     before, after = _summary(old), _summary(new)
-    return f"{before} → {after}" if before != after else f"{before} arranged anew"
+    return f"{before} → {after}" if before != after else f"{before} rearranged"
 
 
 def _summary(nodes: Sequence[Node]) -> str:

@@ -71,7 +71,7 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     last = start
     while last < end and (state.isEmpty(last) or state.sCount[last] >= state.blkIndent):
         last += 1
-    _push_source(state, start, last, "Too many levels inside one another: shown as source.")
+    _push_source(state, start, last, "Too many nested levels: shown as source.")
     return True
 
 
@@ -134,7 +134,7 @@ def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     tag = scanner.at(position)
     if tag is None:
         if not silent:
-            state.env["diagnostics"].append(Diagnostic(start, "This tag does not end: shown as text."))
+            state.env["diagnostics"].append(Diagnostic(start, "This tag is not closed: shown as text."))
         return False
     line = start
     while line < end and state.eMarks[line] < tag.end:

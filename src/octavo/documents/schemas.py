@@ -108,7 +108,9 @@ class Schemas:
         if not inner:
             return Field(line_of(name), kind, required, description, note, deprecated)
         if depth >= DEEPEST or self.count > MOST_FIELDS:
-            return Field(line_of(name), kind, required, description, note, deprecated, more="deeper than is shown here")
+            return Field(
+                line_of(name), kind, required, description, note, deprecated, more="deeper levels are not shown"
+            )
         children: list[Field] = []
         for label, below, wanted in inner:
             if self.count > MOST_FIELDS:
@@ -120,7 +122,7 @@ class Schemas:
                     note,
                     deprecated,
                     tuple(children),
-                    "more is not shown here",
+                    "more fields are not shown",
                 )
             children.append(self.field(label, below, wanted, above, depth + 1))
         return Field(line_of(name), kind, required, description, note, deprecated, tuple(children))
@@ -203,15 +205,15 @@ def _note(said: Mapping[str, Any]) -> str:
     if "default" in said:
         default = said["default"]
         words = ", ".join(map(_said, default[:_A_FEW])) if isinstance(default, list) else _said(default)
-        parts.append(f"{words} when left out" if words else "nothing when left out")
+        parts.append(f"default {words}" if words else "empty by default")
     for key, words in _LIMITS:
         value = said.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool):
             parts.append(words.format(_said(value)))
     if pattern := line_of(said.get("pattern")):
-        parts.append(f"like {pattern[:80]}")
+        parts.append(f"pattern {pattern[:80]}")
     if said.get("readOnly") is True:
-        parts.append("only in answers")
+        parts.append("only in responses")
     if said.get("writeOnly") is True:
         parts.append("only in requests")
     return "; ".join(parts)

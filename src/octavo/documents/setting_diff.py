@@ -18,7 +18,7 @@ _SIGNATURE = re.compile(
 )
 """What signed addresses have in their queries that says until when, and that, they may be asked for."""
 _LONGEST_SIGNATURE = 16
-_UNSEEN = {" ": "blank", "\n": "line end", "\t": "tab", "\u00a0": "hard blank"}
+_UNSEEN = {" ": "space", "\n": "line break", "\t": "tab", "\u00a0": "non-breaking space"}
 
 
 def changed_settings(old: Block, new: Block) -> tuple[Setting, ...]:
@@ -124,12 +124,12 @@ def _look(run: Run) -> str:
 
 def _attributes(old: Run, new: Run) -> Iterator[Setting]:
     for each in differences(old.attrs, new.attrs):
-        name = each.name.replace("src", "address", 1) if each.name.partition(",")[0] == "src" else each.name
+        name = each.name.replace("src", "URL", 1) if each.name.partition(",")[0] == "src" else each.name
         yield Setting(name if new.kind == "text" else f"{new.kind} {name}", each.old, each.new)
 
 
 def in_words(text: str) -> str:
-    """White space, and what else does not show in a text, in words: `2 blanks, line end`. The rest of it is left out."""
+    """White space, and what else does not show in a text, in words: `2 spaces, line break`. The rest of it is left out."""
     found = []
     for char, group in groupby(char for char in text if not char.isprintable() or char.isspace()):
         count = len(list(group))

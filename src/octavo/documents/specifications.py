@@ -27,7 +27,7 @@ def read(text: str) -> Json:
     """The specification that a text is, as JSON. Raises Unreadable."""
     value = read_any(text)
     if not isinstance(value, dict):
-        raise Unreadable("It is no object: an OpenAPI specification says openapi, info and paths.")
+        raise Unreadable("The file is not an object. An OpenAPI specification has openapi, info and paths.")
     if wrong := list(_missing(value)):
         raise Unreadable(*wrong)
     return value
@@ -36,7 +36,7 @@ def read(text: str) -> Json:
 def read_any(text: str) -> Any:
     """The value that a text of JSON or YAML is, as JSON. Raises Unreadable."""
     if len(text) > LARGEST:
-        raise Unreadable(f"It is larger than {LARGEST >> 20} MiB, which is the most that is read.")
+        raise Unreadable(f"The file is larger than {LARGEST >> 20} MiB, the limit.")
     return _Plain().of(_parsed(text))
 
 
@@ -44,17 +44,17 @@ def _parsed(text: str) -> Any:
     try:
         return parse_json(text)
     except BeyondLimit as error:
-        raise Unreadable(f"It is not read: {error}.") from None
+        raise Unreadable(f"Could not read the file: {error}.") from None
     except ValueError as error:
         if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
-            raise Unreadable(f"It is not JSON: {error}.") from None
+            raise Unreadable(f"The file is not valid JSON: {error}.") from None
     # Only whoever brings YAML pays for what reads it.
     import yaml
 
     try:
         return yaml.load(text, core_loader())
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise Unreadable(f"It is not YAML: {' '.join(str(error).split())[:300]}.") from None
+        raise Unreadable(f"The file is not valid YAML: {' '.join(str(error).split())[:300]}.") from None
 
 
 class _Plain:
@@ -66,7 +66,7 @@ class _Plain:
     def of(self, value: Any, depth: int = 0) -> Any:
         self._count += 1
         if self._count > MOST_VALUES or depth > DEEPEST:
-            raise Unreadable(f"It holds more than {MOST_VALUES} values, or more than {DEEPEST} within each other.")
+            raise Unreadable(f"The file has more than {MOST_VALUES} values, or more than {DEEPEST} nested levels.")
         if isinstance(value, dict):
             return {_name(key): self.of(each, depth + 1) for key, each in value.items()}
         if isinstance(value, list | tuple | set):
@@ -74,7 +74,7 @@ class _Plain:
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return None
         if isinstance(value, int) and value.bit_length() > WIDEST:
-            raise Unreadable("It holds a number that is too large to be one.")
+            raise Unreadable("The file contains a number that is too large.")
         return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
@@ -86,11 +86,11 @@ def _missing(value: Json) -> list[str]:
     wrong = []
     said = value.get("openapi", value.get("swagger"))
     if not str(said).startswith(("2.0", "3.")):
-        wrong.append('It says neither `openapi: 3.x` nor `swagger: "2.0"`.')
+        wrong.append('Neither `openapi: 3.x` nor `swagger: "2.0"` is set.')
     info = value.get("info")
     if not (isinstance(info, dict) and isinstance(info.get("title"), str)):
         wrong.append("info.title is missing.")
     parts = ("paths", "webhooks", "components") if str(said).startswith("3.1") else ("paths",)
     if not any(isinstance(value.get(part), dict) for part in parts):
-        wrong.append(f"It has no {' or '.join(parts)}.")
+        wrong.append(f"{' or '.join(parts)} is missing.")
     return wrong

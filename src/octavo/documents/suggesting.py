@@ -99,16 +99,16 @@ def applied(page: str, key: str, was: str | None, wanted: str) -> Applied:
 
 
 def beside(page: str, key: str, wanted: str) -> str:
-    """`page` with `wanted` beside the block called `key`, between the marks of a conflict; at its end, where that is
-    gone."""
+    """Return `page` with the block `key` and `wanted` between conflict markers. If the block no longer exists, they are at
+    the end of the page."""
     lines = page.split("\n")
     (first, last), _ = _blocks(page).get(key, ((len(lines), len(lines)), ""))
     marked = [
-        "<<<<<<< what stands there now",
+        "<<<<<<< current text",
         *lines[first:last],
         "=======",
         *wanted.split("\n"),
-        ">>>>>>> what is suggested",
+        ">>>>>>> suggested change",
     ]
     return "\n".join([*lines[:first], *marked, *lines[last:]])
 

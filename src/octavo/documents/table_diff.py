@@ -15,7 +15,7 @@ from octavo.documents.sequences import stretches
 from octavo.documents.setting_diff import changed_runs, differences, shortened
 from octavo.documents.word_diff import compare
 
-_NAMES = {"align": "aligned", "max": "most stars"}
+_NAMES = {"align": "aligned", "max": "maximum stars"}
 _IN_COMMON = 0.5
 """The share of their cells that columns have in common which are one."""
 _MOST_ROWS = 1000

@@ -77,7 +77,7 @@ class Tree:
             self._open.append((key, draft))
         else:
             self._surplus.append(key)
-            self.note(draft.first, f"{_shown(key)} is nested too deeply: its content follows it.")
+            self.note(draft.first, f"{_shown(key)} is nested too deeply: its content is shown after it.")
         return draft
 
     def close(self, key: str, line: int) -> bool:
@@ -88,7 +88,7 @@ class Tree:
         for index in range(len(self._open) - 1, 0, -1):
             if self._open[index][0] == key:
                 for inner, _ in self._open[index + 1 :]:
-                    ends = "goes on over the end of" if inner.startswith("markdown:") else "is not closed before"
+                    ends = "continues past the end of" if inner.startswith("markdown:") else "is not closed before"
                     self.note(line - 1, f"{_shown(inner)} {ends} {_shown(key)}.")
                 self._cut(index, line)
                 return True

@@ -28,7 +28,7 @@ class Fault(ValueError):
 
     @property
     def place(self) -> str:
-        """Where it is, in words."""
+        """Line and column of the error."""
         return f"Line {self.line}, column {self.column}" if self.column else f"Line {self.line}"
 
 
@@ -55,7 +55,7 @@ def read(text: str) -> Read | None:
     import yaml  # only whoever brings YAML pays for what reads it
 
     if len(text) > LARGEST:
-        raise Fault(1, f"It is larger than {LARGEST >> 20} MiB, which is the most that is read.")
+        raise Fault(1, f"The text is larger than {LARGEST >> 20} MiB, the limit.")
     loader = core_loader(fast=_is_shallow(text))(text)
     try:
         node = loader.get_single_node()
@@ -64,15 +64,15 @@ def read(text: str) -> Read | None:
         # Of a list or text that does not end it is known where that is seen; it is wrong where it begins.
         begins = error.context is not None and ("flow" in error.context or "quoted" in error.context)
         mark = (error.context_mark if begins else None) or error.problem_mark or error.context_mark
-        said = " ".join(str(error.problem or error.context or "it cannot be read").split())
+        said = " ".join(str(error.problem or error.context or "unreadable text").split())
         line = min(mark.line + 1 if mark is not None else 1, max(1, len(text.splitlines())))
         column = mark.column + 1 if mark is not None and mark.line + 1 == line else 0
-        raise Fault(line, f"This is not YAML: {said[:200]}.", column) from None
+        raise Fault(line, f"This is not valid YAML: {said[:200]}.", column) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1 if isinstance(error.position, int) else 1
-        raise Fault(line, f"This is not YAML: {error.reason}.") from None
+        raise Fault(line, f"This is not valid YAML: {error.reason}.") from None
     except RecursionError:
-        raise Fault(1, f"There are more than {DEEPEST} values within each other.") from None
+        raise Fault(1, f"There are more than {DEEPEST} nested levels.") from None
     finally:
         loader.dispose()
 
@@ -97,14 +97,14 @@ class _Reading:
         line, column = node.start_mark.line + 1, node.start_mark.column + 1
         self._count += 1
         if self._count > MOST_VALUES or depth > DEEPEST:
-            raise Fault(line, f"There are more than {MOST_VALUES} values, or more than {DEEPEST} within each other.")
+            raise Fault(line, f"There are more than {MOST_VALUES} values, or more than {DEEPEST} nested levels.")
         if isinstance(node, yaml.MappingNode):
             parts: dict[str, Read] = {}
             for key, value in node.value:
                 if not isinstance(key, yaml.ScalarNode):
                     raise Fault(key.start_mark.line + 1, "A name must be text.")
                 if key.value in parts:
-                    raise Fault(key.start_mark.line + 1, f"{key.value} stands here twice.", key.start_mark.column + 1)
+                    raise Fault(key.start_mark.line + 1, f"{key.value} is set twice.", key.start_mark.column + 1)
                 inner = self.of(value, depth + 1)
                 parts[key.value] = replace(inner, line=key.start_mark.line + 1, column=key.start_mark.column + 1)
             return Read(line, {name: part.value for name, part in parts.items()}, column, None, parts)
@@ -115,7 +115,7 @@ class _Reading:
         if isinstance(value, int) and value.bit_length() > WIDEST:
             raise Fault(line, "This number is too large.", column)
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-            raise Fault(line, "This is no number that can be sent.", column)
+            raise Fault(line, "This number is not finite, so it cannot be sent.", column)
         return Read(line, value, column, node.value)
 
 
@@ -140,7 +140,9 @@ def core_loader(*, fast: bool = True) -> Any:
         except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
             # PyYAML converts a text to what its tag says, and fails in as many ways: `!!bool x` is a KeyError.
             kind = str(node.tag).rpartition(":")[2]
-            raise yaml.constructor.ConstructorError(None, None, f"this is no {kind}", node.start_mark) from None
+            raise yaml.constructor.ConstructorError(
+                None, None, f"this is not a valid {kind}", node.start_mark
+            ) from None
 
     loader.construct_object = construct_object
     for name, pattern, first in _CORE:

@@ -120,7 +120,7 @@ async def test_a_diagram_without_end_is_ended_and_its_source_stays(monkeypatch: 
     monkeypatch.setattr(diagrams, "SECONDS", 0.7)
     lines, _ = await drawn(f"```mermaid\n{ENDLESS}```", 60)
     assert 'M18["S"]' in text_of(lines)
-    assert "Not drawn: drawing it took longer than 0.7 s." in text_of(lines)
+    assert "Diagram not drawn: drawing took longer than 0.7 s." in text_of(lines)
 
 
 async def test_memory_and_output_are_bounded() -> None:
@@ -148,7 +148,7 @@ def test_what_the_program_says_beside_drawings_is_not_believed(answer: bytes) ->
     ("source", "why"),
     [
         ("", "empty"),
-        ("C4Context\n Person(a)", "“C4Context” begins no kind"),
+        ("C4Context\n Person(a)", "“C4Context” is not a supported type"),
         ("graph LR\n" + "A-->B\n" * 1_200, "longer than 6,000 characters"),
     ],
 )

@@ -187,7 +187,7 @@ async def test_a_fold_opens_where_it_is() -> None:
         assert "7 blocks unchanged" in screen(app.pane)
         assert "Two." not in screen(app.pane)
         await pilot.press("left_parenthesis", "left_parenthesis", "left_parenthesis")
-        assert "unfold" in bar_at(app.pane)[0]
+        assert "expand" in bar_at(app.pane)[0]
         await pilot.press("equals_sign")
         assert "Two." in screen(app.pane)
         await pilot.press("minus")

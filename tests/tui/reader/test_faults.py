@@ -68,10 +68,10 @@ async def test_a_block_that_cannot_be_set_is_a_box_with_its_source_and_all_else_
         shown = screen(app.pane)
         for words in ("Tides", "First words", "Before it.", "Behind it.", "1   2", "Last words."):
             assert words in shown
-        assert "paragraph, as it is written" in shown
+        assert "paragraph, shown as source" in shown
         assert FAILS in shown
         await pilot.press(*["right_parenthesis"] * 4)
-        assert any("paragraph, as it is written" in row for row in bar_at(app.pane))
+        assert any("paragraph, shown as source" in row for row in bar_at(app.pane))
         await pilot.press("slash", *"last", "enter", "escape", "z", "G", "backslash")
         assert "{% hint" in screen(app.pane)
         await pilot.resize_terminal(100, 20)
@@ -94,7 +94,7 @@ async def test_a_block_that_cannot_be_painted_is_a_box_with_its_source_and_keys_
         app.pane.repaint()
         await pilot.pause()
         shown = screen(app.pane)
-        assert "paragraph, as it is written" in shown
+        assert "paragraph, shown as source" in shown
         assert "First words, about" in shown
         assert "unseen" not in shown
         await pilot.press("G", "slash", *"last", "enter")
@@ -110,7 +110,7 @@ async def test_a_change_that_cannot_be_set_is_a_box_in_the_diff_and_all_else_wor
         app.pane.contents.set_threads({"": [ThreadLine("Ada", "now", "Hm.")]})
         await pilot.pause()
         assert FAILS in screen(app.pane)
-        assert "as it is written" in screen(app.pane)
+        assert "shown as source" in screen(app.pane)
         for keys in (("n", "n", "n"), ("vertical_line",), ("equals_sign", "equals_sign"), ("backslash", "backslash")):
             await pilot.press(*keys)
             assert "Last words." in screen(app.pane) or "Words." in screen(app.pane)
@@ -120,7 +120,7 @@ async def test_a_change_that_cannot_be_set_is_a_box_in_the_diff_and_all_else_wor
 def test_a_block_of_a_comment_that_cannot_be_set_is_a_box_with_its_source(faults: FaultLog) -> None:
     lines = lay_out(broken().blocks, 50, Styles.plain(), source=SOURCE).lines
     shown = "\n".join(line.text for line in lines)
-    assert "paragraph, as it is written" in shown
+    assert "paragraph, shown as source" in shown
     assert FAILS in shown
     assert "Last words." in shown
     assert faults.reports
@@ -135,7 +135,7 @@ def test_a_block_that_cannot_even_be_read_is_a_box_with_its_source(faults: Fault
     assert "First words, about" in shown
     assert "Last words." in shown
     alone = "\n".join(line.text for line in lay_out((wrong,), 50, Styles.plain()).lines)
-    assert "paragraph, as it is written" in alone
+    assert "paragraph, shown as source" in alone
     assert faults.reports
 
 
@@ -146,7 +146,7 @@ def test_a_slice_that_cannot_be_set_is_a_box_with_its_own_source(faults: FaultLo
     lines = lay_out(broken(source).blocks, 60, Styles.plain(), source=source).lines
     shown = "\n".join(line.text for line in lines)
     assert all(f"item {at} " in shown for at in range(200) if at != 100)
-    assert shown.count("as it is written") == 1
+    assert shown.count("shown as source") == 1
 
 
 async def test_what_is_found_late_with_a_bug_is_not_found_and_the_rest_is(faults: FaultLog) -> None:

@@ -28,9 +28,9 @@ async def test_a_description_is_put_together_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a: [", "a.yaml describes no interface that can be shown. It is not YAML: "),
+        (b"a: [", "a.yaml describes no interface that can be shown. The file is not valid YAML: "),
         (b"- 1", "a.yaml describes no interface that can be shown. It is no object."),
-        (b"\x00\xff", "a.yaml describes no interface that can be shown. It is not YAML: "),
+        (b"\x00\xff", "a.yaml describes no interface that can be shown. The file is not valid YAML: "),
         (b"title: x", "a.yaml describes no interface that can be shown: it says neither openapi nor swagger."),
     ],
 )

@@ -70,7 +70,7 @@ def view(page_id: str = "guides") -> PageView:
         ("[/pages/setup](/pages/setup)", "🔧 Set up your gauge"),
         ("[the first steps](set-up.md)", "the first steps"),
         ("[Set](set-up.md)", "Set"),
-        ('[broken-reference](broken-reference "mention")', "what it led to is gone"),
+        ('[broken-reference](broken-reference "mention")', "the link target no longer exists"),
         ("[an old page](nowhere.md)", "an old page"),
         ("[example.org](https://example.org)", "example.org"),
     ],
@@ -93,7 +93,7 @@ async def test_a_page_shows_titles_at_once_and_what_is_elsewhere_when_it_is_foun
         first = screen(app.pane)
         assert "→ 🔧 Set up your gauge" in first
         assert "guides/set-up" in first
-        assert "the page is gone" in first
+        assert "the page no longer exists" in first
         await app.workers.wait_for_complete()
         await pilot.pause()
         rows = screen(app.pane)
@@ -218,7 +218,7 @@ async def test_an_operation_says_what_its_specification_says_or_why_not(found: S
     app = PaneApp(pane)
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(OPERATION), key="p")
-        assert "The specification pets is being read." in screen(app.pane)
+        assert "Loading the specification pets…" in screen(app.pane)
         await shows(pilot, app.pane, said)
         assert "POST  /pets" in screen(app.pane)
         if found is PETS:
@@ -243,4 +243,4 @@ async def test_what_a_stranger_describes_at_length_is_set_between_keys() -> None
         await asyncio.sleep(0.001)
     assert turns > 10
     assert "field0" in "".join(line.text for line in await work)
-    assert (await work)[-1].text == "There is more of it than is shown here."
+    assert (await work)[-1].text == "The rest is not shown here."

@@ -217,14 +217,14 @@ def test_an_address_that_was_signed_anew_says_no_more_than_that() -> None:
     page = "See [the map](https://files.example/map.pdf?alt=media&token={0}) now.\n\n![](https://files.example/a.png?token={0})\n"
     found = rows(page.format("1f6c0a77d2"), page.format("93be01c4aa"))
     assert "link “the map”, only its signature: token 1f6c0a77d2 → token 93be01c4aa" in row("link", found)
-    assert "address, only its signature: token 1f6c0a77d2 → token 93be01c4aa" in row("address", found)
+    assert "URL, only its signature: token 1f6c0a77d2 → token 93be01c4aa" in row("URL", found)
     other = rows(page.format("1"), page.format("1").replace("map.pdf", "chart.pdf"))
     assert not any("signature" in each for each in other)
 
 
 def test_code_that_is_written_in_another_form_did_not_change() -> None:
     said = rows("The `key` is <code>wet</code>.\n", "The <code>key</code> is `wet`.\n")
-    assert "Nothing that shows changed" in row("changed", said)
+    assert "No visible changes" in row("changed", said)
     assert not any("formatting" in each for each in said)
 
 
@@ -259,7 +259,7 @@ def test_what_an_exchanged_image_shows_is_not_said_as_well(split: bool) -> None:
         assert "▣ b.png" in row("b.png", found)
         assert not [each for each in found if "alternative text:" in each]
     hidden = rows(figure.format("a/lock.png", "The lock"), figure.format("b/lock.png", "The lock"))
-    assert "address: a/lock.png → b/lock.png" in row("address", hidden)
+    assert "URL: a/lock.png → b/lock.png" in row("URL", hidden)
 
 
 def test_rows_of_which_one_was_made_are_one_with_what_became_of_its_words() -> None:

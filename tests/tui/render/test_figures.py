@@ -49,7 +49,7 @@ def test_a_frame_is_as_wide_as_its_page_says() -> None:
 
 
 def test_an_image_that_is_gone_and_one_from_elsewhere_say_so() -> None:
-    assert "what it leads to was deleted" in "\n".join(text_of("![x](/broken/files/abc)", 60))
+    assert "this image was deleted" in "\n".join(text_of("![x](/broken/files/abc)", 60))
     assert "img.example.com" in text_of("![x](https://img.example.com/a.png)", 60)[0]
     assert "no alternative text" in text_of("![](a.png)", 60)[1]
 

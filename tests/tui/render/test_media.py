@@ -121,7 +121,7 @@ def test_titles_and_labels_are_as_wide_in_any_terminal(source: str) -> None:
 def test_what_is_never_opened_says_so_beside_its_address() -> None:
     said = embedded("javascript:alert(1)", 54)
     assert said.startswith("✗ javascript:alert(1)  ")
-    assert said.endswith("never opened")
+    assert said.endswith("not opened")
     assert said.count("alert") == 1
 
 
@@ -130,8 +130,8 @@ def test_what_pages_share_says_so_and_leads_to_the_file_it_is_kept_in(words: str
     tag = '{% include "../.gitbook/includes/take%20care.md" %}'
     shown = lay_out(parse(f"Before.\n\n{tag}\n\n{words}\n\n{{% endinclude %}}\n\nAfter.").blocks, 40, Styles.plain())
     said = [line.text.rstrip() for line in shown.lines]
-    assert said[:4] == ["Before.", "", "┊ shared take care.md", "┊ Wet paint."]
-    assert said.count("┊ shared take care.md") == 1
+    assert said[:4] == ["Before.", "", "┊ reusable content: take care.md", "┊ Wet paint."]
+    assert said.count("┊ reusable content: take care.md") == 1
     assert (said[-3], said[-1]) == ("┊ Wet paint.", "After.")
     assert [hot.target for hot in hot_spots_of(shown.lines)] == ["../.gitbook/includes/take%20care.md"]
 
@@ -139,8 +139,8 @@ def test_what_pages_share_says_so_and_leads_to_the_file_it_is_kept_in(words: str
 @pytest.mark.parametrize(
     ("target", "said", "leads"),
     [
-        ("/reusable-content/r1", "kept in r1", 0),
-        ("../.gitbook/includes/gone.md", "kept in gone.md", 1),
+        ("/reusable-content/r1", "in r1", 0),
+        ("../.gitbook/includes/gone.md", "in gone.md", 1),
         ("https://app.gitbook.com/s/s1/~/reusable/r1/", "of another space", 1),
     ],
 )
@@ -148,7 +148,7 @@ def test_what_a_server_did_not_put_in_its_place_names_its_file_or_that_it_is_els
     target: str, said: str, leads: int
 ) -> None:
     (line,) = lay_out(parse(f'{{% include "{target}" %}}').blocks, 60, Styles.plain()).lines
-    assert line.text.strip() == f"◆ Shared words {said}"
+    assert line.text.strip() == f"◆ Reusable content {said}"
     assert len(hot_spots_of([line])) == leads
 
 

@@ -98,7 +98,7 @@ def too_much(field: FormField) -> list[tuple[str, str]]:
         broken.append(("many", "must be a whole number"))
         broken += [(str(int(field.low) - 1), "must be")] if field.low is not None else []
     if field.kind == "structure":
-        broken += [("[1, 2", "Line 1, column 1: This is not YAML"), ("just words", "must be")]
+        broken += [("[1, 2", "Line 1, column 1: This is not valid YAML"), ("just words", "must be")]
     if field.kind == "list" and field.items == "reference":
         broken.append(("x2\nno/such", "Line 2 must be an identifier"))
     if field.required:
@@ -353,7 +353,7 @@ def test_what_is_written_becomes_what_the_model_has() -> None:
         ("place.kind", "air", "Kind must be one of shore, deep."),
         ("gauge.name", "x", "Name must have at least 2 characters."),
         ("gauges", "- name: x\n", "Line 1, column 3: [0].name must have at least 2 characters."),
-        ("gauges", "- name: x\n  - y\n", "Line 2, column 3: This is not YAML:"),
+        ("gauges", "- name: x\n  - y\n", "Line 2, column 3: This is not valid YAML:"),
         ("headers", "just words", "Line 1, column 1: Headers must be an object."),
         ("headers", "a: 1", "Line 1, column 1: A must be text."),
     ],

@@ -51,8 +51,8 @@ class Manual:
 
 SHELVES = (
     Shelf("products", "Products", "What we make, and how to use it"),
-    Shelf("harbour-software", "Harbour software", "For those who build on our levels", "products"),
-    Shelf("instruments", "Instruments", "For those who stand on the quay", "products"),
+    Shelf("harbour-software", "Harbour software", "For developers who use our levels", "products"),
+    Shelf("instruments", "Instruments", "For people who work on the quay", "products"),
     Shelf("field-work", "Field work", "Where our gauges stand"),
     Shelf("company", "Company", "How we work"),
 )

@@ -24,8 +24,8 @@ description: What was done at each station, the latest first.
 
 # Log of all stations
 
-One line for each visit, gap and surprise since April 2017, by whoever was there; their initials stand beside it. Search in
-the page for a station, or jump to a month. What is older than May 2026 was kept in a text file, and is shown as it was.
+One line for each visit, gap and surprise since April 2017, with the initials of its author. Search the page for a station, or
+jump to a month. Entries older than May 2026 come from a text file and are shown unchanged.
 """
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -105,7 +105,7 @@ def _region_page(region: Any) -> str:
             "|:--------|:-----|",
             *rows,
             "",
-            "All of them at once: `GET /v2/stations?region=" + region["slug"] + "`.",
+            "To list them with the API: `GET /v2/stations?region=" + region["slug"] + "`.",
             "",
         ]
     )

@@ -144,7 +144,7 @@ def _title(block: Block, look: Styles) -> Sequence[Piece]:
     if not begins(block):
         return []
     if block.attrs.get("source"):
-        title = "Shown as its source: too big or too deep to be set"
+        title = "Shown as source: too large or too deeply nested to format"
     return [Piece(" ".join(title.split()), look.strong)] if title.strip() else []
 
 
@@ -153,7 +153,11 @@ def _foot(fold: Spot | None, hidden: int, over: int, pan: int, look: Styles, roo
     out = [Piece(off_side(pan, over - pan, glyphs), look.muted, None, True)] if over else []
     if fold is None:
         return out
-    words = f"{glyphs.closed} {hidden} more lines" if hidden else f"{glyphs.opened} fewer lines"
+    words = (
+        f"{glyphs.closed} {hidden} more {'line' if hidden == 1 else 'lines'}"
+        if hidden
+        else f"{glyphs.opened} fewer lines"
+    )
     lines = [Piece(words, look.accent, fold, True)]
     both = [*lines, Piece(f" {glyphs.between} ", look.muted, None, True), *out] if out else lines
     return both if width_of(both) <= room else lines
@@ -221,7 +225,7 @@ def prompt(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         below = setting.known("rows", cut_at.whole, _rows_of) - text.count("\n") - 1 if cut_at is not None else 0
         more = len(rows) - FOLDED_LINES + below
         if more > 0:
-            words = f"{glyphs.closed} {more} more lines"
+            words = f"{glyphs.closed} {more} more {'line' if more == 1 else 'lines'}"
             foot = [Piece(words, look.accent, Spot("fold", block.key), True)]
             return [*head, *box(rows[:FOLDED_LINES], width, look, foot=foot, ground=look.surface)]
     body = box(rows, width, look, ground=look.surface, edges=(begins(block), ends(block)))

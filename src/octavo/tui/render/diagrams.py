@@ -53,7 +53,7 @@ def diagram(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     shown = code.code(setting, Block("code", attrs, text=block.text or text, lines=block.lines, key=block.key), width)
     if drawn is None:
         return shown
-    why = wrap([Piece(f"Not drawn: {drawn.problem}", setting.look.muted, None, True)], width - 2)
+    why = wrap([Piece(f"Diagram not drawn: {drawn.problem}", setting.look.muted, None, True)], width - 2)
     return [*(Line([Piece("  ", PLAIN, None, True), *part]) for part in why), *shown]
 
 
@@ -71,29 +71,31 @@ def read(text: str) -> tuple[str, str]:
 
 
 def undrawable(source: str) -> str:
-    """Why a source is not drawn at all; nothing when that may be tried."""
+    """Return why the source of a diagram cannot be drawn. Empty if it can be tried."""
     if not source:
         return "it is empty."
     if len(source) > DRAWN:
         return f"its source is longer than {DRAWN:,} characters."
     kind = _KIND.match(source)
     if kind is None or not kind[0].startswith(KINDS):
-        return f"“{source.split(maxsplit=1)[0][:30]}” begins no kind of diagram that is known here."
+        return f"“{source.split(maxsplit=1)[0][:30]}” is not a supported type of diagram."
     return ""
 
 
 async def find(diagram: Diagram) -> DrawnDiagram:
-    """The drawings of a diagram, or why there are none."""
+    """Return the drawings of a diagram, or why there are none."""
     given = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
         told = await child_programs.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES)
     except OSError as error:
-        return DrawnDiagram(problem=f"the program that draws could not be started ({error.strerror}).")
+        return DrawnDiagram(problem=f"the drawing program could not be started ({error.strerror}).")
     drawings = tuple(parse_drawings(told.output))
     if drawings:
         return DrawnDiagram(drawings)
     return DrawnDiagram(
-        problem=f"drawing it took longer than {SECONDS:g} s." if told.late else "something in it is not understood."
+        problem=f"drawing took longer than {SECONDS:g} s."
+        if told.late
+        else "its source contains something that is not supported."
     )
 
 

@@ -49,11 +49,11 @@ def one_side(compared: Compared, side: str, threads: Mapping[str, Sequence[Threa
 
 
 def _rewritten(size: Size, side: str) -> str:
-    """What is said above one side of a page that was rewritten."""
-    what = f"This page was rewritten: {size.removed} of its {size.before} words went, {size.added} came."
+    """Return the note above one side of a rewritten page."""
+    what = f"This page was rewritten: {size.removed} of {size.before} words removed, {size.added} added."
     if side == "new":
-        return f"{what} Below it stands as it is now; | shows it as it was."
-    return f"{what} Below it stands as it was; | shows what changed, part by part."
+        return f"{what} Below is the new page. Press | for the old page."
+    return f"{what} Below is the old page. Press | for the diff."
 
 
 def source_changes(hunks: Sequence[Hunk]) -> Changes:
@@ -189,7 +189,7 @@ class _Writer:
             self._settings(diff)
             if diff.unseen_lines:
                 lines = "1 line" if diff.unseen_lines == 1 else f"{diff.unseen_lines} lines"
-                self._put_note(f"Nothing that shows changed; {lines} of source did.")
+                self._put_note(f"No visible changes. {lines} of the source changed.")
             yield from self._entries(diff.entries)
 
         self.out.add(self._units(placed()))

@@ -98,8 +98,9 @@ def changed_table(
         dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.Restructured)), look, room, new
     )
     moved = sum(isinstance(entry, model.Moved) and entry.arrives for entry in table.rows)
-    said = f"{'1 row' if moved == 1 else f'{moved} rows'} moved, {look.glyphs.into} is where"
-    return parts + notes([f"{said} {'it was' if moved == 1 else 'they were'}"] * bool(moved), look, room, new)
+    rows_moved, places = ("1 row", "place") if moved == 1 else (f"{moved} rows", "places")
+    said = f"{rows_moved} moved. {look.glyphs.into} marks the old {places}."
+    return parts + notes([said] * bool(moved), look, room, new)
 
 
 def _rows(

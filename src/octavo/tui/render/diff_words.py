@@ -19,7 +19,7 @@ _IN_ASCII = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“"
 _LONGEST_VALUE, _PART, _BEFORE = 200, 40, 10
 """Characters of an attribute that are shown, those of a part of a longer one, and of these before what differs."""
 _NAMES = {
-    "src": "address",
+    "src": "URL",
     "alt": "alternative text",
     "id": "anchor",
     "spaced": "blank lines between items",
@@ -183,7 +183,9 @@ def looks_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
 def unseen(words: Iterable[model.Word]) -> model.Setting:
     """What came and went in a text that looks the same."""
     gone, come = ("".join(word.run.text for word in words if word.op == op) for op in ("delete", "insert"))
-    return model.Setting("what does not show", *(in_words(text) if not text.strip() else text for text in (gone, come)))
+    return model.Setting(
+        "invisible characters", *(in_words(text) if not text.strip() else text for text in (gone, come))
+    )
 
 
 def in_place(look: Styles) -> dict[str, Style]:

@@ -110,7 +110,7 @@ def embed(setting: LayoutContext, block: Block, width: int) -> list[Line]:
             beside = file_name(url) if "%2F" in beside else beside.partition("?")[0].partition("#")[0]
     if beside:
         left += [Piece("  ", PLAIN, None, True), Piece(beside, look.muted, spot, True)]
-    right = [Piece("never opened", look.muted, None, True)] if refused else []
+    right = [Piece("not opened", look.muted, None, True)] if refused else []
     return captioned(setting, block, bar(setting, left, right, width), width)
 
 
@@ -125,9 +125,9 @@ def content_ref(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         trouble = (
             named.trouble
             if named is not None
-            else "It is never opened."
+            else "Octavo does not open this kind of link."
             if where is LinkDestination.REFUSED
-            else "The page is gone."
+            else "The page no longer exists."
         )
         return _gone(setting, file_name(url) if words.startswith("broken") else words, trouble, width)
     spot = Spot("link", url)
@@ -147,19 +147,18 @@ def ref_words(block: Block) -> str:
 
 
 def include(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Words that several pages share, below the file they are kept in; or where they stand when the server did not put
-    them in."""
+    """Return reusable content below the name of its file, or only that name if the server sent no content."""
     look, target = setting.look, str(block.attrs.get("target") or "")
     is_elsewhere = target.startswith(("https://", "/s/"))
     spot = Spot("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
     named = "another space" if is_elsewhere else file_name(target)
     kept = [Piece(named, look.link if spot else look.muted, spot, True)]
     if not block.children:
-        said = "Shared words of " if is_elsewhere else "Shared words kept in "
+        said = "Reusable content of " if is_elsewhere else "Reusable content in "
         left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece(said, look.text, None, True)]
         return bar(setting, [*left, *kept], [], width)
     rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]
-    head = [Line(part) for part in wrap([Piece("shared ", look.muted, None, True), *kept], width - 2)]
+    head = [Line(part) for part in wrap([Piece("reusable content: ", look.muted, None, True), *kept], width - 2)]
     body = setting.flow_in(block, width - 2)
     return indented([*head, *body] if begins(block) else body, rail, rail)
 

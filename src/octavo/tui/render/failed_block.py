@@ -43,12 +43,12 @@ def written_in(source: str, block: Block) -> str:
 
 
 def unset(block: Block, written: Callable[[Block], str], look: Styles, width: int) -> list[Line]:
-    """The box: what kind of block it is, and how it is written, or else the words in it. Of a slice of one the same."""
+    """Return a box with the kind of a block and its source, or its text if there is no source."""
     text = guarded(lambda: written(block) or block.plain(), lambda: "")[:_LONGEST]
     rows = steady(text).expandtabs(4).split("\n")
     lines = [Line(part) for row in rows[:_SOURCE_LINES] for part in wrap([Piece(row, look.text)], width - 4)]
     lines += [Line([Piece(look.glyphs.more, look.muted, None, True)])] * (len(rows) > _SOURCE_LINES)
-    title = [Piece(f"{look.glyphs.no} {block.kind}, as it is written", look.error)]
+    title = [Piece(f"{look.glyphs.no} {block.kind}, shown as source", look.error)]
     why = [Piece("a bug in Octavo", look.muted, None, True)]
     out = box(lines, width, look, title=title, right=why)
     for line in out:

@@ -125,14 +125,14 @@ def _inside(setting: LayoutContext, block: Block, wide: int, spot: Spot | None) 
 
 
 def _known(setting: LayoutContext, src: str) -> tuple[str, str]:
-    """Why an image is not there, if that is so, and what is known of its file: where it is from, its kind and size."""
+    """Return why an image is missing (or an empty text), and its host, type and size if known."""
     where = leads(src)
     if where is LinkDestination.OUTSIDE:
         return "", host_of(src)
     named = setting.targets.named(src) if setting.targets is not None and src else None
     if named is not None:
         return (in_a_line(named.trouble) if named.trouble else ""), named.where
-    return ("what it leads to was deleted" if where is LinkDestination.BROKEN and src else ""), ""
+    return ("this image was deleted" if where is LinkDestination.BROKEN and src else ""), ""
 
 
 def _small(setting: LayoutContext, src: str, columns: int) -> list[Line]:

@@ -38,7 +38,7 @@ def method_style(method: str, look: Styles) -> Style:
 
 
 def openapi(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A part of a specification: its summary in a line, all of it when that is opened; else why there is no more."""
+    """Return an OpenAPI block: its summary in one line, and its details when expanded."""
     if not begins(block):
         return setting.flow_in(block, width)
     look, attrs = setting.look, block.attrs
@@ -53,7 +53,7 @@ def openapi(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     is_whole = variant in ("schemas", "file")
     is_open = setting.folds.is_open(block)
     if specification is not None and is_known and operation is None and not is_whole:
-        trouble = f"{specification.title or named} has no such {'webhook' if variant == 'webhook' else 'operation'}: it may have got another path."
+        trouble = f"{specification.title or named} has no such {'webhook' if variant == 'webhook' else 'operation'}: its path may have changed."
     opens = wanted is not None and (is_whole or operation is not None or not is_known)
     details = _details(setting, wanted, operation, width - 2) if wanted is not None and opens and is_open else []
     spot = Spot("fold", block.key) if opens else None
@@ -97,7 +97,7 @@ def details_of(setting: LayoutContext, wanted: OperationQuery, operation: Operat
     else:
         lines = _operation(setting, operation, width) if operation is not None else []
     if len(lines) > _MOST_LINES:
-        more = Line([Piece("There is more of it than is shown here.", setting.look.muted, None, True)])
+        more = Line([Piece("The rest is not shown here.", setting.look.muted, None, True)])
         lines = [*lines[:_MOST_LINES], more]
     for line in lines:
         line.block = None  # a comment on any of it is one on the whole
@@ -134,18 +134,18 @@ def curl_of(sources: Sources, block: Block) -> str:
 
 
 def _read(sources: Sources | None, block: Block) -> tuple[Specification | None, str]:
-    """What a block shows a part of, described under a name or at an address; or nothing, and why."""
+    """Return the specification that a block names, or why there is none."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     named = spec or source
     if not named:
-        return None, "Nothing says where it is described."
+        return None, "The block names no OpenAPI specification."
     if sources is None or sources.specifications is None:
         return None, ""
     is_address = not spec or "/" in spec
     asked = sources.targets.target(named) if is_address and sources.targets is not None else named
     specification = sources.specifications.get(asked)
     if specification is None:
-        return None, f"The specification {named} is being read."
+        return None, f"Loading the specification {named}…"
     return (None, specification.trouble) if specification.trouble else (specification, "")
 
 
@@ -156,7 +156,7 @@ def _head(block: Block, operation: Operation | None, look: Styles, spot: Spot | 
     if variant in ("schemas", "file"):
         named = ", ".join(str(name) for name in attrs.get("schemas") or ())
         named = named if variant == "schemas" else str(attrs.get("spec") or attrs.get("src") or "")
-        sort = "SCHEMAS" if variant == "schemas" else "INTERFACE"
+        sort = "SCHEMAS" if variant == "schemas" else "API"
         return [Piece(f"{sort} ", look.accent + Style(bold=True), spot, True)], Piece(named, look.strong, spot), ""
     method = str(attrs.get("method") or ("webhook" if variant == "webhook" else "get")).upper()
     path = str(attrs.get("path") or attrs.get("name") or "")
@@ -206,12 +206,12 @@ def _operation(setting: LayoutContext, operation: Operation, width: int) -> list
     look = setting.look
     out: list[Line] = []
     if operation.deprecated:
-        out += _words("Deprecated: it may be gone one day.", look.warning, width)
+        out += _words("Deprecated: may be removed in the future.", look.warning, width)
     if operation.server:
         out += _words(operation.server + operation.path, look.muted, width)
     out += _description(setting, operation.description, width, gap=bool(out))
     if operation.security:
-        out += _group("who asks", look, out)
+        out += _group("authentication", look, out)
         out += _words("; or ".join(operation.security), look.text, width)
     for place, words in _PLACES.items():
         given = [each.field for each in operation.parameters if each.place == place]
@@ -223,12 +223,12 @@ def _operation(setting: LayoutContext, operation: Operation, width: int) -> list
         out += _group(f"body{', required' if body.required else ''}", look, out)
         out += _body(setting, body, width)
     if operation.responses:
-        out += _group("answers", look, out)
+        out += _group("responses", look, out)
         shown: set[Field] = set()
         for response in operation.responses:
             out += _response(setting, response, width, shown)
     if operation.curl:
-        out += [*_group("as a command", look, out, "y copies it")]
+        out += [*_group("curl command", look, out, "press y to copy")]
         for row in operation.curl.split("\n"):
             out += indented(
                 [Line(part) for part in wrap([Piece(row, look.code)], width - 4)], [Piece("  ")], [Piece("    ")]
@@ -242,7 +242,7 @@ def _schemas(setting: LayoutContext, specification: Specification, names: Iterab
         schema = specification.schema(name)
         out += [Line([])] if out else []
         if schema is None:
-            out += _words(f"{name} is not among the schemas of {specification.title}.", setting.look.muted, width)
+            out += _words(f"{specification.title} has no schema {name}.", setting.look.muted, width)
             continue
         out += _words(name, setting.look.strong, width)
         out += _described(setting, schema, width)

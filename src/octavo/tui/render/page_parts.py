@@ -111,10 +111,10 @@ def _end_of_line(source: str, start: int, lines: int) -> int:
 
 
 def too_big(block: Block) -> list[Block] | None:
-    """A block that is nothing but a long source as blocks that can be set one by one, and what says why."""
+    """Return a block with a very long source as smaller blocks, below a hint that says why."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST:
         return None
-    said = Block("paragraph", runs=(Run("This page is too big to be set: here is its source."),))
+    said = Block("paragraph", runs=(Run("This page is too large to format: shown as source."),))
     return [Block("hint", {"style": "info"}, (said,)), *source_blocks(block.text)]
 
 

@@ -321,7 +321,7 @@ class Workspace:
             return {}
         last = {entry.facts.thread: entry for entry in self._session.outbox.entries if entry.facts.thread}
         couldnt = {thread: entry for thread, entry in last.items() if entry.state == "failed"}
-        return {thread: entry.reason.removeprefix(f"Couldn't {entry.doing}: ") for thread, entry in couldnt.items()}
+        return {thread: entry.reason.removeprefix(f"Could not {entry.doing}: ") for thread, entry in couldnt.items()}
 
     def on_its_way(self, message_id: str) -> str:
         """`sending`, `not sent` when the server refused it, `in doubt` when nobody can tell, or `held` for a review.
