@@ -692,7 +692,12 @@ ROWS: list[tuple[str, str, bytes, str]] = [
     *every("picture of the first screen", rows=NOT_JSON, shown="[]"),
     *every("draft of a form", rows=NOT_JSON, shown="as-before"),
     *every("error of a server", rows=NOT_JSON, shown="no message"),
-    ("specification", "empty", b"", "pets.yaml describes no interface that can be shown. It is no object."),
+    (
+        "specification",
+        "empty",
+        b"",
+        "pets.yaml is not an OpenAPI specification that can be shown. The file contains no object.",
+    ),
     ("specification", "NUL", b"\0", "It is not YAML: unacceptable character"),
     ("specification", "truncated", b'{"openapi": "3', "It is not JSON: Unterminated string"),
     ("specification", "nested lists", LIST.encode(), "It is not read: it has more than 200 levels."),

@@ -121,10 +121,10 @@ EMPTY = (
 FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, str]]] = {
     "content": [
         (organizations.List, (), "Organizations did not load", "Harbour API › Welcome"),
-        (spaces.List, (), "Spaces did not load", "Harbour API › Welcome"),
-        (content.ListPages, (), "Pages did not load", "Harbour API › Welcome"),
+        (spaces.List, (), "Could not load the spaces", "Harbour API › Welcome"),
+        (content.ListPages, (), "Could not load the pages", "Harbour API › Welcome"),
         (content.GetPage, (), "Welcome did not load", "how deep is the water now"),
-        (comments.List, (), "Threads did not load", "Nobody has commented"),
+        (comments.List, (), "Could not load the threads", "Nobody has commented"),
     ],
     "inbox": [
         (organizations.List, (), "Organizations did not load", "REVIEW REQUESTED"),

@@ -69,7 +69,7 @@ async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(s
         target = {"kind": "page", "page": "round"}
         screen.reading.pages = PageTree(pages=[Page(id="round", title="Round", type="link", target=target)])
         screen.reading.open_page("round")
-        await run.hear("Round leads to Round, which is only a link itself.")
+        await run.hear("Round leads to Round, which is a link, too.")
 
 
 def begun(run: Run) -> ContentScreen:
@@ -99,7 +99,7 @@ async def test_a_link_to_a_heading_that_is_nowhere_on_another_page_says_so(stage
         screen = begun(run)
         follow(screen.reading, LinkFollowed(f"/pages/{id_of(screen, 'get-started/quickstart')}#nowhere", False, "link"))
         await run.see("› Quickstart")
-        await run.hear("This page has no heading “nowhere”: it may have got another name.")
+        await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
 
 async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_a_block_that_is_gone_does_not(
@@ -113,7 +113,7 @@ async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_
         assert run.said == []
         leave(run.app, links.ToSpace("stations", "regions/narrows", "nowhere"))
         await run.see("› The Narrows")
-        await run.hear("This page has no heading “nowhere”: it may have got another name.")
+        await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
 
 async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_called_missing(stage: Stage) -> None:
@@ -153,7 +153,7 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
         screen.view.text_select_all()
         screen.action_copy_text()
         assert not screen.view.contents.is_whole
-        assert {STILL, "What is selected is copied as soon as all of it is read."} <= set(run.said)
+        assert {STILL, "The selection is copied as soon as all of it is loaded."} <= set(run.said)
         await run.see("Note late", "The note at the end.")
         await run.hear("This is too long to be copied through the terminal: nothing is copied.")
         assert run.app.clipboard == ""

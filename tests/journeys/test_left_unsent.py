@@ -30,7 +30,7 @@ async def discard_and_undo(run: Run, mark: str = "✎") -> None:
     await run.press("ctrl+x")
     await run.gone(mark)
     await run.press("ctrl+x")
-    await run.hear("There are no words of yours here that are not sent.")
+    await run.hear("You have no unsent drafts here.")
 
 
 async def test_a_comment_left_on_a_block_is_marked_at_it_and_on_its_page(stage: Stage) -> None:
@@ -63,7 +63,7 @@ async def test_a_draft_is_marked_in_the_next_run_and_thrown_away_from_the_row_of
     async with stage.play() as run:
         await run.see("✎ draft")
         await run.press("j", "ctrl+x")
-        await run.hear("There are no words of yours here that are not sent.")
+        await run.hear("You have no unsent drafts here.")
         await run.press("k")
         await discard_and_undo(run)
         assert not run.app.session.drafts.all()
@@ -195,7 +195,7 @@ async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_fr
         page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
-        await run.see("✎ draft", "not all you wrote is sent: e")
+        await run.see("✎ draft", "unsent edits: press e")
         await run.press("ctrl+x")
         await run.hear("An editor left this text behind. e takes it up")
         await run.press("e")
@@ -206,10 +206,10 @@ async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_fr
         assert "four" in draft.text
         await run.press("ctrl+x")
         await run.hear(DISCARDED)
-        await run.gone("✎ draft", "not all you wrote is sent: e")
+        await run.gone("✎ draft", "unsent edits: press e")
         await run.press("u")
         await run.hear(BACK)
-        await run.see("✎ draft", "not all you wrote is sent: e")
+        await run.see("✎ draft", "unsent edits: press e")
         assert run.app.session.drafts.all() == (draft,)
         await run.press("e")
         await run.see("Go on writing", "Throw it away")

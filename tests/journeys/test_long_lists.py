@@ -69,7 +69,7 @@ async def test_a_history_that_leads_round_in_circles_ends(stage: Stage) -> None:
     async with stage.play(over=altered(revisions, round_in_circles), start="content") as run:
         await run.press("H")
         await run.see("› History", "1 revision looked through")
-        assert "m looks further back" not in run.text
+        assert "m loads older" not in run.text
 
 
 def test_who_has_open_threads_is_asked_first_and_who_was_asked_is_asked_on() -> None:

@@ -50,7 +50,7 @@ async def test_a_picture_is_looked_at_and_left(stage: Stage, monkeypatch: pytest
         await run.see("PNG · 480 × 240 pixels · 1.3 kB", "A hull above the sea bed", "What is added", "▀▀▀")
         assert run.app.screen.query_one(Canvas).size.width > 110
         await run.press("l")
-        await run.hear("It is the only picture of the page.")
+        await run.hear("This is the only image on the page.")
         await run.press("o")
         await run.hear("This library is in Octavo itself, where no browser can ask for it.")
         await run.press("w")
@@ -85,7 +85,9 @@ async def test_without_colours_a_picture_is_told_in_words(stage: Stage, monkeypa
     monkeypatch.delenv("COLORTERM", raising=False)
     async with stage.play(size=(80, 24)) as run:
         await look(run, "concepts/water-levels")
-        await run.see("Pictures need more colours than are shown here.", "480 × 240 pixels", "A hull above the sea bed")
+        await run.see(
+            "Images need more colors than this terminal or theme has.", "480 × 240 pixels", "A hull above the sea bed"
+        )
         assert "▀" not in run.text
 
 

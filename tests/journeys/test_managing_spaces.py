@@ -84,7 +84,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         await run.until(lambda: titles(run).get("Almanac") == content(run).reading.nav.spaces.key, "stand on it")
         await to_spaces(run, "Almanac")
         await run.press("a")
-        await run.see("Import pages", "Copy", "Repository", "Deleted spaces")
+        await run.see("Import pages", "Copy", "Repository", "Trash")
         await run.press("enter")
         await run.see("Import pages into Almanac")
         await run.type(address)
@@ -99,7 +99,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         listed = await run.ask(collections.List(at=HERE), NOOR)
         folder = next(each for each in listed.items if each.title == "Company")
         await run.press("M")
-        await run.see("Move Almanac into", "At the top, in no collection")
+        await run.see("Move Almanac into", "Top level, in no collection")
         await run.type(folder.title)
         await run.press("enter")
         await run.see("Where does Almanac lie")
@@ -114,7 +114,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         await to_spaces(run, "Almanac")
         await run.press("X")
         await run.see(
-            "Delete the space Almanac?", "2 pages go with it.", "It is on no site.", "Type Almanac to delete it."
+            "Delete the space Almanac?", "2 pages go with it.", "No site uses this space.", "Type Almanac to delete it."
         )
         await run.press("y")
         assert isinstance(run.app.screen, Confirm)
@@ -127,7 +127,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         await run.press("a")
         await run.type("Deleted")
         await run.press("enter")
-        await run.see("Deleted spaces", "Almanac", "5 days left")
+        await run.see("Trash", "Almanac", "5 days left")
         await run.press("enter")
         await run.hear("Almanac is back.")
         assert (await of(run, "Almanac")).id == made.id
@@ -163,7 +163,7 @@ async def test_a_space_changes_places_with_its_neighbour_by_one_key(stage: Stage
         await run.hear("Second is where it was.")
         assert list(titles(run)) == before
         await run.press("alt+down")
-        await run.hear("Second is the last space where it lies. M moves it elsewhere.")
+        await run.hear("Second is the last space here. Press M to move it elsewhere.")
 
 
 async def test_only_what_was_changed_of_a_space_is_sent_and_u_takes_it_back(stage: Stage) -> None:
@@ -214,5 +214,5 @@ async def test_who_may_only_read_finds_what_writes_dim_and_what_it_takes(stage: 
             await run.hear(reasons[key])
             assert isinstance(run.app.screen, ContentScreen)
         await run.press("a")
-        await run.see("Import pages", "Deleted spaces")
+        await run.see("Import pages", "Trash")
         assert not [op for op in run.gate.passed if isinstance(op, spaces.Update | spaces.Delete | spaces.Move)]

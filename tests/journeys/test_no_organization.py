@@ -88,7 +88,7 @@ async def test_what_some_lists_did_not_say_is_missing_in_what_is_made_of_several
         await run.see("Some threads did not load", "Spaces are counted today. (and 2 more)")
         assert "No thread is" not in run.text
         await run.press("s", *"zzz")
-        await run.see("Not everything could be searched")
+        await run.see("Could not search everything")
         assert "Nothing holds" not in run.text
 
 

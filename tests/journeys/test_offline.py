@@ -48,7 +48,7 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         assert run.app.session.offline.of(HARBOUR) is not None
         await run.press("escape")
         await choose(run, "app.offline")
-        await run.see("Offline: what is kept", "Harbour API")
+        await run.see("Offline spaces", "Harbour API")
         await run.press("escape")
         await choose(run, "space.let_go")
         await run.hear("Harbour API is not kept for offline any more")

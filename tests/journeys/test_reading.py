@@ -76,7 +76,7 @@ async def test_a_long_page_is_read_on_into_the_next_one(stage: Stage) -> None:
         await run.press("backslash")
         await run.see("source")
         await run.press("backslash", "f")
-        await run.see("upper case opens the browser")
+        await run.see("capitals open the browser")
 
 
 async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage) -> None:
@@ -101,7 +101,7 @@ async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage)
         await run.press("escape", "j", "H")
         await run.hear("this is about a page: tab goes to the one on show")
         await run.press("F")
-        await run.hear("Instruments is a collection: put the cursor on a space in it.")
+        await run.hear("Instruments ” is a collection. Select a space in the collection first.")
         await run.press("j", "F")
         await run.see("Limpet manual › Files")
 

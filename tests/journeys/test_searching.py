@@ -112,7 +112,7 @@ async def test_a_filter_finds_threads_by_their_replies_and_the_words_they_hang_o
         await run.press("/", *"guilty")
         await run.see("1 of 72 match", "in a reply: Guilty.")
         await run.press("ctrl+a", "ctrl+k", *"is a warning, nothing")
-        await run.see("1 of 72 match", "in the quoted words: If everything")
+        await run.see("1 of 72 match", "in the quoted text: If everything")
         await run.press("ctrl+a", "ctrl+k", *"danger hints guilty")
         await run.see("1 of 72 match", "in a reply: Guilty")
     async with stage.play(start="comments", over=nowhere) as run:
@@ -151,7 +151,7 @@ async def test_an_address_that_is_pasted_leads_to_what_it_names(stage: Stage) ->
         page = next(each for each in pages.walk() if each.title == "Quickstart")
         await run.press("s")
         await run.type(f"{page.urls.app}-of-old")
-        await run.see("Not everything could be searched", "quickstart-of-old” here")
+        await run.see("Could not search everything", "quickstart-of-old” here")
         await run.press("ctrl+u")
         await run.type(page.urls.app or "")
         await run.see("PAGES", "1 result")

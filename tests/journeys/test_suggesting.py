@@ -113,7 +113,7 @@ async def test_where_the_block_was_edited_since_nothing_is_written_and_the_edito
         await run.see("● 2 open")
         await run.see("− All times")
         await run.press("enter", "t", "enter")
-        await run.see("suggests", "the block was edited since, or is gone")
+        await run.see("suggests", "outdated: the block was edited or deleted")
         await run.press("a")
         await run.hear("Nothing is written: the block was edited since this was suggested, or is gone.")
         await run.see("Settle it in Time and time zones?")

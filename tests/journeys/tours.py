@@ -49,7 +49,7 @@ TALKING = (
     Stop("react", ("+",), ("agreed",)),
     Stop("composer", ("escape", "c", "type:It took me **four**.\n\n* one\n* two"), ("Reply to Elisa", "draft kept")),
     Stop("composer-preview", ("ctrl+r",), ("• two", "draft kept")),
-    Stop("undo", ("ctrl+r", "ctrl+s"), ("Reply written",)),
+    Stop("undo", ("ctrl+r", "ctrl+s"), ("Reply added",)),
     Stop("activity", ("escape", "!"), ("UNDER WAY", "held for undo")),
 )
 REVIEWING = (

@@ -366,7 +366,7 @@ async def test_nothing_is_not_sent_and_it_says_so() -> None:
     async with app.run_test() as pilot:
         await app.write(limit=10)
         await pilot.press("space", "ctrl+s")
-        assert app.explained == ["There is nothing to send yet."]
+        assert app.explained == ["There is no text to send yet."]
         await pilot.press(*"eleven chars", "ctrl+s")
         await pilot.pause()
         assert app.explained[-1] == "It is 3 characters too long to send."

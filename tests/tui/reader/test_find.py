@@ -31,7 +31,7 @@ async def test_the_find_line_says_how_to_go_on_and_stays_until_it_is_ended() -> 
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(PAGE), title="", key="p")
         await pilot.press("slash")
-        assert foot(app).endswith("type what to find · esc ends")
+        assert foot(app).endswith("type the text to find · esc ends")
         await pilot.press(*"graph 1")
         assert foot(app).startswith("/ graph 1")
         assert foot(app).endswith("1 of 11 · enter keeps · esc ends")
@@ -84,7 +84,7 @@ async def test_what_is_not_found_is_said_when_one_goes_on() -> None:
         app.pane.show(parse(PAGE), title="", key="p")
         await pilot.press("n")
         await pilot.press("slash", *"zebra", "enter", "n")
-        assert app.explained == ["Nothing is searched: / finds words.", "“zebra” is not on this page."]
+        assert app.explained == ["There is no search yet. Press / to find text.", "“zebra” on this page."]
         assert foot(app).endswith("not found · esc")
 
 

@@ -28,10 +28,10 @@ async def test_a_description_is_put_together_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a: [", "a.yaml describes no interface that can be shown. It is not YAML: "),
-        (b"- 1", "a.yaml describes no interface that can be shown. It is no object."),
-        (b"\x00\xff", "a.yaml describes no interface that can be shown. It is not YAML: "),
-        (b"title: x", "a.yaml describes no interface that can be shown: it says neither openapi nor swagger."),
+        (b"a: [", "a.yaml is not an OpenAPI specification that can be shown. It is not YAML: "),
+        (b"- 1", "a.yaml is not an OpenAPI specification that can be shown. The file contains no object."),
+        (b"\x00\xff", "a.yaml is not an OpenAPI specification that can be shown. It is not YAML: "),
+        (b"title: x", "a.yaml is not an OpenAPI specification: the fields openapi and swagger are missing."),
     ],
 )
 async def test_why_a_file_describes_nothing_is_said(content: bytes, said: str) -> None:

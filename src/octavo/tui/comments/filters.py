@@ -32,7 +32,7 @@ class Thread:
     def page(self) -> str:
         """The page it is on."""
         page = self.comment.target.page
-        return (page.title or page.path or "A page") if page else "As a whole"
+        return (page.title or page.path or "Untitled page") if page else "General comments"
 
     @property
     def is_outdated(self) -> bool:
@@ -91,13 +91,13 @@ def offered(
 
 def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
     found = [
-        ThreadFilter("Answers", "without an answer", lambda thread: not thread.comment.replies),
-        ThreadFilter("Answers", "with answers", lambda thread: bool(thread.comment.replies)),
-        ThreadFilter("About", "outdated", lambda thread: thread.is_outdated),
-        ThreadFilter("About", "on a page as a whole", lambda thread: thread.comment.target.node is None),
-        ThreadFilter("Words", "naming me", lambda thread: names(thread.comment.body.text, me)),
+        ThreadFilter("Replies", "without replies", lambda thread: not thread.comment.replies),
+        ThreadFilter("Replies", "with replies", lambda thread: bool(thread.comment.replies)),
+        ThreadFilter("Status", "outdated", lambda thread: thread.is_outdated),
+        ThreadFilter("Status", "not on a block", lambda thread: thread.comment.target.node is None),
+        ThreadFilter("Mentions", "mentioning me", lambda thread: names(thread.comment.body.text, me)),
     ]
-    for days, name in ((1, "of the last day"), (7, "of the last week")):
+    for days, name in ((1, "from the last day"), (7, "from the last week")):
         found.append(ThreadFilter("Age", name, _since(now - timedelta(days=days))))
     for days, name in ((7, "older than a week"), (30, "older than a month")):
         found.append(ThreadFilter("Age", name, _before(now - timedelta(days=days))))
@@ -105,7 +105,7 @@ def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilt
     for (person, name), _ in people.most_common():
         found.append(ThreadFilter("Author", f"by {name}", _by(person)))
     for place in dict.fromkeys(thread.place for thread in threads):
-        found.append(ThreadFilter("Place", f"in {place}", _in(place)))
+        found.append(ThreadFilter("Location", f"in {place}", _in(place)))
     return found
 
 
@@ -125,10 +125,10 @@ def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
-    "place": ("by place and page", lambda each: (each.place, each.page)),
+    "place": ("by space and page", lambda each: (each.place, each.page)),
     "newest": ("newest first", lambda each: (_NEVER - each.posted_at,)),
     "oldest": ("oldest first", lambda each: (each.posted_at,)),
-    "answers": ("most answers first", lambda each: (-each.comment.replies,)),
+    "answers": ("most replies first", lambda each: (-each.comment.replies,)),
     "author": ("by author", lambda each: (fold(each.comment.posted_by.name),)),
 }
 """The ways to order the list: what each is called, and what threads are compared by."""

@@ -1,4 +1,4 @@
-"""Comments that are held for a review: what becomes of them until the verdict takes them along."""
+"""Pending comments: edited, removed, or sent with or without a review."""
 
 from __future__ import annotations
 
@@ -18,36 +18,38 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 MOST_NAMED = 8
-"""Held comments that a dialog names; of more it says how many."""
+"""How many pending comments a dialog lists. Of the others it says how many there are."""
 
 
 def page_of(entry: Entry) -> str:
-    """The id of the page a held comment is about. Empty: the whole change request, or a thread that is answered."""
+    """Return the id of the page of a pending comment. Empty for a change request as a whole, and for a reply."""
     return entry.facts.page
 
 
 def named(entry: Entry, titles: Mapping[str, str]) -> str:
-    """What a held comment is about."""
+    """Return what a pending comment is on: the title of the page, or the thread it replies to."""
     if entry.facts.thread:
         return f"Reply: {entry.about}" if entry.about else "Reply"
-    return titles.get(page_of(entry)) or entry.about or ("A page" if page_of(entry) else "The whole change request")
+    return (
+        titles.get(page_of(entry)) or entry.about or ("Untitled page" if page_of(entry) else "The whole change request")
+    )
 
 
 def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
-    """What goes out with a verdict, line by line."""
+    """Return the pending comments that a review sends, line by line."""
     if not held:
         return []
-    lines = [f"With it {'goes' if len(held) == 1 else 'go'} {plural(len(held), 'held comment')}:"]
+    lines = [f"Sends {plural(len(held), 'pending comment')} with the review:"]
     for entry in held[:MOST_NAMED]:
         words = " ".join(entry.words.split())
         lines.append(f"• {named(entry, titles)}: {words if len(words) <= 60 else words[:59] + '…'}")
     if len(held) > MOST_NAMED:
-        lines.append(f"and {len(held) - MOST_NAMED} more: H shows them all.")
+        lines.append(f"and {len(held) - MOST_NAMED} more. Press H to show all.")
     return lines
 
 
 def edit_held(app: Shell, entry: Entry) -> None:
-    """Change the words of a held comment; it stays held."""
+    """Edit a pending comment. It stays pending."""
     from octavo.tui.comments.composer import Composer
     from octavo.tui.comments.people import People
     from octavo.tui.reader.markdown_preview import preview
@@ -59,18 +61,18 @@ def edit_held(app: Shell, entry: Entry) -> None:
         if text:
             op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
             app.writes.change(
-                "change the comment", app.session.outbox.reword(entry.id, op, place), "Changed. It is held."
+                "edit the comment", app.session.outbox.reword(entry.id, op, place), "Edited the pending comment."
             )
 
     assert isinstance(entry.at, ChangeRequestRef)
     composer = Composer(
-        "Edit a held comment",
+        "Edit a pending comment",
         draft=kept.text,
         save_draft=kept.save,
         save_draft_now=kept.save_now,
         is_saved=kept.is_saved,
         trouble=lambda: kept.trouble,
-        verb="keep it held",
+        verb="save",
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",
         people=People(app, entry.at),
@@ -80,23 +82,23 @@ def edit_held(app: Shell, entry: Entry) -> None:
 
 
 def drop_held(app: Shell, entry: Entry) -> None:
-    """Hold a comment no more, once the person said yes."""
+    """Remove a pending comment from the review after a confirmation."""
     from octavo.tui.widgets.confirm import Confirm
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.writes.change(
-                "drop the comment", app.session.outbox.discard(entry.id), "Dropped. Its words are a draft."
+                "remove the comment", app.session.outbox.discard(entry.id), "Removed from the review, kept as a draft."
             )
 
     words = " ".join(entry.words.split())
     said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
-    after = "Nobody saw it. Its words stay as a draft where you wrote them: c there brings them back."
-    app.push_screen(Confirm("Drop this held comment?", verb="Drop it", intro=said, after=after), decided)
+    after = "Others have not seen this comment. The text stays as a draft: press c in the same place to continue."
+    app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=said, after=after), decided)
 
 
 def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
-    """Send what is held without a verdict."""
+    """Send the pending comments without a review."""
 
     async def let_go() -> Sent[tuple[Entry, ...]]:
         try:
@@ -105,5 +107,5 @@ def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
             return Sent("refused", str(error))
 
     number = len(app.session.outbox.gathered(at))
-    them = plural(number, "held comment")
-    app.writes.review(f"send the {them} of {name}", let_go(), said=f"{them} of {name} sent, without a verdict")
+    them = plural(number, "pending comment")
+    app.writes.review(f"send the {them} of {name}", let_go(), said=f"Sent {them} of {name} without a review")

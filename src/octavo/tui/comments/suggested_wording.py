@@ -84,12 +84,12 @@ class Suggested:
             if compared is None:
                 return None
             words(each.lines[0])
-            out.append(Line([Piece("suggests", look.muted)]))
+            out.append(Line([Piece("suggested change", look.muted)]))
             fate = self._fate(block, each.text)  # said first: of a long suggestion the end is not on show
             if fate == "same":
-                out.append(Line([Piece(f"{look.glyphs.yes} applied: the page says so", look.success)]))
+                out.append(Line([Piece(f"{look.glyphs.yes} applied to the page", look.success)]))
             elif fate == "changed":
-                out.append(Line([Piece("the block was edited since, or is gone", look.warning)]))
+                out.append(Line([Piece("outdated: the block was edited or deleted", look.warning)]))
             out += [*_set(compared, width, look), Line([])]
             start = each.lines[1]
         words(len(written))

@@ -62,7 +62,7 @@ def start_thread(
 
     place = f"comment {_where(at)} {page or ''} {node or ''}"
     named = f"Comment on {title}"
-    _compose(app, at, place, named, excerpt, send, doing="comment", said="Comment written", about=title, source=source)
+    _compose(app, at, place, named, excerpt, send, doing="comment", said="Comment added", about=title, source=source)
 
 
 def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
@@ -86,7 +86,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         comment.body.text,
         send,
         doing="reply",
-        said="Reply written, thread resolved" if resolves else "Reply written",
+        said="Reply added, thread resolved" if resolves else "Reply added",
         about=about,
         after=(resolving,) if resolves else (),
     )
@@ -112,8 +112,8 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
         op = comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=to.id, **change)
     else:
         op = comments.Update(at=at, comment_id=comment.id, **change)
-    doing = "take the reaction back" if mine else "react"
-    said = f"{emoji(chosen)} taken back" if mine else f"Reacted with {emoji(chosen)}"
+    doing = "remove the reaction" if mine else "react"
+    said = f"Removed {emoji(chosen)}" if mine else f"Reacted with {emoji(chosen)}"
     app.writes.queue(QueuedWrite(op, doing, about=name(comment)), said=said)
 
 
@@ -158,11 +158,11 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
         app,
         at,
         place,
-        f"Edit my {kind}",
+        f"Edit your {kind}",
         "",
         send,
         doing=f"edit the {kind}",
-        said="Edited",
+        said=f"{kind.capitalize()} edited",
         about=name(comment),
         start=what.body.text,
         basis=OriginalComment(what.body.markdown),
@@ -199,7 +199,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
 
     said = f"“{excerpt_of(words_of(what.body.text))}”"
     app.push_screen(
-        Confirm(f"Delete {goes}?", verb="Delete", intro=said, after="Others will not see it any more."), decided
+        Confirm(f"Delete {goes}?", verb="Delete", intro=said, after=f"Others will no longer see the {kind}."), decided
     )
 
 

@@ -61,9 +61,9 @@ class ThreadAnchors:
         """The same in a sentence, before the words it was about; empty while they are as they were."""
         match self.since(thread):
             case "changed":
-                return "What this is about was changed since. It said:"
+                return "Outdated: the block was edited. Its text was:"
             case "gone":
-                return "What this is about is not on the page any more:"
+                return "Outdated: the block was deleted. Its text was:"
         return ""
 
     def _exact_key(self, thread: Comment) -> str:

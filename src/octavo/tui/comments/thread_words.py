@@ -39,7 +39,7 @@ class ThreadWords:
         `in a reply: …`. Empty where all are."""
         own = fold(_own(thread))
         missing = [word for word in words if word not in own]
-        said = [("in a reply", each) for each in self._replies_to(thread)] + [("in the quoted words", _quoted(thread))]
+        said = [("in a reply", each) for each in self._replies_to(thread)] + [("in the quoted text", _quoted(thread))]
         for where, text in said:
             shown = words_of(text)
             folded = FoldedText(shown)

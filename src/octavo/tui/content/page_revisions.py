@@ -17,6 +17,7 @@ from octavo.api.places import RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.merge_basis import change_request_in
+from octavo.tui.widgets.wording import plural
 
 AT_A_TIME = 40
 """Revisions of the space that are looked through before one is asked whether to go on."""
@@ -30,13 +31,13 @@ _TYPES = {
 _ATTRIBUTES = {
     "document": "edited",
     "title": "renamed",
-    "description": "described anew",
-    "slug": "address changed",
+    "description": "description changed",
+    "slug": "slug changed",
     "cover": "cover changed",
     "emoji": "icon changed",
     "icon": "icon changed",
     "layout": "layout changed",
-    "hidden": "shown or hidden",
+    "hidden": "visibility changed",
 }
 
 
@@ -123,7 +124,7 @@ class RevisionWalk:
             name=merged.title if merged else _TYPES.get(revision.type, revision.type or "Changed"),
             number=merged.number if merged else 0,
             who=merged.created_by.name if merged and merged.created_by else "",
-            did=_did(changes) if changes else f"too much changed to list: {changed.more} more",
+            did=_did(changes) if changes else f"{plural(changed.more, 'more change')} not listed",
         )
 
 

@@ -118,7 +118,7 @@ class SpaceReading:
             return
         trail = self.pages.trail(self.page.id) if self.pages and self.page else ()
         crumbs = " › ".join([self.space.title, *(page.title or "Untitled" for page in trail)])
-        unsent = "not all you wrote is sent: e" if self.page is not None and self.page.id in self.target.unsent else ""
+        unsent = "unsent edits: press e" if self.page is not None and self.page.id in self.target.unsent else ""
         said = (unsent, self._troubles.get("page") or self.view.facts)
         self._screen.status(crumbs, " · ".join(filter(None, said)))
 
@@ -164,7 +164,7 @@ class SpaceReading:
         self._note("tree", snapshot)
         if snapshot.value is None:
             if snapshot.error is not None:
-                self.pages_tree.state.fail("Pages did not load", str(snapshot.error))
+                self.pages_tree.state.fail("Could not load the pages", str(snapshot.error))
             return
         self.pages = snapshot.value
         self.draw_pages()
@@ -181,7 +181,9 @@ class SpaceReading:
         page = self.pages.named(name) if self.pages is not None else None
         if page is None and self.space is not None:
             where = self.space.title or "this space"
-            self.shell.say(f"There is no page {name} in {where}: it was moved or deleted.", tone="care")
+            self.shell.say(
+                f"Could not find the page {name} in {where}: it may have been moved or deleted.", tone="care"
+            )
         return page
 
     def _wanted(self) -> Page | None:
@@ -199,7 +201,7 @@ class SpaceReading:
             self.nav.show_pages(self.pages, open_counts(self.threads.all), unsent)
             self.pages_tree.state.lacks(self.pages.unreadable)
             if trouble := self._troubles.get("tree"):
-                self.pages_tree.state.fail("Pages could not be refreshed", trouble)
+                self.pages_tree.state.fail("Could not refresh the pages", trouble)
 
     def show_unsent(self) -> None:
         """Mark what is not sent now, where that is something else than what is marked."""
@@ -229,7 +231,7 @@ class SpaceReading:
             return
         page = self.pages.find(page_id)
         if page is None:
-            self.shell.say("That page is not in this space any more.", tone="care")
+            self.shell.say("This page is no longer in the space.", tone="care")
             return
         if page.type == "link":
             follow_link_page(self, page)
@@ -276,7 +278,7 @@ class SpaceReading:
             self.shell.page_shown(self._screen)
         elif snapshot.error is not None:
             self._clear_view()
-            self.view.state.fail(f"{self.page.title} did not load", str(snapshot.error))
+            self.view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
         self.say_where()
 
     def go_to_anchor(self) -> None:
