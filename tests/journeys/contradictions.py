@@ -134,7 +134,7 @@ def _of_search(run: Run, screen: SearchScreen) -> Iterator[str]:
         found = [page for each in value.items for page in getattr(each, "pages", (each,))]
         if found and not screen.rows.keys:
             yield f"search shows nothing of {len(found)} pages"
-        if (value.unreadable or value.next) and f"Nothing holds “{screen.words[:60]}”." in run.text:
+        if (value.unreadable or value.next) and f"No results for “{screen.words[:60]}”." in run.text:
             yield "search says that nothing was found, and parts of the answer are left out"
 
 

@@ -101,7 +101,7 @@ def keep_harbour_api(running: Terminal) -> None:
     press(running, ":", "keep offline")
     see(running, "Read all of this space now and keep it")
     press(running, "enter")
-    see(running, "Keeping Harbour API for offline: 33 pages")
+    see(running, "Downloading Harbour API: 33 pages")
     see(running, "Harbour API is kept for offline")
     press(running, "!")
     see(running, "KEPT FOR OFFLINE", "Harbour API  kept, ")

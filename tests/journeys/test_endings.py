@@ -62,7 +62,7 @@ def test_when_the_terminal_goes_what_is_being_written_is_a_draft(stage: Stage, n
 def test_a_key_pressed_last_before_the_end_is_kept_too(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:
         write_a_comment(running)
-        running.wait_for("draft kept")
+        running.wait_for("draft saved")
         running.write(b"!")
         running.wait_for(WORDS + "!")
         os.kill(running.pid, signal.SIGHUP)

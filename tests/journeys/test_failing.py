@@ -123,7 +123,7 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
         (organizations.List, (), "Organizations did not load", "Harbour API › Welcome"),
         (spaces.List, (), "Could not load the spaces", "Harbour API › Welcome"),
         (content.ListPages, (), "Could not load the pages", "Harbour API › Welcome"),
-        (content.GetPage, (), "Welcome did not load", "how deep is the water now"),
+        (content.GetPage, (), "Could not load Welcome", "how deep is the water now"),
         (comments.List, (), "Could not load the threads", "Nobody has commented"),
     ],
     "inbox": [
@@ -138,7 +138,7 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
     ],
     "comments": [
         (comments.List, (), "Some threads did not load", "● Yuki Tanabe  I asked two"),
-        (comments.ListReplies, (), "Replies did not load", "↳ Mara Lindqvist"),
+        (comments.ListReplies, (), "Could not load the replies", "↳ Mara Lindqvist"),
     ],
 }
 """What a view loads, the first first: keys before it, what is said when it fails, and what is there once all has loaded."""
@@ -191,7 +191,7 @@ async def test_the_frame_says_that_what_is_asked_fails_until_it_does_not(stage: 
         await run.see("● live", "how deep is the water now")
         run.platform.refuse_next(content.GetPage, 500, "The platform stumbled.", times=50)
         await run.press("j", "j", "enter")
-        await run.see("Quickstart did not load", "○ failing")
+        await run.see("Could not load Quickstart", "○ failing")
         run.accept()
         await run.press("r")
         await run.see("From nothing to a water level", "● live")

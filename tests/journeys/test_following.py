@@ -27,7 +27,7 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         levels = next(page for page in content.reading.pages.walk() if page.path == "look-up/reference/levels")
         run.platform.refuse_next(openapi.GetLatestContent, 403, "Not today.")
         run.app.go(ToPage("harbour-api", levels.id))
-        await run.see("The specification harbour cannot be read: Not")
+        await run.see("Could not load the OpenAPI specification harbour: Not")
         await run.press("r")
         await run.see("▸ GET  /stations/{station}/levels  Measured l")
         content.view.focus()
@@ -64,7 +64,7 @@ async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(s
         follow(screen.reading, LinkFollowed("/files/..%2F..%2Forgs", False, "file"))
         await run.hear("There is no file ../../orgs in this space.")
         follow(screen.reading, LinkFollowed("/files/..%2F..%2Forgs.png", False, "image"))
-        await run.see("There is no file ../../orgs.png in this")
+        await run.see("The file ../../orgs.png is no longer in")
         await run.press("escape")
         target = {"kind": "page", "page": "round"}
         screen.reading.pages = PageTree(pages=[Page(id="round", title="Round", type="link", target=target)])

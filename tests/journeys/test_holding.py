@@ -17,7 +17,7 @@ async def seven(run: Run) -> ChangeRequestRef:
 
 async def hold(run: Run, words: str) -> None:
     await run.press("c")
-    await run.see("ctrl+t hold")
+    await run.see("ctrl+t add to review")
     await run.type(words)
     await run.press("ctrl+t")
 
@@ -56,7 +56,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.see("2 comments held for your review of #7")
         await run.press("escape", "A")
         await run.see(
-            "Ask for changes in #7", "With it go 2 held comments:", "• Time and time zones: Say which zone. UTC?"
+            "Ask for changes in #7", "Sends 2 pending comments with the review:", "• Time and time zones: Say which zone. UTC?"
         )
         await run.press("ctrl+s")
         await run.hear("Asked for changes in #7, with 2 comments")
@@ -82,7 +82,7 @@ async def test_a_verdict_with_its_comments_can_be_taken_back_while_it_waits(stag
         await run.press("enter")
         await hold(run, "Say which zone.")
         await run.press("a")
-        await run.see("With it goes 1 held comment:")
+        await run.see("Sends 1 pending comment with the review:")
         await run.type("Clear now.")
         await run.press("ctrl+s")
         await run.hear("Approved #7, with 1 comment")
@@ -104,7 +104,7 @@ async def test_held_comments_are_sent_without_a_verdict(stage: Stage) -> None:
         await run.press("enter")
         await hold(run, "Say which zone.")
         await run.press("H", "ctrl+s")
-        await run.hear("1 held comment of #7 without a review")
+        await run.hear("Sent 1 pending comment of #7 without a review")
         await run.sent()
         await run.see("● 2 open", "┊ ● Mara Lindqvist · 0s · open")
         assert not run.gate.sent(reviews.Submit)
@@ -128,7 +128,7 @@ async def test_a_held_comment_is_not_answered_but_changed_and_dropped_where_it_h
         await run.press("X", "y")
         await run.gone("◌ 1 held", "held for your review")
         await run.press("escape", "c")
-        await run.see("Say which zone. UTC?", "ctrl+t hold")
+        await run.see("Say which zone. UTC?", "ctrl+t add to review")
 
 
 async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held(stage: Stage) -> None:
@@ -138,7 +138,7 @@ async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held
         await run.press("enter")
         await hold(run, "Say which zone.")
         await run.press("a")
-        await run.see("With it goes 1 held comment:")
+        await run.see("Sends 1 pending comment with the review:")
         await run.ask(change_requests.Update(at=await seven(run), status="archived"), MARA)
         await run.press("ctrl+s")
         await run.hear("Not sent: it is archived meanwhile. Your comments stay held.")

@@ -131,7 +131,7 @@ async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stag
             (["m"], "y merge  n cancel"),
             (["j", "j", "j", "j", "U"], "y update  n cancel"),
             (["L"], "y archive  n cancel"),
-            (["C"], "ctrl+r preview  @ name somebody  esc keep draft"),
+            (["C"], "ctrl+r preview  @ mention  esc keep draft"),
             (["enter", "V"], "esc close"),
         ):
             await run.press(*keys)

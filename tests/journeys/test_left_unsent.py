@@ -11,7 +11,7 @@ from tests.journeys.test_reviewing import open_one
 
 __all__ = ["lived_in", "stage"]
 
-DISCARDED, BACK = "Draft discarded", "Your draft is back."
+DISCARDED, BACK = "Draft discarded", "Restored your draft."
 
 
 def row(run: Run, *words: str) -> bool:
@@ -119,10 +119,10 @@ async def test_held_comments_are_marked_where_they_hang_and_come_back_held(stage
         await run.see("◌ 2 held", "┊ Say which zone.")
         assert row(run, "~ Time and time zones", "+18 ◌")
         await run.press("escape", "ctrl+x")
-        await run.hear("2 held comments discarded")
+        await run.hear("2 pending comments discarded")
         await run.gone("◌ 2 held", "Say which zone.")
         await run.press("u")
-        await run.hear("Your 2 held comments are back.")
+        await run.hear("Restored your 2 pending comments.")
         await run.see("◌ 2 held", "┊ Say which zone.")
         await run.press("H")
         await run.see("2 comments held for your review of #7")
@@ -131,7 +131,7 @@ async def test_held_comments_are_marked_where_they_hang_and_come_back_held(stage
         await run.press("escape", "3")
         await run.see("◌ 2 held")
         await run.press("ctrl+x")
-        await run.hear("2 held comments discarded")
+        await run.hear("2 pending comments discarded")
         await run.gone("◌ 2 held")
         await run.press("u")
         await run.see("◌ 2 held")
@@ -152,13 +152,13 @@ async def test_a_comment_left_in_a_change_request_stands_between_the_lines_of_th
         await open_one(run, "refused")
         await run.see("− All times", "● 1 open")
         await run.press("enter", "c")
-        await run.see("ctrl+t hold")
+        await run.see("ctrl+t add to review")
         await run.type("Say which zone.")
         await run.press("escape")
         await run.see("✎ Mara Lindqvist · draft · not sent yet", "┊ Say which zone.", "● 1 open")
         assert row(run, "~ Time and time zones", "+18 ✎")
         await run.press("c")
-        await run.see("Say which zone.", "ctrl+t hold")
+        await run.see("Say which zone.", "ctrl+t add to review")
         await run.type(" UTC?")
         await run.press("escape")
         await run.see("┊ Say which zone. UTC?")
@@ -169,7 +169,7 @@ async def test_a_comment_left_in_a_change_request_stands_between_the_lines_of_th
         await run.see("┊ Say which zone. UTC?")
         await run.press(")")
         await run.press("enter")
-        await run.see("Comment on", "ctrl+t hold")
+        await run.see("Comment on", "ctrl+t add to review")
         await run.press("escape", "escape", "escape")
         await run.see("✎ draft")
         assert row(run, "#7", "✎ draft")

@@ -104,7 +104,7 @@ async def test_a_row_says_that_its_text_is_not_saved_until_it_is(stage: Stage) -
             assert "✎ draft" not in run.text
             await run.pilot.press("c")
             await run.see("Not saved yet: another program holds the file. Octavo keeps trying.")
-            assert "draft kept" not in run.text
+            assert "draft saved" not in run.text
             await run.pilot.press("escape")
         await run.see("✎ draft")
         await run.gone("not saved yet")

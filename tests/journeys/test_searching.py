@@ -65,7 +65,7 @@ async def test_offline_a_page_that_was_read_is_found_by_its_words_and_others_by_
     async with stage.play(over=nowhere) as run:
         await run.press("s", *"xylophone")
         await run.see(
-            "Offline: searched only what was read here: 2 pages", "Nothing of what was read here holds “xylophone”."
+            "Offline: searched only this machine (2 pages", "No results for “xylophone” on this machine."
         )
 
 

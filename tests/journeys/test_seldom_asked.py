@@ -125,7 +125,7 @@ async def test_pages_are_imported_into_a_change_request_where_a_space_is_locked(
         await run.press("tab", "enter")
         await run.type("html")
         await run.press("enter", "ctrl+s")
-        await run.hear("1 page came into")
+        await run.hear("Imported 1 page into")
 
 
 async def test_a_member_is_let_sign_on_through_the_provider(stage: Stage) -> None:

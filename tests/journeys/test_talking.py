@@ -119,7 +119,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.see("· open")
 
         await run.press("j", "X")
-        await run.see("Delete this reply?", "“It took me four.”", "Others will not see it any more.")
+        await run.see("Delete this reply?", "“It took me four.”", "Others will no longer see the reply.")
         await run.press("X")
         await run.see("Delete this reply?")
         await run.press("y")

@@ -35,7 +35,7 @@ def test_pasted_escapes_are_text_and_no_keys(stage: Stage) -> None:
         running.write(b"c")
         running.wait_for("Comment on Welcome", "Write a comment")
         running.write(b"\x1b[200~one \x1b[31mred\x1b[0m\x1bq\x1b[A word\x1b[201~!")
-        running.wait_for("word!", "draft kept")
+        running.wait_for("word!", "draft saved")
         running.write(b"\x11")
         assert running.end() == 0
     state = State(stage.folder / "state", f"demo {stage.database.parent}")

@@ -208,7 +208,7 @@ async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Sta
         await run.press("y")
         await run.gone("NEED YOU")
         await run.press("escape")
-        await run.gone("refused:")
+        await run.gone("failed:")
         await run.see("3 ticked")  # they were refused, and are ticked again: what was said to all can be said again
         await run.press("c")
         await run.see("Reply to 3 threads", "Done.")
@@ -318,7 +318,7 @@ async def test_those_of_many_that_are_refused_stay_ticked_and_say_why_and_one_un
         assert set(ticked) <= set(wanted)
         on_show = [line for line in run.lines if line.startswith(" ✓")]
         assert on_show
-        assert all("refused: This space is locked" in line for line in on_show), on_show
+        assert all("failed: This space is locked" in line for line in on_show), on_show
         await run.press("u")
         await run.hear("Undone: resolve the thread, 19 of 24")
         await run.later(seconds=6)

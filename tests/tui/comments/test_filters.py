@@ -62,7 +62,7 @@ def test_each_narrowing_says_how_many_it_leaves_and_leaves_them() -> None:
         "with replies": "ad",
         "outdated": "c",
         "not on a block": "d",
-        "naming me": "b",
+        "mentioning me": "b",
         "from the last day": "a",
         "from the last week": "ab",
         "older than a week": "cd",

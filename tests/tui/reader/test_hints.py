@@ -66,7 +66,7 @@ async def test_many_get_two_letters_each() -> None:
         await pilot.press("f")
         assert screen(app.pane).startswith("  aa entry 0\n  as entry 1")
         await pilot.press("a")
-        assert "a and a letter" in screen(app.pane)
+        assert "a and one more letter" in screen(app.pane)
         await pilot.press("s")
         assert links(app) == [("page-1.md", False)]
 

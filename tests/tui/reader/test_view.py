@@ -116,7 +116,7 @@ async def test_finding_nothing_says_so_and_leaves_the_place() -> None:
         await pilot.press("ctrl+d", "ctrl+d")
         before = app.pane.scroll_offset.y
         await pilot.press("slash", *"zzz")
-        assert "not found" in screen(app.pane)
+        assert "no matches" in screen(app.pane)
         await pilot.press("escape")
         assert app.pane.scroll_offset.y == before > 0
 

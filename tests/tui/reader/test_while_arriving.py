@@ -428,7 +428,7 @@ async def test_resizing_while_a_page_is_read_loses_nothing() -> None:
 async def test_words_that_come_late_are_found_and_gone_to_and_nobody_is_moved() -> None:
     async with begun() as (app, pilot):
         await pilot.press("slash", *"graph 79", "enter")
-        assert app.pane.finder.finding == "not found"
+        assert app.pane.finder.finding == "no matches"
         await read(app, pilot)
         assert app.pane.finder.finding == "1 found"
         await pilot.press("n")

@@ -87,7 +87,7 @@ SUGGESTION: Commands[ThreadView] = Commands(
 MESSAGES: Commands[ThreadView] = Commands(
     "thread",
     (
-        Command("open", "enter", "Show in page", "Open the page or change request of the thread", run=lambda app, view: view.post_message(view.PlaceWanted()), shown=False),
+        Command("open", "enter", "Show in page", "Open the thread in its page", run=lambda app, view: view.post_message(view.PlaceWanted()), shown=False),
         Command("down", "j,down", "Next", "Go to the next comment", run=lambda app, view: view.move(1), shown=False),
         Command("up", "k,up", "Previous", "Go to the previous comment", run=lambda app, view: view.move(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the first comment", run=lambda app, view: view.move(-999), shown=False),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.containers import Horizontal, Vertical
+from textual.events import DescendantFocus
 from textual.widget import Widget
 
 from octavo.api.operation import Model
@@ -228,6 +229,11 @@ class ContentScreen(View, CopiesLater):
     @on(Lines.Highlighted, "#spaces")
     def _other_row(self) -> None:
         self.target.other_row()
+        self.reading.say_where()
+
+    @on(DescendantFocus)
+    def _other_pane(self) -> None:
+        self.reading.say_where()
 
     @on(PageView.Moved)
     def _moved(self) -> None:

@@ -111,16 +111,22 @@ class SpaceReading:
             self._wanted_standing = visit.standing
 
     def say_where(self) -> None:
-        """Say in the status line where one is, and show it in the outline."""
+        """Show in the status line the path of the selected row of the focused tree, else of the open page, and follow the
+        open page in the outline."""
         self.aside.follow(self.view.place.current_anchor)
-        if self.space is None:
-            self._screen.status("Content")
-            return
-        trail = self.pages.trail(self.page.id) if self.pages and self.page else ()
-        crumbs = " › ".join([self.space.title, *(page.title or "Untitled" for page in trail)])
-        unsent = "unsent edits: press e" if self.page is not None and self.page.id in self.target.unsent else ""
-        said = (unsent, self._troubles.get("page") or self.view.facts)
-        self._screen.status(crumbs, " · ".join(filter(None, said)))
+        here, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
+        if (row := self.target.row) is not None:
+            tree = self.nav.spaces if in_spaces else self.nav.pages
+            here, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
+        else:
+            trail = self.pages.trail(here) if self.pages is not None else ()
+            path = [page.title or "Untitled" for page in trail]
+        if self.space is not None and not (in_spaces and path):
+            path.insert(0, self.space.title or "Untitled")
+        unsent = "unsent edits: press e" if here in self.target.unsent else ""
+        is_open = self.page is not None and here == self.page.id
+        facts = (unsent, (self._troubles.get("page") or self.view.facts) if is_open else "")
+        self._screen.status(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
 
     # Spaces
 
