@@ -51,14 +51,14 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         await run.see("Offline spaces", "Harbour API")
         await run.press("escape")
         await choose(run, "space.let_go")
-        await run.hear("Harbour API is not kept for offline any more")
+        await run.hear("Removed offline access to Harbour API")
         assert run.app.session.offline.all == ()
         await keep(run)
         await run.hear("Harbour API is kept for offline: 33 pages")
         await run.press("!")
         await run.see("KEPT FOR OFFLINE")
         await run.press("X", "y")
-        await run.hear("Harbour API is not kept for offline any more")
+        await run.hear("Removed offline access to Harbour API")
         assert run.app.session.offline.all == ()
 
 

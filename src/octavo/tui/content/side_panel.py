@@ -41,7 +41,7 @@ class SidePanel(Vertical):
         #threads { min-height: 4; max-height: 1fr; }
         #facts { height: auto; color: $octavo-muted; padding: 0 1; margin-top: 1; }
         .pane-title { margin-top: 0; }
-        #threads-title { margin-top: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+        #threads-title { margin-top: 1; }
     }
     """
 

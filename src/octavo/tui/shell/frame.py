@@ -174,7 +174,7 @@ class StatusBar(Widget):
             right = self._right("")  # what is known can be seen again any time
         # However much there is to say, where we are is still to be seen.
         right = right.truncate(max(width - left.cell_length - 2, width * 2 // 3), ellipsis=True)
-        left = Content(f" {_path(self.crumbs, max(width - right.cell_length - 3, 0))}")
+        left = Content(f" {path_in(self.crumbs, max(width - right.cell_length - 3, 0))}")
         gap = width - left.cell_length - right.cell_length
         if gap < 0:
             return right.truncate(width, ellipsis=True)
@@ -194,7 +194,7 @@ class StatusBar(Widget):
         return Content("  ").join(pieces) + Content(" ") if pieces else Content("")
 
 
-def _path(crumbs: str, width: int) -> str:
+def path_in(crumbs: str, width: int) -> str:
     """Cut the longest names of a path such as "Handbook › Guides › Alerts" with `…` until the path fits `width` cells, so
     that each name still begins in it."""
     names, between = crumbs.split(_BETWEEN), cell_len(_BETWEEN)
