@@ -56,7 +56,9 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.see("2 comments held for your review of #7")
         await run.press("escape", "A")
         await run.see(
-            "Ask for changes in #7", "Sends 2 pending comments with the review:", "• Time and time zones: Say which zone. UTC?"
+            "Ask for changes in #7",
+            "Sends 2 pending comments with the review:",
+            "• Time and time zones: Say which zone. UTC?",
         )
         await run.press("ctrl+s")
         await run.hear("Asked for changes in #7, with 2 comments")

@@ -114,7 +114,10 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         await to_spaces(run, "Almanac")
         await run.press("X")
         await run.see(
-            "Delete the space Almanac?", "2 pages are deleted with the space.", "No site uses this space.", "Type Almanac to confirm."
+            "Delete the space Almanac?",
+            "2 pages are deleted with the space.",
+            "No site uses this space.",
+            "Type Almanac to confirm.",
         )
         await run.press("y")
         assert isinstance(run.app.screen, Confirm)

@@ -76,7 +76,9 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
         run.app.screen.set_focus(run.app.screen.query_one("#page"))
         for _ in range(6):
             await run.press("J")
-            await run.until(lambda: "Could not load" not in run.text and "loading" not in run.text, "open the next page")
+            await run.until(
+                lambda: "Could not load" not in run.text and "loading" not in run.text, "open the next page"
+            )
             assert "not read before" not in run.text
         await run.press("s", *"leilani helps")
         await run.see("in a reply", "Offline: searched only what was read here")

@@ -49,7 +49,9 @@ async def test_a_link_to_a_page_of_another_space_opens_that_page_by_its_path(sta
         await run.press("<")
         await run.see("Harbour API › Get started › Your first tide table")
         run.app.go(ToPage("stations", "regions/atlantis"))
-        await run.see("Could not find the page regions/atlantis in Station register", "Station register › Station register")
+        await run.see(
+            "Could not find the page regions/atlantis in Station register", "Station register › Station register"
+        )
 
 
 async def test_an_address_outside_is_shown_in_full_and_asked_about(stage: Stage) -> None:
@@ -84,7 +86,9 @@ async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage)
         await run.press("j", "c")
         await run.hear("“Get started” is selected, but “Welcome” is open.")
         await run.press("H", "C")
-        await run.hear("“Get started” is a group and has no version history", "“Get started” is a group and has no text")
+        await run.hear(
+            "“Get started” is a group and has no version history", "“Get started” is a group and has no text"
+        )
         await run.press("j", "y")
         await run.hear("Copied the path of Quickstart.")
         await run.press("C")

@@ -64,9 +64,7 @@ async def test_offline_a_page_that_was_read_is_found_by_its_words_and_others_by_
     stage.clock.forward(hours=2)
     async with stage.play(over=nowhere) as run:
         await run.press("s", *"xylophone")
-        await run.see(
-            "Offline: searched only this machine (2 pages", "No results for “xylophone” on this machine."
-        )
+        await run.see("Offline: searched only this machine (2 pages", "No results for “xylophone” on this machine.")
 
 
 async def test_what_the_server_finds_takes_the_place_of_what_was_found_here(stage: Stage) -> None:

@@ -77,7 +77,7 @@ THREADS: Commands[CommentsScreen] = Commands(
     ),
     find=lambda view: view,
 )  # fmt: skip
-"""What can be done with the list of threads."""
+"""Commands of the list of threads."""
 
 
 class CommentsScreen(ListView[Thread]):
@@ -112,7 +112,7 @@ class CommentsScreen(ListView[Thread]):
         self._in_bulk: set[str] = set()
         """Threads to which something was done with others, and of which nothing was refused."""
         self._refused: Mapping[str, str] = {}
-        """Why what was done to a thread last was refused, by its id."""
+        """Why the last write to a thread failed, by the id of the thread."""
         self._begun_at: Hashable = None
         """The row the cursor was put on while places were still arriving: there until somebody moves it."""
         self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
@@ -135,13 +135,13 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """What the keys of threads are about: the one beside the list, or those that are ticked in it."""
+        """Return the target of the keys of threads: the previewed thread, or the selected threads of the list."""
         one = self.thread.thread_target
         return replace(one, ticked=tuple(self.ticked), untick=self._done_with_ticked) if one is not None else None
 
     @property
     def unsent_at_hand(self) -> Sequence[Unsent]:
-        """What one wrote and did not send in the thread under the cursor, or in those that are ticked."""
+        """Return your unsent drafts in the current thread, or in the selected threads."""
         threads = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
         index = self.shell.workspace.unsent.index
         return [words for each in threads for words in index.of_thread(each.at, each.comment.id)]

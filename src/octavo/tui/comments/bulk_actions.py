@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BulkSelection:
-    """Those of the ticked threads that something can be done to, and why it cannot be done to the others."""
+    """The selected threads that an action applies to, and why it does not apply to the others."""
 
     deed: str
     threads: tuple[Thread, ...]
@@ -37,7 +37,7 @@ class BulkSelection:
 
 
 def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> BulkSelection:
-    """Of the ticked threads those that `deed` is for: to resolve, the open ones first of all."""
+    """Return the selected threads that `deed` applies to. Resolving prefers open threads."""
     wanted = list(ticked)
     if deed in ("resolve", "reply_resolve"):
         wanted = [each for each in ticked if each.comment.is_open] or wanted

@@ -125,7 +125,7 @@ class Composer(Dialog[str | None]):
         self._declined: tuple[int, int] | None = None
         """Where a `:` stands for which no emoji was wanted."""
         self.is_held = False
-        """Whether the answer is held for the review, not sent."""
+        """Whether the comment was added to the pending review instead of sent."""
         self._under_way: str | None = None
         """What is being kept: the newest of it."""
         self._clock = DraftClock()
@@ -170,7 +170,7 @@ class Composer(Dialog[str | None]):
 
     @property
     def text(self) -> str:
-        """What is written now, as it is sent."""
+        """Return the text as it is sent."""
         return self._named.sent(self.writing.text)
 
     def keep(self) -> None:
@@ -248,17 +248,17 @@ class Composer(Dialog[str | None]):
 
     @property
     def can_edit_outside(self) -> bool:
-        """Whether one can go on in an editor."""
+        """Return whether the text can be edited in an external editor."""
         return self._folder is not None
 
     @property
     def can_preview(self) -> bool:
-        """Whether the text can be shown as it will look."""
+        """Return whether the text has a preview."""
         return self._preview is not None
 
     @property
     def can_name_somebody(self) -> bool:
-        """Whether there are people to name where one writes now."""
+        """Return whether members can be mentioned here."""
         return self._people is not None and self.writing.has_focus
 
     def _keys(self) -> str:

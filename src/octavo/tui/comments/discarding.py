@@ -61,4 +61,4 @@ UNSENT: Commands[Sequence[Unsent]] = Commands(
     ),
     find=lambda view: view.unsent_at_hand,
 )  # fmt: skip
-"""What can be done with words that are not sent. A view has those its keys are about as its `unsent_at_hand`."""
+"""Commands for unsent text. A view provides it as its `unsent_at_hand`."""

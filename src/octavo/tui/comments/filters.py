@@ -36,13 +36,13 @@ class Thread:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether what it hangs on is there no more."""
+        """Return whether the block of the thread was deleted."""
         page = self.comment.target.page
         return bool(page and page.outdated)
 
     @property
     def sign(self) -> tuple[str, str]:
-        """How it stands, as a sign and its style."""
+        """Return the state of the thread as a sign and its style."""
         if not self.comment.is_open:
             return "✓", "$success"
         if self.comment.is_verdict:
@@ -56,7 +56,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class ThreadFilter:
-    """What threads are to be shown. Of a `kind`, one at a time holds."""
+    """A filter of threads. Only one filter of each `kind` applies at a time."""
 
     kind: str
     name: str
@@ -115,7 +115,7 @@ def narrowed(threads: Iterable[Thread], by: Collection[ThreadFilter]) -> list[Th
 
 
 def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
-    """What is told of each place: how many threads are there, and how old the oldest is."""
+    """Return the number of threads of each space or change request, and the age of the oldest."""
     there: dict[str, list[Thread]] = {}
     for thread in threads:
         there.setdefault(thread.place, []).append(thread)
@@ -131,7 +131,7 @@ ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
     "answers": ("most replies first", lambda each: (-each.comment.replies,)),
     "author": ("by author", lambda each: (fold(each.comment.posted_by.name),)),
 }
-"""The ways to order the list: what each is called, and what threads are compared by."""
+"""The orders of the list: the name and the sort key of each."""
 
 
 def _since(moment: datetime) -> Callable[[Thread], bool]:

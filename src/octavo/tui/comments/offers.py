@@ -66,19 +66,19 @@ def ends_in_code(before: str) -> bool:
 
 
 class Offered(Protocol[T]):
-    """What is offered for what is typed."""
+    """Suggestions for the typed text."""
 
     title: str
     begun: str
-    """What is typed of it already."""
+    """The text that is already typed."""
     empty: str
-    """What is said while there is nothing."""
+    """The text of the empty list."""
 
     async def ask(self) -> None:
         """Find out what there is now."""
 
     def choices(self, query: str) -> list[tuple[Choice[T], Match | None]]:
-        """What answers what is typed, the best first."""
+        """Return the suggestions that match, best first."""
 
     def whole(self, typed: str) -> T | str | None:
         """What is taken without a choice once this is typed; of nobody, the words themselves. None: more may come."""
@@ -185,7 +185,7 @@ class EmojiNames:
         self._are_read = True
 
     def named(self, words: str) -> list[Named]:
-        """Those that answer these words, the best first."""
+        """Return the emoji that match these words, best first."""
         return emoji.found(words) if self._are_read else []
 
     def choices(self, query: str) -> list[tuple[Choice[Named], Match | None]]:

@@ -1,4 +1,4 @@
-"""What people say of the page on show: a comment on the block the cursor is on, or on the page, and the threads there."""
+"""Comments on the open page and on its selected block, and the threads there."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ShowsDiscussion(Protocol):
         """The threads that hang on a block, or on what is in it; of a block of the kind `thread`, that thread."""
 
     def since(self, thread: Comment) -> str:
-        """What became of the words a thread hangs on, in a sentence; empty while they are as they were."""
+        """Return what happened to the block of an outdated thread, in a sentence. Empty if the block is unchanged."""
 
     def source_of(self, block: Block) -> str:
         """How a block is written, where another wording of it can be suggested. Empty elsewhere."""
@@ -95,7 +95,7 @@ class PageDiscussion:
 
     @property
     def why_no_thread_here(self) -> str:
-        """Why the keys of threads have no target."""
+        """Return why the selected block has no thread to act on."""
         return self._why_no_block or "The selected block has no thread. Press t to go to the next thread."
 
     def thread_under_cursor(self) -> Comment | None:
@@ -104,7 +104,7 @@ class PageDiscussion:
         return self.thread_on(block) if block is not None and block.kind == "thread" else None
 
     def why_no_comment(self, *, whole: bool = False) -> str | None:
-        """Why one cannot comment on the block the cursor is on, or on the `whole` page, in a sentence."""
+        """Return why you cannot comment on the selected block, or on the `whole` page. None if you can."""
         shown = self._shown
         if why := (None if whole else self._why_no_block) or shown.why_nothing_to_say(whole=whole):
             return why
@@ -172,7 +172,7 @@ COMMENTING: Commands[PageDiscussion] = Commands(
     context="pages and diffs",
     find=lambda view: view.page_discussion,
 )  # fmt: skip
-"""What one can say about the page on show. A view has it as its `page_discussion`."""
+"""Commands that comment on the open page. A view provides it as its `page_discussion`."""
 THREAD_HERE: Commands[ThreadTarget] = (
     THREAD.only("resolve", "reply_resolve", "react")
     .changed("resolve", id="comment.resolve_here", help="Resolve the thread on this block", shown=False)
@@ -184,4 +184,4 @@ THREAD_HERE: Commands[ThreadTarget] = (
         nothing=lambda view: view.page_discussion.why_no_thread_here,
     )
 )
-"""What can be done with the thread on the block the cursor is on."""
+"""Commands for the thread on the selected block."""

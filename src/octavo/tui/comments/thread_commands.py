@@ -1,4 +1,4 @@
-"""What can be done with a thread, wherever it is: in the list of all, on its own, on a block of a page or a diff."""
+"""Commands for threads in the list of threads, in the thread view, and on blocks of pages and diffs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTHING = "There is no thread here."
 
 @dataclass(frozen=True)
 class ThreadTarget:
-    """What the keys of threads are about: a message of a thread, or the threads that are ticked."""
+    """The target of the keys of threads: a comment of a thread, or the selected threads."""
 
     at: Discussion
     thread: Comment
@@ -34,7 +34,7 @@ class ThreadTarget:
 
     @property
     def address(self) -> str:
-        """Where the thread is in the browser; empty when the server does not say."""
+        """Return the URL of the thread. Empty if the server gave none."""
         return self.thread.urls.app or self.thread.urls.published or ""
 
 
@@ -153,4 +153,4 @@ THREAD: Commands[ThreadTarget] = Commands(
     context="comments",
     nothing=NOTHING,
 )  # fmt: skip
-"""What can be done with a thread. In the list of all of them most of it is done to those that are ticked."""
+"""Commands for a thread. In the list of threads most of them act on the selected threads."""

@@ -67,7 +67,7 @@ _OF_ONE: Commands[ThreadTarget] = (
         nothing=lambda view: view.not_for_this() or NOTHING,
     )
 )
-"""What can be done with the thread on show, or the message under its cursor."""
+"""Commands for the thread, or for its selected comment."""
 SUGGESTION: Commands[ThreadView] = Commands(
     "suggestion",
     (
@@ -152,7 +152,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     @property
     def unsent_at_hand(self) -> Sequence[Unsent]:
-        """What one wrote in this thread and did not send."""
+        """Return your unsent drafts in this thread."""
         if self.at is None or self.comment is None or self.not_for_this() is not None:
             return ()
         return self.shell.workspace.unsent.index.of_thread(self.at, self.comment.id)
@@ -253,7 +253,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             self.post_message(self.Changed())
 
     def _set_head(self, comment: Comment, width: int) -> list[Line]:
-        """Where the thread is, and the words it hangs on."""
+        """Return the lines that show where the thread is, and the text of its block."""
         from octavo.tui.render.wrap import wrap
 
         look, target = self._look, comment.target
@@ -345,7 +345,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         return [] if self.comment is None else [*self._drafts, *self._said_of_replies()]
 
     def _said_of_replies(self) -> list[Line]:
-        """Why not all replies are above."""
+        """Return the lines that say why not all replies are shown."""
         from octavo.tui.render.wrap import wrap
 
         look, more = self._look, self._replies.value.next if self._replies.value else None
@@ -402,7 +402,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """What the keys are about: the thread, and in it the message under the cursor."""
+        """Return the target of the keys: the thread and its selected comment."""
         if self.at is None or self.comment is None or self.message is None:
             return None
         return ThreadTarget(self.at, self.comment, self.message)

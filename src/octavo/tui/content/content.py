@@ -1,4 +1,4 @@
-"""Content: collections and spaces, the pages of one, the page itself, and the threads beside it."""
+"""Content: collections and spaces, the pages of the open space, the open page and its threads."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class ContentScreen(View, CopiesLater):
 
     @property
     def unsent_at_hand(self) -> Sequence[Unsent]:
-        """What one wrote and did not send of what the keys are about."""
+        """Return your unsent drafts in the focused thread, else on the selected page or block."""
         threads = self.reading.aside.threads
         if threads.has_focus and threads.item is not None:
             return self.reading.threads.unsent_in(threads.item)

@@ -1,4 +1,4 @@
-"""What the keys of a view of pages are about: while a tree has the focus the row under its cursor, else what is on show."""
+"""The target of the keys in a view of pages: the selected row while a tree has the focus, else the open page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Trees(Protocol):
-    """A tree of spaces, and one of the pages of one of them."""
+    """A tree of spaces, and a tree of the pages of the open space."""
 
     @property
     def spaces(self) -> Tree: ...
@@ -40,7 +40,7 @@ class Trees(Protocol):
 
 
 class ShowsSpace(ShowsPage, Protocol):
-    """A tree of spaces, a tree of the pages of the one that is open, and a page beside them."""
+    """A tree of spaces, a tree of the pages of the open space, and the open page."""
 
     @property
     def nav(self) -> Trees: ...
@@ -56,7 +56,7 @@ class ShowsSpace(ShowsPage, Protocol):
 
 
 class KnowsUnsent(ShowsDiscussion, Protocol):
-    """What people say of the pages of a space, and what one wrote there and did not send."""
+    """Threads on the pages of a space, and your unsent drafts there."""
 
     def unsent_by_page(self) -> Mapping[str, Sequence[Unsent]]:
         """By the ids of the pages."""
@@ -66,14 +66,14 @@ class KnowsUnsent(ShowsDiscussion, Protocol):
 
 
 class CursorTarget:
-    """One key is about one thing: never about a page that is on show while the cursor of the tree is on another."""
+    """The target of the keys. It is never the open page while another row of a tree is selected."""
 
     def __init__(self, screen: View, shown: ShowsSpace) -> None:
         self._screen, self._shown = screen, shown
         self.unsent: frozenset[str] = frozenset()
         """The pages of which the editor wrote something that no change request has."""
         self._row_sort: tuple[str, bool] | None = None
-        """What sort of row the cursor was on when the keys were shown, and whether it was that of the page on show."""
+        """Kind of the row that was selected when the keys were shown last, and whether it was the row of the open page."""
 
     @property
     def row(self) -> Node | None:
@@ -264,7 +264,7 @@ ROW: Commands[CursorTarget] = Commands(
     context="tree of pages",
     find=lambda view: view.target,
 )  # fmt: skip
-"""What can be done in a tree of a view with the row under its cursor, with keys that elsewhere are about the page on show."""
+"""Commands for the selected row of a tree. Outside of trees the same keys act on the open page."""
 
 
 def _why_no_space(app: Shell, target: CursorTarget) -> str | None:

@@ -84,7 +84,7 @@ class FilesScreen(ListView[File]):
         self.space = space
         self._files: Snapshot[ListPage[File]] = Snapshot()
         self._used: Counter[str] | None = None
-        """How often each file is used, once all links of the space are known."""
+        """Number of uses of each file. None until all links of the space are loaded."""
         self._trails: dict[str, str] = {}
         self._asking: Timer | None = None
 

@@ -1,4 +1,4 @@
-"""Where a link stands, or what leads to a page or file: in words, and on the way there."""
+"""Locations of links on pages: their names, and how to open them."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Place:
     kind: str = ""
     address: str = ""
     is_part: bool = False
-    """Whether the page shows what is there, and does not only lead to it."""
+    """Whether the page embeds the target instead of linking to it."""
 
     @property
     def key(self) -> str:

@@ -1,4 +1,4 @@
-"""The spaces and collections of an organization, and what may be done with the one under the cursor."""
+"""The spaces and collections of an organization, and what your role lets you do with the selected one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ManagedSpaces:
 
     @property
     def collection(self) -> Collection | None:
-        """That under the cursor, or the one the space under it lies in."""
+        """Return the selected collection, or the collection of the selected space."""
         thing = self.thing
         if thing is None or thing.object == "collection":
             return thing

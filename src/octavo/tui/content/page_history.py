@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 Side = Literal["", "now", "before"]
-"""What the version on show is compared with, if it is."""
+"""What the selected revision is compared with. Empty if it is not compared."""
 _NO_ADDRESS = "A page of a revision has no link. Press esc to go back to the current page."
 
 _TAKES_NO_COMMENTS = "You cannot comment on a revision. Press esc to go back to the current page and comment there."

@@ -49,12 +49,12 @@ class Version:
     before: RevisionRef | None
     moment: datetime | None
     name: str
-    """What it is called: the change request it came from, else what kind of revision it is."""
+    """Title of the merged change request, else the kind of the revision."""
     number: int = 0
     """Of that change request."""
     who: str = ""
     did: str = ""
-    """What it did to the page."""
+    """Changes to the page, in words."""
 
     @property
     def revision(self) -> str:
@@ -62,7 +62,7 @@ class Version:
 
 
 class RevisionWalk:
-    """Goes back from the revision a space stands at. `found` is what changed the page, the newest first."""
+    """Walks back from the current revision of a space. `found` holds the revisions that changed the page, newest first."""
 
     def __init__(self, live: Live, space: Space, page_id: str) -> None:
         self._live, self._space, self._page = live, space, page_id
@@ -72,11 +72,11 @@ class RevisionWalk:
         """The revisions that were come by: a server may lead round in circles."""
         self.found: list[Version] = []
         self.looked = 0
-        """How many revisions of the space were looked through."""
+        """Number of checked revisions of the space."""
 
     @property
     def is_at_end(self) -> bool:
-        """Whether there is nothing further back."""
+        """Return whether there are no older revisions."""
         return self._began and self._next is None
 
     async def versions(self) -> AsyncIterator[Version | None]:

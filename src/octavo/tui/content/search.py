@@ -62,7 +62,7 @@ _KINDS = {
     "collection": "COLLECTIONS",
 }
 _IN = {"reply": "in a reply", "quote": "in the quoted text"}
-"""Where in a thread words were found that are not in what it begins with."""
+"""Names of the parts of a thread that matched, other than its first comment."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Hit:
     right: str = ""
     address: str = ""
     marks: tuple[Range, ...] = ()
-    """Where in `words` those that were looked for stand."""
+    """Ranges of the searched words in `words`."""
     here: index.Hit | None = None
-    """What it was found as on this machine."""
+    """The result of the index of this machine. None for a result of the server."""
 
     @property
     def key(self) -> str:
@@ -152,7 +152,7 @@ class SearchScreen(Dialog[None]):
         self._changes: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_space: SpaceRef | None = None
         self._here: tuple[index.Hit, ...] = ()
-        """What was found of what was read here, for the words that were looked for last."""
+        """Results from this machine for the last search."""
         self._known = Extent()
         """How much that is."""
         self._looking = self._look_again = False
@@ -190,7 +190,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def words(self) -> str:
-        """What is typed."""
+        """Return the typed search."""
         return self.query_one("#query", LineInput).value.strip()[:LONGEST]
 
     def on_mount(self) -> None:
@@ -351,7 +351,7 @@ class SearchScreen(Dialog[None]):
         self._say_scope(f"{plural(len(hits), 'result')}{' so far' if loading else ''}" if hits else "")
 
     def _said_without_server(self, error: ApiError) -> str:
-        """Why the server found nothing, and what was searched instead."""
+        """Return why the server was not searched, and what was searched instead."""
         notice = self.shell.session.index.notice
         known = self._known
         counts = ((known.pages, "page", ""), (known.threads, "thread", ""), (known.replies, "reply", "replies"))
@@ -371,7 +371,7 @@ class SearchScreen(Dialog[None]):
         note.display = bool(said)
 
     def _address_hits(self) -> list[Hit]:
-        """What a pasted address names."""
+        """Return the results for a pasted link."""
         named = self._at_address.value
         if named is None:
             return []
@@ -387,7 +387,7 @@ class SearchScreen(Dialog[None]):
         return [Hit("space", space.id, space.id, space.title, "space")]
 
     def _page_hits(self, sought: Sought) -> list[Hit]:
-        """Those of the server, in its order, and then those that were read here and it did not name."""
+        """Return the pages found by the server in its order, then other pages found on this machine."""
         hits: list[Hit] = []
         for space in self._pages.value.items if self._pages.value else ():
             for page in space.pages:
@@ -433,7 +433,7 @@ class SearchScreen(Dialog[None]):
         return known.title if known is not None else ""
 
     def _change_hits(self) -> list[Hit]:
-        """Those that are known by what they are called, and then those whose description holds the words."""
+        """Return the change requests whose titles match, then those whose descriptions match."""
         words = fold(self.words).split()
         found = [each for known in self._changes.values() if known.value for each in known.value.items]
         hits = [
@@ -533,7 +533,7 @@ class SearchScreen(Dialog[None]):
 
 
 def _hits_of(page: search.PageHit, space: str, title: str, sought: Sought) -> list[Hit]:
-    """What the server found of a page: up to three of its sections."""
+    """Return up to three sections of a page as results."""
     made = partial(Hit, "page", space, page.id, address=page.urls.app or "")
     sections = page.sections[:3]
     if not sections:

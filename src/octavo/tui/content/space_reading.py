@@ -33,7 +33,7 @@ LINGERS = 0.15
 
 
 class SpaceReading:
-    """What one reads: a space, and a page of it."""
+    """The open space and its open page."""
 
     def __init__(self, screen: View) -> None:
         """It is shown in the `Navigation`, the `PageView` and the `SidePanel` of `screen`."""

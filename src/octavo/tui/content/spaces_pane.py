@@ -93,7 +93,7 @@ SPACE_TREE: Commands[ManagedSpaces] = Commands(
     context="tree of spaces",
     nothing="Your organization is still loading.",
 )  # fmt: skip
-"""What can be done with the space or collection under the cursor."""
+"""Commands for the selected space or collection."""
 
 
 class SpacesPane(HasCommands, Vertical):

@@ -131,7 +131,7 @@ class DiffState(PaneState):
 
 
 class DiffView(Reader):
-    """What changed on a page: `show` what was compared."""
+    """The changes on a page: `show` a comparison."""
 
     CONTEXT: ClassVar[str] = "diff"
     HELP: ClassVar[str] = (

@@ -33,7 +33,7 @@ def _why_no_hit(_: object, finder: FindLine) -> str | None:
 
 
 class FindLine:
-    """What is searched in a pane: it stays while it is searched, and at the foot stands how the search goes."""
+    """The search in a pane, with its line at the foot that shows the number of matches."""
 
     def __init__(self, pane: Pane, viewport: Viewport, painter: LinePainter, cursor: BlockCursor) -> None:
         self.pane, self.viewport, self.painter, self.cursor = pane, viewport, painter, cursor

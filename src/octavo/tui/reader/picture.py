@@ -241,7 +241,7 @@ class PictureScreen(Dialog[None]):
             self.run_worker(self._draw(), group="picture", exclusive=True)
 
     def _no_colours(self) -> str | None:
-        """Why no picture can be drawn here, if that is so."""
+        """Return why images cannot be shown here. None if they can."""
         hint = "Press o to open the image in the browser, or w to save it."
         if self.shell.settings.ascii:
             return f"Images are not shown in ASCII mode. {hint}"
@@ -277,25 +277,25 @@ class PictureScreen(Dialog[None]):
         return self._asks
 
     def load(self) -> None:
-        """Load a picture that is on another site."""
+        """Load an external image."""
         self._show(allowed=True)
 
     def step(self, step: int) -> None:
-        """Show the next picture of the page, or the one before."""
+        """Show the next or the previous image of the page."""
         self.index = (self.index + step) % len(self.pictures)
         self._show()
 
     def ask_again(self) -> None:
-        """Ask for the picture again."""
+        """Reload the image."""
         self._show(allowed=self._data is not None)
 
     def browse(self) -> None:
-        """Open the address of the picture in the browser."""
+        """Open the image in the browser."""
         if self.place is not None:
             open_outside(self.shell, self.place.url)
 
     def save(self) -> None:
-        """Save the file of the picture."""
+        """Save the image to disk."""
         if self.place is None:
             return
         place, data, session = self.place, self._data, self.shell.session

@@ -35,7 +35,7 @@ _TOO_MUCH, _NOT_ALL = "decoding it needs too much memory", "the file could not b
 
 
 class NotShown(Exception):
-    """Why a picture cannot be shown: a sentence."""
+    """An image cannot be shown. The message is a sentence that says why."""
 
 
 @dataclass(frozen=True)

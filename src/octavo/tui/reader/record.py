@@ -54,7 +54,7 @@ ROW: Commands[RecordSheet] = Commands(
 
 
 class RecordSheet(Dialog[Leaving]):
-    """A row of a table, a line or more for each field. `J` and `K` go to the next row and the one before."""
+    """A row of a table, one or more lines for each field. `J` and `K` go to the next and the previous row."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -121,7 +121,7 @@ class RecordSheet(Dialog[Leaving]):
         self.dismiss(Leaving(self._row, comment=True))
 
     def go(self, step: int) -> None:
-        """Show the next row of the table, or the one before."""
+        """Show the next or the previous row of the table."""
         rows = self.table.children
         at = next((index for index, row in enumerate(rows) if row is self._row), 0)
         self._row = rows[(at + step) % len(rows)]

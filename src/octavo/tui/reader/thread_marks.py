@@ -63,7 +63,7 @@ class PageThreads:
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def why_none(self) -> str | None:
-        """Why there is no thread to go to, in a sentence."""
+        """Return why there is no thread to go to. None if there is."""
         if self.marks:
             return None
         if not self.pane.contents.is_whole:
@@ -71,7 +71,7 @@ class PageThreads:
         return _NOT_KNOWN if self._is_waiting else "No open threads on the blocks of this page."
 
     def go(self, step: int) -> None:
-        """Go to the next block with an open thread, or the one before, opening what hides it."""
+        """Go to the next or the previous block with an open thread, and expand what hides it."""
         units = self.pane.galley.units
         found = self.cursor.next(
             step,
