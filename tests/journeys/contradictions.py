@@ -150,7 +150,7 @@ def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
     wrong = {key: (counted[key], number) for key, number in right.items() if counted[key] != number}
     if wrong:
         yield f"comments are counted {wrong}"
-    if screen.threads.places > len(answers) and not screen.rows.keys and "were asked" not in screen.rows.state.empty:
+    if screen.threads.places > len(answers) and not screen.rows.keys and "loaded so far" not in screen.rows.state.empty:
         yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.places} places"
 
 

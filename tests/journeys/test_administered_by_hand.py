@@ -157,7 +157,7 @@ async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word
         await run.press("enter")
         await run.see("Position of Almanac")
         await run.press("enter")
-        await run.hear("Almanac lies in Company now.")
+        await run.hear("Moved Almanac to Company.")
         await run.see("u undo")
         await to_spaces(run, "Almanac")
         await run.press("X", *"Almanac", "enter")

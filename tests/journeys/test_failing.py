@@ -108,13 +108,13 @@ async def test_a_merge_that_is_refused_says_so_and_changes_nothing(stage: Stage)
 
 EMPTY = (
     "Nothing needs you",
-    "There is no space here",
+    "No spaces that",
     "This space has no pages",
     "No change request is in this state",
-    "No thread is open",
+    "No open threads",
     "Nothing is changed yet",
     "belongs to no organization",
-    "Nobody has commented",
+    "No comments on",
 )
 """What a list says that has nothing in it."""
 
@@ -124,7 +124,7 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
         (spaces.List, (), "Could not load the spaces", "Harbour API › Welcome"),
         (content.ListPages, (), "Could not load the pages", "Harbour API › Welcome"),
         (content.GetPage, (), "Could not load Welcome", "how deep is the water now"),
-        (comments.List, (), "Could not load the threads", "Nobody has commented"),
+        (comments.List, (), "Could not load the threads", "No comments on"),
     ],
     "inbox": [
         (organizations.List, (), "Organizations did not load", "REVIEW REQUESTED"),

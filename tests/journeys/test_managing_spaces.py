@@ -99,12 +99,12 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         listed = await run.ask(collections.List(at=HERE), NOOR)
         folder = next(each for each in listed.items if each.title == "Company")
         await run.press("M")
-        await run.see("Move Almanac into", "Top level, in no collection")
+        await run.see("Move Almanac to", "Top level, in no collection")
         await run.type(folder.title)
         await run.press("enter")
         await run.see("Position of Almanac")
         await run.press("enter")
-        await run.hear(f"Almanac lies in {folder.title} now.")
+        await run.hear(f"Moved Almanac to {folder.title}.")
         assert (await of(run, "Almanac")).parent == folder.id
         await run.press("u")
         await run.hear("Moved Almanac back.")
@@ -128,7 +128,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         await run.later(days=2)
         await to_spaces(run)
         await run.press("a")
-        await run.type("Deleted")
+        await run.type("Trash")
         await run.press("enter")
         await run.see("Trash", "Almanac", "5 days left")
         await run.press("enter")
@@ -166,7 +166,7 @@ async def test_a_space_changes_places_with_its_neighbour_by_one_key(stage: Stage
         await run.hear("Moved Second back.")
         assert list(titles(run)) == before
         await run.press("alt+down")
-        await run.hear("Second is the last space here. Press M to move it elsewhere.")
+        await run.hear("Second is already the last space here. Press M to move it elsewhere.")
 
 
 async def test_only_what_was_changed_of_a_space_is_sent_and_u_takes_it_back(stage: Stage) -> None:
@@ -188,7 +188,7 @@ async def test_a_copy_is_taken_away_by_u(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         await to_spaces(run, "Harbour API")
         await run.press("a")
-        await run.type("Copy")
+        await run.type("Duplicate")
         await run.press("enter")
         await run.hear("Duplicated Harbour API.")
         assert (await of(run, "Copy of Harbour API")).parent == (await of(run, "Harbour API")).parent

@@ -89,13 +89,13 @@ async def test_a_space_and_a_collection_are_moved_to_another_organization(stage:
         await run.hear("Shelf is there.")
         await to_spaces(run, "Shelf")
         await run.press("M", *"company", "enter", "enter")
-        await run.hear("Shelf lies in Company now.")
+        await run.hear("Moved Shelf to Company.")
         for title in ("Almanac", "Shelf"):
             await to_spaces(run, title)
             await run.press("a", *"another", "enter", *"east", "enter")
             await run.see(f"Move {title} to East Bank?")
             await run.press("y")
-            await run.hear(f"{title} is in East Bank now.")
+            await run.hear(f"Moved {title} to East Bank.")
         assert [each.title for each in (await run.ask(spaces.List(at=TO), NOOR)).items] == ["Almanac"]
         assert [each.title for each in (await run.ask(collections.List(at=TO), NOOR)).items] == ["Shelf"]
 

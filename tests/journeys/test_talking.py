@@ -169,11 +169,11 @@ async def test_all_that_are_ticked_are_done_together_and_taken_back_together(sta
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("v", "j", "j", "v")
-        await run.see("3 ticked")
+        await run.see("3 selected")
         await run.press("d")
         await run.hear("3 threads resolved")
         await run.see("Open 69", "4 Comments 69")
-        assert "ticked" not in run.text
+        assert "selected" not in run.text
         await run.sent()
         assert [op.resolved for op in run.gate.sent(comments.Update)] == [True] * 3
         await run.press("u")

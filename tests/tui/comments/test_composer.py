@@ -369,7 +369,7 @@ async def test_nothing_is_not_sent_and_it_says_so() -> None:
         assert app.explained == ["There is no text to send yet."]
         await pilot.press(*"eleven chars", "ctrl+s")
         await pilot.pause()
-        assert app.explained[-1] == "It is 3 characters too long to send."
+        assert app.explained[-1] == "The text is 3 characters too long to send."
         assert "13 of 10 characters" in shown(app)
         assert app.answers == []
 
