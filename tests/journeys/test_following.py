@@ -45,7 +45,7 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         assert hints is not None
         letter = next(label for label, hot in hints.by_label.items() if hot.kind == "note")
         await run.press(*letter)
-        await run.see("Note gap", "In version 1 such hours were left out.", "moving")
+        await run.see("Footnote gap", "In version 1 such hours were left out.", "moving")
         await run.press("enter")
         await run.see("› Move from v1 to v2")
         await run.press("<")
@@ -69,7 +69,7 @@ async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(s
         target = {"kind": "page", "page": "round"}
         screen.reading.pages = PageTree(pages=[Page(id="round", title="Round", type="link", target=target)])
         screen.reading.open_page("round")
-        await run.hear("Round leads to Round, which is a link, too.")
+        await run.hear("Round links to Round, which is a link, too.")
 
 
 def begun(run: Run) -> ContentScreen:
@@ -154,6 +154,6 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
         screen.action_copy_text()
         assert not screen.view.contents.is_whole
         assert {STILL, "The selection is copied as soon as all of it is loaded."} <= set(run.said)
-        await run.see("Note late", "The note at the end.")
+        await run.see("Footnote late", "The note at the end.")
         await run.hear("This is too long to be copied through the terminal: nothing is copied.")
         assert run.app.clipboard == ""

@@ -76,7 +76,7 @@ async def test_a_reply_left_is_marked_on_its_row_below_its_thread_and_on_its_blo
         await run.press("c")
         await run.type("I think so too.")
         await run.press("escape")
-        await run.see("✎ draft", "✎ Your reply, not sent", "I think so too.", "c goes on")
+        await run.see("✎ draft", "✎ Your reply, not sent", "I think so too.", "c continue")
         await run.press("c")
         await run.type(" Or not.")
         await run.press("escape")

@@ -52,7 +52,7 @@ async def test_a_picture_is_looked_at_and_left(stage: Stage, monkeypatch: pytest
         await run.press("l")
         await run.hear("This is the only image on the page.")
         await run.press("o")
-        await run.hear("This library is in Octavo itself, where no browser can ask for it.")
+        await run.hear("A browser cannot open this image: it is stored in Octavo.")
         await run.press("w")
         await run.see("Save under-keel.png?")
         await run.press("escape", "escape")

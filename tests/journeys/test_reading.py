@@ -105,7 +105,7 @@ async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage)
         await run.press("escape", "j", "H")
         await run.hear("not a page. Press tab to go to the open page")
         await run.press("F")
-        await run.hear("Instruments ” is a collection. Select a space in the collection first.")
+        await run.hear("“Instruments” is a collection. Select a space in the collection first.")
         await run.press("j", "F")
         await run.see("Limpet manual › Files")
 
@@ -193,7 +193,7 @@ async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
         await run.see("OUTLINE", "THREADS  2 open")
         assert run.app.screen.query_one("#threads").focusable
         await run.press("K")
-        await run.see("Nobody has commented")
+        await run.see("No comments on this page")
         assert not run.app.screen.query_one("#threads").focusable, "tab passes what has nothing in it"
         await run.press("J")
         await run.press("O", "O")

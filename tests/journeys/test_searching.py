@@ -50,7 +50,7 @@ async def test_a_word_that_stands_only_in_a_reply_is_found_with_the_server_and_w
         await run.press("s", *"guilty")
         await run.see(
             "Mara Lindqvist in a thread on Style guide",
-            "Offline: searched only what was read here",
+            "Offline: searched only this machine",
             "the newest 3h old",
         )
         await run.press("enter")
@@ -85,7 +85,7 @@ async def test_why_the_server_could_not_search_is_said_beside_what_was_found(sta
         await read_the_threads(run)
         run.platform.refuse_next(search.InOrganization, 500, "The index is being painted.", times=9)
         await run.press("s", *"guilty")
-        await run.see("Searched only what was read here: 9", "The index is being painted", "Guilty. One comes")
+        await run.see("Searched only this machine (9", "The index is being painted", "Guilty. One comes")
 
 
 async def test_who_leaves_the_search_while_a_slow_disk_is_read_hears_no_more_of_it(stage: Stage) -> None:

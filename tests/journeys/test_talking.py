@@ -185,7 +185,7 @@ async def test_only_some_threads_are_shown_in_another_order_until_escape(stage: 
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("F", *"outdated", "enter")
-        await run.see("Comments · open · only outdated", "2 of 72", "Outdated: the block was removed from the page.")
+        await run.see("Comments · open · filter: outdated", "2 of 72", "Outdated: the block was removed from the page.")
         await run.press("S", *"oldest", "enter")
         await run.see("oldest first")
         await run.press("escape")
@@ -352,7 +352,7 @@ async def test_a_thread_on_words_that_were_edited_since_is_at_what_they_became(s
 
     async with stage.play(change=edited) as run:
         await on_quickstart(run)
-        await run.see("changed since: Is 0")
+        await run.see("block edited: Is 0")
         await run.press("t")
         await run.see("▌  │  The water stood 3.412 m above chart datum. good      ● 1")
         await run.press("enter")
