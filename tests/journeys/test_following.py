@@ -108,6 +108,7 @@ async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         screen = begun(run)
+        screen.view.focus()
         screen.reading.open_page(id_of(screen, "get-started/quickstart"), anchor="433911c6eb0d")
         await run.see("› Quickstart")
         assert run.said == []
@@ -121,6 +122,7 @@ async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_call
         await run.see("Harbour API › Welcome")
         screen = begun(run)
         welcome, quickstart = screen.reading.page, id_of(screen, "get-started/quickstart")
+        screen.view.focus()
         assert welcome is not None
         screen.reading.open_page(quickstart)
         await run.see("› Quickstart")
