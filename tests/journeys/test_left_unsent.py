@@ -197,7 +197,7 @@ async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_fr
         await run.press("f2", "escape")
         await run.see("✎ draft", "unsent edits: press e")
         await run.press("ctrl+x")
-        await run.hear("An editor left this text behind. e takes it up")
+        await run.hear("Your editor left an unsent edit of this page")
         await run.press("e")
         await run.see("Go on writing", "Throw it away")
         await run.press("escape")

@@ -71,7 +71,7 @@ async def test_the_sheet_of_a_picture_says_from_the_first_frame_on_that_it_is_lo
                 run.app.session.pictures.forget()
             await run.press("escape")
             said = await said_until_drawn(run)
-            assert "Loading under-keel.png …" in said
+            assert "Loading under-keel.png…" in said
             assert set(said) <= {"Loading the image…", "Loading under-keel.png…"}
         await run.press("escape")
         run.app.simulate_key("enter")

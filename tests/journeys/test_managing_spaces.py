@@ -145,7 +145,7 @@ async def test_what_was_deleted_is_brought_back_by_u(stage: Stage) -> None:
         await run.hear("Deleted Harbour API.")
         await run.until(lambda: "Harbour API" not in titles(run), "list it no more")
         await run.press("u")
-        await run.hear("Restored Harbour API.")
+        await run.hear("Harbour API is back.")
         await run.until(lambda: "Harbour API" in titles(run), "list it again")
 
 

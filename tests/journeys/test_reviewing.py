@@ -126,7 +126,6 @@ async def test_keys_of_the_diff_act_on_it_from_the_list_of_pages(stage: Stage) -
         await run.hear("This is the last change on this page. Press J for the next page.")
         await run.press("N")
         await run.see("change 1 of 2")
-        await run.press("|")
         await run.see("split")
         await run.press("|")
         await run.gone("split")
