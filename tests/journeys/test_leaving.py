@@ -43,7 +43,7 @@ async def test_a_browser_that_fails_is_said_and_the_address_offered(
         await run.press("G", "enter", "y")
         await run.see("own-browser could not open it (3).", "Copy the address")
         await run.press("y")
-        await run.hear("Copied the link.")
+        await run.hear("Copied the address.")
         assert run.app.clipboard.startswith(ADDRESS.rstrip("/"))
 
 

@@ -193,7 +193,7 @@ async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
         await run.see("OUTLINE", "THREADS  2 open")
         assert run.app.screen.query_one("#threads").focusable
         await run.press("K")
-        await run.see("No comments on this page")
+        await run.see("No comments on this")
         assert not run.app.screen.query_one("#threads").focusable, "tab passes what has nothing in it"
         await run.press("J")
         await run.press("O", "O")
