@@ -191,7 +191,10 @@ class CursorTarget:
         shown = (
             f"{f'“{page.title}”' if page.title else 'another page'} is open" if page is not None else "no page is open"
         )
-        return f"“{row.label}” is selected, but {shown}. Press enter to open “{row.label}”, or C to comment on the whole page."
+        here = f"“{row.label}” is selected, but {shown}."
+        if row.kind == "page":
+            return f"{here} Press enter to open “{row.label}”, or C to comment on the whole page."
+        return f"{here} Press tab to go to the open page." if page is not None else here
 
     def why_in_no_space(self) -> str | None:
         """Return why the selected row is not a space and not in a space. None if it is."""
