@@ -719,7 +719,7 @@ ROWS: list[tuple[str, str, bytes, str]] = [
     *every(
         "image", rows=NOT_TEXT | {"empty": b"", "truncated": png()[:30]}, shown="it is of no kind that is shown here."
     ),
-    ("image", "damaged", png()[:45] + b"\xff" * 20, "It is not shown: its file is damaged."),
+    ("image", "damaged", png()[:45] + b"\xff" * 20, "Could not show the image: its file is damaged."),
     ("image", "5 MB", b"\x89PNG\r\n\x1a\n" + b"\0" * HUGE, "it is of no kind that is shown here."),
     *every("size of an image", rows=NOT_TEXT | {"empty": b"", "truncated": png()[:20]}, shown="None"),
     ("HTML to import", "nested", b"<div>" * LEVELS, "is nested too deep"),

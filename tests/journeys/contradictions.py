@@ -134,7 +134,7 @@ def _of_search(run: Run, screen: SearchScreen) -> Iterator[str]:
         found = [page for each in value.items for page in getattr(each, "pages", (each,))]
         if found and not screen.rows.keys:
             yield f"search shows nothing of {len(found)} pages"
-        if (value.unreadable or value.next) and f"Nothing holds “{screen.words[:60]}”." in run.text:
+        if (value.unreadable or value.next) and f"No results for “{screen.words[:60]}”." in run.text:
             yield "search says that nothing was found, and parts of the answer are left out"
 
 
@@ -150,7 +150,7 @@ def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
     wrong = {key: (counted[key], number) for key, number in right.items() if counted[key] != number}
     if wrong:
         yield f"comments are counted {wrong}"
-    if screen.threads.places > len(answers) and not screen.rows.keys and "were asked" not in screen.rows.state.empty:
+    if screen.threads.places > len(answers) and not screen.rows.keys and "loaded so far" not in screen.rows.state.empty:
         yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.places} places"
 
 

@@ -149,22 +149,22 @@ async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word
         await run.see("Import pages into Almanac")
         await run.type("~/tides.md")
         await run.press("ctrl+s")
-        await run.hear("1 page came into Almanac.")
+        await run.hear("Imported 1 page into Almanac.")
         await run.see("Twice a day.")
         await to_spaces(run, "Almanac")
         await run.press("M")
         await run.type("Company")
         await run.press("enter")
-        await run.see("Where does Almanac lie")
+        await run.see("Position of Almanac")
         await run.press("enter")
-        await run.hear("Almanac lies in Company now.")
+        await run.hear("Moved Almanac to Company.")
         await run.see("u undo")
         await to_spaces(run, "Almanac")
         await run.press("X", *"Almanac", "enter")
-        await run.hear("Almanac is deleted.")
+        await run.hear("Deleted Almanac.")
         await run.until(lambda: content(run).reading.space is None, "leave it")
         assert run.app.screen.query_one(PageView).document is None
-        await run.see("The space that was open is gone.", "enter opens another")
+        await run.see("The open space was deleted or moved.", "enter opens another space")
 
 
 async def test_what_is_told_of_a_thing_first_is_not_told_again(stage: Stage) -> None:

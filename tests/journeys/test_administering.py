@@ -106,7 +106,7 @@ async def test_a_file_that_is_imported_says_what_it_is(stage: Stage, home: Path)
         await run.press(*"~/tides.md")
         await run.see("markdown")
         await run.press("ctrl+s")
-        await run.hear("1 page came into Almanac.")
+        await run.hear("Imported 1 page into Almanac.")
         space = await of(run, "Almanac")
         pages = (await run.ask(content.ListPages(at=SpaceRef(space_id=space.id)), NOOR)).pages
         assert "Tides" in [each.title for each in pages]

@@ -101,7 +101,7 @@ def keep_harbour_api(running: Terminal) -> None:
     press(running, ":", "keep offline")
     see(running, "Read all of this space now and keep it")
     press(running, "enter")
-    see(running, "Keeping Harbour API for offline: 33 pages")
+    see(running, "Downloading Harbour API: 33 pages")
     see(running, "Harbour API is kept for offline")
     press(running, "!")
     see(running, "KEPT FOR OFFLINE", "Harbour API  kept, ")
@@ -130,7 +130,7 @@ def read_five_pages(running: Terminal) -> None:
 def find_leilani(running: Terminal) -> None:
     """A word that stands in a reply, and nowhere else."""
     press(running, "s", "leilani helps")
-    see(running, "Offline: searched only what was read here", "in a reply", "if Leilani helps.")
+    see(running, "Offline: searched only this machine", "in a reply", "if Leilani helps.")
     press(running, "enter")
     see(running, "Comments · open", "Alerts too, if Leilani helps.")
 

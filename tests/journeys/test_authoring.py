@@ -52,7 +52,7 @@ async def test_what_an_editor_wrote_before_octavo_was_killed_reaches_its_readers
         page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         path = await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
-        await run.see("Welcome           ✎ draft", "not all you wrote is sent: e")
+        await run.see("Welcome           ✎ draft", "unsent edits: press e")
         await run.press("e")
         await run.see("Go on writing", "Send it", "Throw it away", "not sent to a new change request")
         assert not path.exists()
@@ -143,11 +143,11 @@ async def test_what_others_wrote_in_the_same_place_is_settled_side_by_side_also_
         await run.see("conflict 1 of 1", "Theirs  m", "Yours  t", "five questions", "four questions")
         await run.see("three questions", "0 of 1 resolved")
         await run.press("t", "escape")
-        await run.see("not all you wrote is sent: e")
+        await run.see("unsent edits: press e")
         await run.quit()
     async with stage.play() as run:
         await run.hear("Your text of Welcome in Harbour API is not sent: e on the page goes on with it.")
-        await run.see("not all you wrote is sent: e")
+        await run.see("unsent edits: press e")
         await run.press("e")
         await run.see("Settle it", "1 conflict with what others wrote")
         await run.press("enter")
@@ -192,7 +192,7 @@ def test_what_is_in_the_editor_when_octavo_is_killed_is_there_at_the_next_start(
         os.kill(running.pid, signal.SIGKILL)
         time.sleep(0.2)
     with terminal(stage, "octavo", "demo", size=(80, 24)) as again:
-        again.wait_for("not all you wrote is sent: e")
+        again.wait_for("unsent edits: press e")
         again.write(b"e")
         again.wait_for("Go on writing")
         again.write(b"\x1b[B\r")

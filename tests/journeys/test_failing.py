@@ -108,23 +108,23 @@ async def test_a_merge_that_is_refused_says_so_and_changes_nothing(stage: Stage)
 
 EMPTY = (
     "Nothing needs you",
-    "There is no space here",
+    "No spaces that",
     "This space has no pages",
     "No change request is in this state",
-    "No thread is open",
+    "No open threads",
     "Nothing is changed yet",
     "belongs to no organization",
-    "Nobody has commented",
+    "No comments on",
 )
 """What a list says that has nothing in it."""
 
 FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, str]]] = {
     "content": [
         (organizations.List, (), "Organizations did not load", "Harbour API › Welcome"),
-        (spaces.List, (), "Spaces did not load", "Harbour API › Welcome"),
-        (content.ListPages, (), "Pages did not load", "Harbour API › Welcome"),
-        (content.GetPage, (), "Welcome did not load", "how deep is the water now"),
-        (comments.List, (), "Threads did not load", "Nobody has commented"),
+        (spaces.List, (), "Could not load the spaces", "Harbour API › Welcome"),
+        (content.ListPages, (), "Could not load the pages", "Harbour API › Welcome"),
+        (content.GetPage, (), "Could not load Welcome", "how deep is the water now"),
+        (comments.List, (), "Could not load the threads", "No comments on"),
     ],
     "inbox": [
         (organizations.List, (), "Organizations did not load", "REVIEW REQUESTED"),
@@ -138,7 +138,7 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
     ],
     "comments": [
         (comments.List, (), "Some threads did not load", "● Yuki Tanabe  I asked two"),
-        (comments.ListReplies, (), "Replies did not load", "↳ Mara Lindqvist"),
+        (comments.ListReplies, (), "Could not load the replies", "↳ Mara Lindqvist"),
     ],
 }
 """What a view loads, the first first: keys before it, what is said when it fails, and what is there once all has loaded."""
@@ -191,7 +191,7 @@ async def test_the_frame_says_that_what_is_asked_fails_until_it_does_not(stage: 
         await run.see("● live", "how deep is the water now")
         run.platform.refuse_next(content.GetPage, 500, "The platform stumbled.", times=50)
         await run.press("j", "j", "enter")
-        await run.see("Quickstart did not load", "○ failing")
+        await run.see("Could not load Quickstart", "○ failing")
         run.accept()
         await run.press("r")
         await run.see("From nothing to a water level", "● live")

@@ -27,7 +27,7 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         levels = next(page for page in content.reading.pages.walk() if page.path == "look-up/reference/levels")
         run.platform.refuse_next(openapi.GetLatestContent, 403, "Not today.")
         run.app.go(ToPage("harbour-api", levels.id))
-        await run.see("The specification harbour cannot be read: Not")
+        await run.see("Could not load the OpenAPI specification harbour: Not")
         await run.press("r")
         await run.see("▸ GET  /stations/{station}/levels  Measured l")
         content.view.focus()
@@ -45,7 +45,7 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         assert hints is not None
         letter = next(label for label, hot in hints.by_label.items() if hot.kind == "note")
         await run.press(*letter)
-        await run.see("Note gap", "In version 1 such hours were left out.", "moving")
+        await run.see("Footnote gap", "In version 1 such hours were left out.", "moving")
         await run.press("enter")
         await run.see("› Move from v1 to v2")
         await run.press("<")
@@ -64,12 +64,12 @@ async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(s
         follow(screen.reading, LinkFollowed("/files/..%2F..%2Forgs", False, "file"))
         await run.hear("There is no file ../../orgs in this space.")
         follow(screen.reading, LinkFollowed("/files/..%2F..%2Forgs.png", False, "image"))
-        await run.see("There is no file ../../orgs.png in this")
+        await run.see("The file ../../orgs.png is no longer in")
         await run.press("escape")
         target = {"kind": "page", "page": "round"}
         screen.reading.pages = PageTree(pages=[Page(id="round", title="Round", type="link", target=target)])
         screen.reading.open_page("round")
-        await run.hear("Round leads to Round, which is only a link itself.")
+        await run.hear("Round links to Round, which is a link, too.")
 
 
 def begun(run: Run) -> ContentScreen:
@@ -99,7 +99,7 @@ async def test_a_link_to_a_heading_that_is_nowhere_on_another_page_says_so(stage
         screen = begun(run)
         follow(screen.reading, LinkFollowed(f"/pages/{id_of(screen, 'get-started/quickstart')}#nowhere", False, "link"))
         await run.see("› Quickstart")
-        await run.hear("This page has no heading “nowhere”: it may have got another name.")
+        await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
 
 async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_a_block_that_is_gone_does_not(
@@ -108,12 +108,13 @@ async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         screen = begun(run)
+        screen.view.focus()
         screen.reading.open_page(id_of(screen, "get-started/quickstart"), anchor="433911c6eb0d")
         await run.see("› Quickstart")
         assert run.said == []
         leave(run.app, links.ToSpace("stations", "regions/narrows", "nowhere"))
         await run.see("› The Narrows")
-        await run.hear("This page has no heading “nowhere”: it may have got another name.")
+        await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
 
 async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_called_missing(stage: Stage) -> None:
@@ -121,6 +122,7 @@ async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_call
         await run.see("Harbour API › Welcome")
         screen = begun(run)
         welcome, quickstart = screen.reading.page, id_of(screen, "get-started/quickstart")
+        screen.view.focus()
         assert welcome is not None
         screen.reading.open_page(quickstart)
         await run.see("› Quickstart")
@@ -153,7 +155,7 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
         screen.view.text_select_all()
         screen.action_copy_text()
         assert not screen.view.contents.is_whole
-        assert {STILL, "What is selected is copied as soon as all of it is read."} <= set(run.said)
-        await run.see("Note late", "The note at the end.")
+        assert {STILL, "The selection is copied as soon as all of it is loaded."} <= set(run.said)
+        await run.see("Footnote late", "The note at the end.")
         await run.hear("This is too long to be copied through the terminal: nothing is copied.")
         assert run.app.clipboard == ""

@@ -52,7 +52,7 @@ async def a_note(run: Run) -> None:
     )
     await run.until(lambda: screen.view.contents.is_whole)
     follow(screen.reading, LinkFollowed("gap", False, "note"))
-    await run.see("Note gap")
+    await run.see("Footnote gap")
 
 
 async def a_form(run: Run) -> None:

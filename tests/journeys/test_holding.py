@@ -17,7 +17,7 @@ async def seven(run: Run) -> ChangeRequestRef:
 
 async def hold(run: Run, words: str) -> None:
     await run.press("c")
-    await run.see("ctrl+t hold")
+    await run.see("ctrl+t add to review")
     await run.type(words)
     await run.press("ctrl+t")
 
@@ -130,7 +130,7 @@ async def test_a_held_comment_is_not_answered_but_changed_and_dropped_where_it_h
         await run.press("X", "y")
         await run.gone("◌ 1 pending", "held for your review")
         await run.press("escape", "c")
-        await run.see("Say which zone. UTC?", "ctrl+t hold")
+        await run.see("Say which zone. UTC?", "ctrl+t add to review")
 
 
 async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held(stage: Stage) -> None:

@@ -131,7 +131,7 @@ async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stag
             (["m"], "y merge  n cancel"),
             (["j", "j", "j", "j", "U"], "y update  n cancel"),
             (["L"], "y archive  n cancel"),
-            (["C"], "ctrl+r preview  @ name somebody  esc keep draft"),
+            (["C"], "ctrl+r preview  @ mention  esc keep draft"),
             (["enter", "V"], "esc close"),
         ):
             await run.press(*keys)
@@ -147,10 +147,10 @@ async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stag
 async def test_the_key_bar_says_where_esc_leads_from_where_the_focus_is(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter")
-        await run.see("esc tree")
+        await run.see("esc pages")
         await run.press("O")
         await run.see("esc page")
         await run.press("escape")
-        await run.see("esc tree")
+        await run.see("esc pages")
         await run.press("escape")
         await run.see("esc spaces")

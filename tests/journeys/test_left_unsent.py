@@ -11,7 +11,7 @@ from tests.journeys.test_reviewing import open_one
 
 __all__ = ["lived_in", "stage"]
 
-DISCARDED, BACK = "Draft discarded", "Your draft is back."
+DISCARDED, BACK = "Draft discarded", "Restored your draft."
 
 
 def row(run: Run, *words: str) -> bool:
@@ -30,7 +30,7 @@ async def discard_and_undo(run: Run, mark: str = "✎") -> None:
     await run.press("ctrl+x")
     await run.gone(mark)
     await run.press("ctrl+x")
-    await run.hear("There are no words of yours here that are not sent.")
+    await run.hear("You have no unsent drafts here.")
 
 
 async def test_a_comment_left_on_a_block_is_marked_at_it_and_on_its_page(stage: Stage) -> None:
@@ -63,7 +63,7 @@ async def test_a_draft_is_marked_in_the_next_run_and_thrown_away_from_the_row_of
     async with stage.play() as run:
         await run.see("✎ draft")
         await run.press("j", "ctrl+x")
-        await run.hear("There are no words of yours here that are not sent.")
+        await run.hear("You have no unsent drafts here.")
         await run.press("k")
         await discard_and_undo(run)
         assert not run.app.session.drafts.all()
@@ -76,7 +76,7 @@ async def test_a_reply_left_is_marked_on_its_row_below_its_thread_and_on_its_blo
         await run.press("c")
         await run.type("I think so too.")
         await run.press("escape")
-        await run.see("✎ draft", "✎ Your reply, not sent", "I think so too.", "c goes on")
+        await run.see("✎ draft", "✎ Your reply, not sent", "I think so too.", "c continue")
         await run.press("c")
         await run.type(" Or not.")
         await run.press("escape")
@@ -152,13 +152,13 @@ async def test_a_comment_left_in_a_change_request_stands_between_the_lines_of_th
         await open_one(run, "refused")
         await run.see("− All times", "● 1 open")
         await run.press("enter", "c")
-        await run.see("ctrl+t hold")
+        await run.see("ctrl+t add to review")
         await run.type("Say which zone.")
         await run.press("escape")
         await run.see("✎ Mara Lindqvist · draft · not sent yet", "┊ Say which zone.", "● 1 open")
         assert row(run, "~ Time and time zones", "+18 ✎")
         await run.press("c")
-        await run.see("Say which zone.", "ctrl+t hold")
+        await run.see("Say which zone.", "ctrl+t add to review")
         await run.type(" UTC?")
         await run.press("escape")
         await run.see("┊ Say which zone. UTC?")
@@ -169,7 +169,7 @@ async def test_a_comment_left_in_a_change_request_stands_between_the_lines_of_th
         await run.see("┊ Say which zone. UTC?")
         await run.press(")")
         await run.press("enter")
-        await run.see("Comment on", "ctrl+t hold")
+        await run.see("Comment on", "ctrl+t add to review")
         await run.press("escape", "escape", "escape")
         await run.see("✎ draft")
         assert row(run, "#7", "✎ draft")
@@ -195,9 +195,9 @@ async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_fr
         page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
-        await run.see("✎ draft", "not all you wrote is sent: e")
+        await run.see("✎ draft", "unsent edits: press e")
         await run.press("ctrl+x")
-        await run.hear("An editor left this text behind. e takes it up")
+        await run.hear("Your editor left an unsent edit of this page")
         await run.press("e")
         await run.see("Go on writing", "Throw it away")
         await run.press("escape")
@@ -206,10 +206,10 @@ async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_fr
         assert "four" in draft.text
         await run.press("ctrl+x")
         await run.hear(DISCARDED)
-        await run.gone("✎ draft", "not all you wrote is sent: e")
+        await run.gone("✎ draft", "unsent edits: press e")
         await run.press("u")
         await run.hear(BACK)
-        await run.see("✎ draft", "not all you wrote is sent: e")
+        await run.see("✎ draft", "unsent edits: press e")
         assert run.app.session.drafts.all() == (draft,)
         await run.press("e")
         await run.see("Go on writing", "Throw it away")

@@ -35,9 +35,9 @@ async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_t
 
         assert len(asked()) == FEW
         assert all(space.ref in asked() for space in known.items if space.comments)
-        await run.see(" places asked   G loads on", "places loaded")
+        await run.see(" change requests loaded   G loads on")
         await run.press("G")
-        await run.gone(" places asked")
+        await run.gone("G loads on")
         assert asked() == {space.ref for space in known.items}
 
 
@@ -68,8 +68,8 @@ async def test_a_history_that_leads_round_in_circles_ends(stage: Stage) -> None:
     revisions = "/v1/spaces/[^/]+/revisions/[^/]+"
     async with stage.play(over=altered(revisions, round_in_circles), start="content") as run:
         await run.press("H")
-        await run.see("› History", "1 revision looked through")
-        assert "m looks further back" not in run.text
+        await run.see("› Version history", "1 revision checked")
+        assert "m loads older" not in run.text
 
 
 def test_who_has_open_threads_is_asked_first_and_who_was_asked_is_asked_on() -> None:

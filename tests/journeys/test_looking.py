@@ -50,9 +50,9 @@ async def test_a_picture_is_looked_at_and_left(stage: Stage, monkeypatch: pytest
         await run.see("PNG · 480 × 240 pixels · 1.3 kB", "A hull above the sea bed", "Charted depth plus tide", "▀▀▀")
         assert run.app.screen.query_one(Canvas).size.width > 110
         await run.press("l")
-        await run.hear("It is the only picture of the page.")
+        await run.hear("This is the only image on the page.")
         await run.press("o")
-        await run.hear("This library is in Octavo itself, where no browser can ask for it.")
+        await run.hear("A browser cannot open this image: it is stored in Octavo.")
         await run.press("w")
         await run.see("Save under-keel.png?")
         await run.press("escape", "escape")
@@ -71,8 +71,8 @@ async def test_the_sheet_of_a_picture_says_from_the_first_frame_on_that_it_is_lo
                 run.app.session.pictures.forget()
             await run.press("escape")
             said = await said_until_drawn(run)
-            assert "Loading under-keel.png …" in said
-            assert set(said) <= {"Looking for it …", "Loading under-keel.png …"}
+            assert "Loading under-keel.png…" in said
+            assert set(said) <= {"Loading the image…", "Loading under-keel.png…"}
         await run.press("escape")
         run.app.simulate_key("enter")
         while not isinstance(run.app.screen, PictureScreen):
@@ -85,7 +85,9 @@ async def test_without_colours_a_picture_is_told_in_words(stage: Stage, monkeypa
     monkeypatch.delenv("COLORTERM", raising=False)
     async with stage.play(size=(80, 24)) as run:
         await look(run, "concepts/water-levels")
-        await run.see("Pictures need more colours than are shown here.", "480 × 240 pixels", "A hull above the sea bed")
+        await run.see(
+            "Images need more colors than this terminal or theme has.", "480 × 240 pixels", "A hull above the sea bed"
+        )
         assert "▀" not in run.text
 
 

@@ -69,7 +69,7 @@ async def of(run: Run, title: str) -> spaces.Space:
 async def make_space(run: Run, title: str) -> None:
     await to_spaces(run)
     await run.press("ctrl+n")
-    await run.see("New space at the top", "New collection at the top")
+    await run.see("New space at the top level", "New collection at the top level")
     await run.type("space at the top")
     await run.press("enter")
     await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
@@ -84,14 +84,14 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         await run.until(lambda: titles(run).get("Almanac") == content(run).reading.nav.spaces.key, "stand on it")
         await to_spaces(run, "Almanac")
         await run.press("a")
-        await run.see("Import pages", "Copy", "Repository", "Deleted spaces")
+        await run.see("Import pages", "Duplicate", "Git Sync", "Trash")
         await run.press("enter")
         await run.see("Import pages into Almanac")
         await run.type(address)
         await run.press("tab", "enter")
         await run.type("html")
         await run.press("enter", "ctrl+s")
-        await run.hear("1 page came into Almanac.")
+        await run.hear("Imported 1 page into Almanac.")
         assert run.gate.sent(imports.Create)[0].source == "html"
         await run.see("Tides")
 
@@ -99,37 +99,40 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         listed = await run.ask(collections.List(at=HERE), NOOR)
         folder = next(each for each in listed.items if each.title == "Company")
         await run.press("M")
-        await run.see("Move Almanac into", "At the top, in no collection")
+        await run.see("Move Almanac to", "Top level, in no collection")
         await run.type(folder.title)
         await run.press("enter")
-        await run.see("Where does Almanac lie")
+        await run.see("Position of Almanac")
         await run.press("enter")
-        await run.hear(f"Almanac lies in {folder.title} now.")
+        await run.hear(f"Moved Almanac to {folder.title}.")
         assert (await of(run, "Almanac")).parent == folder.id
         await run.press("u")
-        await run.hear("Almanac is where it was.")
+        await run.hear("Moved Almanac back.")
         made = await of(run, "Almanac")
         assert made.parent is None
 
         await to_spaces(run, "Almanac")
         await run.press("X")
         await run.see(
-            "Delete the space Almanac?", "2 pages go with it.", "It is on no site.", "Type Almanac to delete it."
+            "Delete the space Almanac?",
+            "2 pages are deleted with the space.",
+            "No site uses this space.",
+            "Type Almanac to confirm.",
         )
         await run.press("y")
         assert isinstance(run.app.screen, Confirm)
         await run.press("backspace", *"Almanac", "enter")
-        await run.hear("Almanac is deleted.")
+        await run.hear("Deleted Almanac.")
         await run.until(lambda: "Almanac" not in titles(run), "list it no more")
         assert content(run).reading.space is None
         await run.later(days=2)
         await to_spaces(run)
         await run.press("a")
-        await run.type("Deleted")
+        await run.type("Trash")
         await run.press("enter")
-        await run.see("Deleted spaces", "Almanac", "5 days left")
+        await run.see("Trash", "Almanac", "5 days left")
         await run.press("enter")
-        await run.hear("Almanac is back.")
+        await run.hear("Restored Almanac.")
         assert (await of(run, "Almanac")).id == made.id
 
 
@@ -137,9 +140,9 @@ async def test_what_was_deleted_is_brought_back_by_u(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         await to_spaces(run, "Harbour API")
         await run.press("X")
-        await run.see("It is on the site Saltmarsh Docs")
+        await run.see("site Saltmarsh Docs uses this space")
         await run.press(*"Harbour API", "enter")
-        await run.hear("Harbour API is deleted.")
+        await run.hear("Deleted Harbour API.")
         await run.until(lambda: "Harbour API" not in titles(run), "list it no more")
         await run.press("u")
         await run.hear("Harbour API is back.")
@@ -153,17 +156,17 @@ async def test_a_space_changes_places_with_its_neighbour_by_one_key(stage: Stage
         await to_spaces(run, "Second")
         before = list(titles(run))
         await run.press("alt+up")
-        await run.hear("Second is moved up.")
+        await run.hear("Moved Second up.")
         assert list(titles(run)).index("Second") == before.index("Second") - 1
         top = [
             each.title for each in (await run.ask(spaces.List(at=HERE, limit=1000), NOOR)).items if each.parent is None
         ]
         assert top.index("Second") == top.index("First") - 1
         await run.press("u")
-        await run.hear("Second is where it was.")
+        await run.hear("Moved Second back.")
         assert list(titles(run)) == before
         await run.press("alt+down")
-        await run.hear("Second is the last space where it lies. M moves it elsewhere.")
+        await run.hear("Second is already the last space here. Press M to move it elsewhere.")
 
 
 async def test_only_what_was_changed_of_a_space_is_sent_and_u_takes_it_back(stage: Stage) -> None:
@@ -185,12 +188,12 @@ async def test_a_copy_is_taken_away_by_u(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         await to_spaces(run, "Harbour API")
         await run.press("a")
-        await run.type("Copy")
+        await run.type("Duplicate")
         await run.press("enter")
-        await run.hear("There is a copy of Harbour API.")
+        await run.hear("Duplicated Harbour API.")
         assert (await of(run, "Copy of Harbour API")).parent == (await of(run, "Harbour API")).parent
         await run.press("u")
-        await run.hear("Copy of Harbour API is gone again.")
+        await run.hear("Deleted Copy of Harbour API.")
         await to_spaces(run)
         await run.until(lambda: "Copy of Harbour API" not in titles(run), "list it no more")
 
@@ -206,7 +209,7 @@ async def test_who_may_only_read_finds_what_writes_dim_and_what_it_takes(stage: 
         }
         assert set(WRITING) <= reasons.keys()
         assert reasons["X"] == (
-            "Your role in Harbour API does not let you delete it: it takes the right to administer it. "
+            "Your role in Harbour API does not let you delete this space: it takes the right to administer it. "
             "An administrator of the organization can give it to you."
         )
         for key in WRITING:
@@ -214,5 +217,5 @@ async def test_who_may_only_read_finds_what_writes_dim_and_what_it_takes(stage: 
             await run.hear(reasons[key])
             assert isinstance(run.app.screen, ContentScreen)
         await run.press("a")
-        await run.see("Import pages", "Deleted spaces")
+        await run.see("Import pages", "Trash")
         assert not [op for op in run.gate.passed if isinstance(op, spaces.Update | spaces.Delete | spaces.Move)]

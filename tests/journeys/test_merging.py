@@ -74,7 +74,7 @@ async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(sta
         await run.press("n", "C")
         await run.type("As a whole: yes.")
         await run.press("ctrl+s")
-        await run.hear("Comment written")
+        await run.hear("Comment added")
         await run.press("m")
         await run.see("checked 0 s ago")
         await run.later(seconds=1)

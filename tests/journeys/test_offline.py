@@ -43,22 +43,22 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         await run.press("r")
         await run.hear("This is a space that is kept for offline")
         await run.press("X")
-        await run.see("Let go of Harbour API?", "kept, ")
+        await run.see("Remove offline access to Harbour API?", "kept, ")
         await run.press("n")
         assert run.app.session.offline.of(HARBOUR) is not None
         await run.press("escape")
         await choose(run, "app.offline")
-        await run.see("Offline: what is kept", "Harbour API")
+        await run.see("Offline spaces", "Harbour API")
         await run.press("escape")
         await choose(run, "space.let_go")
-        await run.hear("Harbour API is not kept for offline any more")
+        await run.hear("Removed offline access to Harbour API")
         assert run.app.session.offline.all == ()
         await keep(run)
         await run.hear("Harbour API is kept for offline: 33 pages")
         await run.press("!")
         await run.see("KEPT FOR OFFLINE")
         await run.press("X", "y")
-        await run.hear("Harbour API is not kept for offline any more")
+        await run.hear("Removed offline access to Harbour API")
         assert run.app.session.offline.all == ()
 
 
@@ -76,10 +76,12 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
         run.app.screen.set_focus(run.app.screen.query_one("#page"))
         for _ in range(6):
             await run.press("J")
-            await run.until(lambda: "did not load" not in run.text and "loading" not in run.text, "open the next page")
+            await run.until(
+                lambda: "Could not load" not in run.text and "loading" not in run.text, "open the next page"
+            )
             assert "not read before" not in run.text
         await run.press("s", *"leilani helps")
-        await run.see("in a reply", "Offline: searched only what was read here")
+        await run.see("in a reply", "Offline: searched only this machine")
         await run.press("escape", "4")
         await run.see("HARBOUR API")
         for words in ("First from the plane.", "Second from the plane.", "Third from the plane."):
@@ -119,7 +121,7 @@ async def test_rows_that_are_kept_are_shown_with_one_quiet_line_that_says_how_ol
     stage.clock.forward(hours=2)
     async with stage.play(over=nowhere, start=view, size=size) as run:
         await run.see("○ offline", "offline: as it was 2 hours ago")
-        assert "did not load" not in run.text
+        assert "Could not load" not in run.text
         assert "from before" not in run.text
 
 
@@ -130,7 +132,7 @@ async def test_what_was_never_read_says_so(stage: Stage) -> None:
         await run.see("Harbour API › Welcome")
         run.app.screen.set_focus(run.app.screen.query_one("#page"))
         await run.press("J")
-        await run.see("did not load", "It was not read before")
+        await run.see("Could not load", "It was not read before")
 
 
 async def test_a_large_space_says_its_size_and_asks(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,6 +140,6 @@ async def test_a_large_space_says_its_size_and_asks(stage: Stage, monkeypatch: p
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         await choose(run, "space.keep_offline")
-        await run.see("Keep Harbour API for offline?", "pages, about")
+        await run.see("Make Harbour API available offline?", "pages (about")
         await run.press("n")
         assert run.app.session.offline.all == ()

@@ -49,7 +49,9 @@ async def test_a_link_to_a_page_of_another_space_opens_that_page_by_its_path(sta
         await run.press("<")
         await run.see("Harbour API › Get started › Your first tide table")
         run.app.go(ToPage("stations", "regions/atlantis"))
-        await run.see("There is no page regions/atlantis in Station register", "Station register › Station register")
+        await run.see(
+            "Could not find the page regions/atlantis in Station register", "Station register › Station register"
+        )
 
 
 async def test_an_address_outside_is_shown_in_full_and_asked_about(stage: Stage) -> None:
@@ -76,32 +78,34 @@ async def test_a_long_page_is_read_on_into_the_next_one(stage: Stage) -> None:
         await run.press("backslash")
         await run.see("source")
         await run.press("backslash", "f")
-        await run.see("upper case opens the browser")
+        await run.see("capitals open the browser")
 
 
 async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "c")
-        await run.hear("The cursor is on Get started, and Welcome is on show.")
+        await run.hear("“Get started” is selected, but “Welcome” is open.")
         await run.press("H", "C")
-        await run.hear("Get started is a group, which has no history", "Get started is a group, which has no text")
+        await run.hear(
+            "“Get started” is a group and has no version history", "“Get started” is a group and has no text"
+        )
         await run.press("j", "y")
         await run.hear("Copied the path of Quickstart.")
         await run.press("C")
         await run.see("the page Quickstart")
         await run.press("escape", "H")
-        await run.see("Quickstart › History")
+        await run.see("Quickstart › Version history")
         await run.press("escape", "B")
         await run.see("links to Quickstart")
         await run.press("escape", "ctrl+e")
         await run.see("This page as Markdown", "Quickstart")
         await run.press("escape", "o")
         await run.hear("This page has no address")
-        await run.see("Harbour API › Welcome", "C comment on page", "H history")
+        await run.see("Harbour API › Welcome", "C comment on page", "H version history")
         await run.press("escape", "j", "H")
-        await run.hear("this is about a page: tab goes to the one on show")
+        await run.hear("not a page. Press tab to go to the open page")
         await run.press("F")
-        await run.hear("Instruments is a collection: put the cursor on a space in it.")
+        await run.hear("“Instruments” is a collection. Select a space in the collection first.")
         await run.press("j", "F")
         await run.see("Limpet manual › Files")
 
@@ -180,7 +184,7 @@ async def test_what_nothing_holds_is_said(stage: Stage) -> None:
         await run.press("s")
         await run.see("Type to search.")
         await run.type("xylophone")
-        await run.see("Nothing holds “xylophone”.")
+        await run.see("No results for “xylophone”.")
 
 
 async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
@@ -189,7 +193,7 @@ async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
         await run.see("OUTLINE", "THREADS  2 open")
         assert run.app.screen.query_one("#threads").focusable
         await run.press("K")
-        await run.see("Nobody has commented")
+        await run.see("No comments on this")
         assert not run.app.screen.query_one("#threads").focusable, "tab passes what has nothing in it"
         await run.press("J")
         await run.press("O", "O")
@@ -278,3 +282,22 @@ async def test_the_filter_of_the_spaces_goes_with_them(stage: Stage) -> None:
         assert "1 of 9 match" not in run.text
         await run.press("escape")
         await run.see("1 of 9 match")
+
+
+async def test_the_path_line_follows_the_selected_row_of_a_tree_and_then_the_open_page(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome", "0 %")
+        await run.press("j")
+        await run.see("Harbour API › Get started")
+        await run.gone("0 %")
+        await run.press("j")
+        await run.see("Harbour API › Get started › Quickstart")
+        await run.press("tab")
+        await run.see("Harbour API › Welcome", "0 %")
+        await run.press("shift+tab")
+        await run.see("Harbour API › Get started › Quickstart")
+        await run.press("escape")
+        await run.see("SPACES")
+        await run.gone("› Quickstart", "› Welcome")
+        await run.press("j")
+        await run.see("Station register")

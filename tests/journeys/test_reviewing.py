@@ -146,13 +146,12 @@ async def test_keys_of_the_diff_act_on_it_from_the_list_of_pages(stage: Stage) -
         await run.press("n")
         await run.see("change 2 of 2")
         await run.press("n")
-        await run.hear("This is the last change of the page. J goes to the next page.")
+        await run.hear("This is the last change on this page. Press J for the next page.")
         await run.press("N")
         await run.see("change 1 of 2")
+        await run.see("split")
         await run.press("|")
-        await run.see("side by side")
-        await run.press("|")
-        await run.gone("side by side")
+        await run.gone("split")
         for _ in range(4):
             await run.press("=")
         await run.gone("blocks unchanged")
@@ -162,7 +161,7 @@ async def test_keys_of_the_diff_act_on_it_from_the_list_of_pages(stage: Stage) -
         await run.press("\\")
         await run.see("· source")
         await run.press("t")
-        await run.hear("The source shows no threads")
+        await run.hear("The source view shows no threads")
         assert isinstance(run.app.screen, ChangeRequestScreen)
         assert run.app.screen.focused is run.app.screen.changed_tree.widget
 

@@ -50,7 +50,7 @@ async def test_a_word_that_stands_only_in_a_reply_is_found_with_the_server_and_w
         await run.press("s", *"guilty")
         await run.see(
             "Mara Lindqvist in a thread on Style guide",
-            "Offline: searched only what was read here",
+            "Offline: searched only this machine",
             "the newest 3h old",
         )
         await run.press("enter")
@@ -64,9 +64,7 @@ async def test_offline_a_page_that_was_read_is_found_by_its_words_and_others_by_
     stage.clock.forward(hours=2)
     async with stage.play(over=nowhere) as run:
         await run.press("s", *"xylophone")
-        await run.see(
-            "Offline: searched only what was read here: 2 pages", "Nothing of what was read here holds “xylophone”."
-        )
+        await run.see("Offline: searched only this machine (2 pages", "No results for “xylophone” on this machine.")
 
 
 async def test_what_the_server_finds_takes_the_place_of_what_was_found_here(stage: Stage) -> None:
@@ -87,7 +85,7 @@ async def test_why_the_server_could_not_search_is_said_beside_what_was_found(sta
         await read_the_threads(run)
         run.platform.refuse_next(search.InOrganization, 500, "The index is being painted.", times=9)
         await run.press("s", *"guilty")
-        await run.see("Searched only what was read here: 9", "The index is being painted", "Guilty. One comes")
+        await run.see("Searched only this machine (9", "The index is being painted", "Guilty. One comes")
 
 
 async def test_who_leaves_the_search_while_a_slow_disk_is_read_hears_no_more_of_it(stage: Stage) -> None:
@@ -112,7 +110,7 @@ async def test_a_filter_finds_threads_by_their_replies_and_the_words_they_hang_o
         await run.press("/", *"guilty")
         await run.see("1 of 72 match", "in a reply: Guilty.")
         await run.press("ctrl+a", "ctrl+k", *"is a warning, nothing")
-        await run.see("1 of 72 match", "in the quoted words: If everything")
+        await run.see("1 of 72 match", "in the quoted text: If everything")
         await run.press("ctrl+a", "ctrl+k", *"danger hints guilty")
         await run.see("1 of 72 match", "in a reply: Guilty")
     async with stage.play(start="comments", over=nowhere) as run:
@@ -151,7 +149,7 @@ async def test_an_address_that_is_pasted_leads_to_what_it_names(stage: Stage) ->
         page = next(each for each in pages.walk() if each.title == "Quickstart")
         await run.press("s")
         await run.type(f"{page.urls.app}-of-old")
-        await run.see("Not everything could be searched", "quickstart-of-old” here")
+        await run.see("Could not search everything", "quickstart-of-old” here")
         await run.press("ctrl+u")
         await run.type(page.urls.app or "")
         await run.see("PAGES", "1 result")

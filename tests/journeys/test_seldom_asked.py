@@ -80,7 +80,7 @@ async def test_a_space_and_a_collection_are_moved_to_another_organization(stage:
         await make_space(run, "Almanac")
         await to_spaces(run, "Almanac")
         await run.press("a", *"repos", "enter")
-        await run.hear("Almanac is not kept in step with a repository.")
+        await run.hear("Almanac is not connected to a Git repository.")
         await run.press("ctrl+n")
         await run.type("collection at the top")
         await run.press("enter")
@@ -89,13 +89,13 @@ async def test_a_space_and_a_collection_are_moved_to_another_organization(stage:
         await run.hear("Shelf is there.")
         await to_spaces(run, "Shelf")
         await run.press("M", *"company", "enter", "enter")
-        await run.hear("Shelf lies in Company now.")
+        await run.hear("Moved Shelf to Company.")
         for title in ("Almanac", "Shelf"):
             await to_spaces(run, title)
             await run.press("a", *"another", "enter", *"east", "enter")
             await run.see(f"Move {title} to East Bank?")
             await run.press("y")
-            await run.hear(f"{title} is in East Bank now.")
+            await run.hear(f"Moved {title} to East Bank.")
         assert [each.title for each in (await run.ask(spaces.List(at=TO), NOOR)).items] == ["Almanac"]
         assert [each.title for each in (await run.ask(collections.List(at=TO), NOOR)).items] == ["Shelf"]
 
@@ -120,12 +120,12 @@ async def test_pages_are_imported_into_a_change_request_where_a_space_is_locked(
         await to_spaces(run, "Harbour API")
         await run.press("a", "enter")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what is imported")
-        await run.see("Readers have them when it is merged.")
+        await run.see("Readers see the pages after the merge.")
         await run.type(address)
         await run.press("tab", "enter")
         await run.type("html")
         await run.press("enter", "ctrl+s")
-        await run.hear("1 page came into")
+        await run.hear("Imported 1 page into")
 
 
 async def test_a_member_is_let_sign_on_through_the_provider(stage: Stage) -> None:

@@ -102,7 +102,7 @@ async def test_pages_come_from_a_file_that_is_written_where_an_address_is(stage:
         dialog = run.app.screen
         assert isinstance(dialog, FormDialog)
         await run.press("ctrl+s")
-        await run.hear("1 page came into Almanac.")
+        await run.hear("Imported 1 page into Almanac.")
         (announced,) = run.gate.sent(storage.Upload)
         assert (announced.kind, announced.file.name) == ("import_file", "tides.md")
         space = await of(run, "Almanac")

@@ -45,7 +45,7 @@ async def test_from_a_file_to_where_it_is_used_and_from_a_broken_link_to_its_pla
         await run.press("enter")
         await run.see("Harbour API › How to › Guides › Plan a berth", "▌")
         await run.press("B")
-        await run.see("links to Plan a berth", "It leads to this page.")
+        await run.see("links to Plan a berth", "This link goes to Plan a berth.")
 
 
 @pytest.mark.long
@@ -54,17 +54,17 @@ async def test_read_what_a_page_said_compare_it_with_now_and_take_it_along(stage
         await run.press("/", *"retr", "enter", "enter")
         await run.see("› Retries")
         await run.press("H")
-        await run.see("Retries › History", "NEWEST REVISION", "Edited directly", "looked through")
+        await run.see("Retries › Version history", "CURRENT REVISION", "Edited directly", "checked")
         await run.press("j")
         await run.see("OLD REVISION", "What happens when your endpoint does not answer.")
         await run.press("enter", "c")
-        await run.hear("A revision never changes and takes no comments.")
+        await run.hear("You cannot comment on a revision.")
         await run.press("B")
-        await run.see("SINCE THEN")
+        await run.see("CHANGES SINCE THIS REVISION")
         await run.press("V")
-        await run.see("THIS CHANGE")
+        await run.see("CHANGES IN THIS REVISION")
         await run.press("escape", "escape")
-        await run.gone("History")
+        await run.gone("› Version history")
         await run.press("ctrl+e")
         await run.see("This page as Markdown", "The whole space as PDF")
         for choice, name in ((0, "page.md"), (1, "page.pdf"), (3, "space")):

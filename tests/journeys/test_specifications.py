@@ -84,9 +84,9 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
         for shown in ("Pets bite.", "reusable content: note.md", "POST  /pets/{name}", "GET  /strange", "PUT  /filed"):
             assert shown in run.text, shown
         await run.press("f", "a")
-        assert "Shared words of .gitbook/includes/note.md" in run.text
+        assert "Reusable content .gitbook/includes/note.md" in run.text
         await run.press("escape", "f", "A")
-        assert "Shared words of .gitbook/includes/note.md" in run.text
+        assert "Reusable content .gitbook/includes/note.md" in run.text
         await run.press("escape")
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
@@ -101,8 +101,8 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
             SpaceRef(space_id=space),
         )
         for target, said in (
-            (links.ToFile("", "none.json"), "The file none.json that describes it is gone."),
-            (links.ToPage(more.id), "What its address leads to describes no interface: it is not read."),
+            (links.ToFile("", "none.json"), "The OpenAPI file none.json was deleted."),
+            (links.ToPage(more.id), "The link does not point to an OpenAPI specification."),
         ):
             assert (await openapi_files.at_address(session, at, place, target)).trouble == said
 
@@ -128,5 +128,5 @@ async def test_what_a_page_includes_is_shown_from_its_diff(stage: Stage, tmp_pat
         run.app.go(ToChangeRequest(at, about))
         await run.see("Reusable content in note.md")
         await run.press("enter", "f", "a")
-        await run.until(lambda: "Shared words of .gitbook/includes/note.md" in run.text, "show what is included")
+        await run.until(lambda: "Reusable content .gitbook/includes/note.md" in run.text, "show what is included")
         assert "Pets bite." in run.text

@@ -69,7 +69,7 @@ async def test_a_suggestion_is_seen_as_a_diff_applied_and_taken_back(stage: Stag
         await run.see("− All times")
         await run.press("enter", "t", "enter")
         await run.see(
-            "Shorter:", "suggests", "− All times in requests and answers", "+ All times are in UTC.", "a apply"
+            "Shorter:", "suggested change", "− All times in requests and answers", "+ All times are in UTC.", "a apply"
         )
         await run.press("a")
         await run.hear("Applied to Time and time zones. d resolves the thread, D answers it first.")
@@ -78,7 +78,7 @@ async def test_a_suggestion_is_seen_as_a_diff_applied_and_taken_back(stage: Stag
         first = next(number for number, line in enumerate(lines) if line.startswith("All times in requests"))
         last = next(number for number in range(first, len(lines)) if not lines[number].strip())
         assert after == "\n".join([*lines[:first], "All times are in UTC.", *lines[last:]])
-        await run.see("✓ applied: the page says so")
+        await run.see("✓ applied to the page")
         await run.press("a")
         await run.hear("Time and time zones says so already: d resolves the thread.")
         assert len(run.gate.sent(content.Edit)) == 1
@@ -129,14 +129,14 @@ async def test_applied_by_mistake_it_is_taken_back_with_u(stage: Stage) -> None:
         await run.see("● 2 open")
         await run.see("− All times")
         await run.press("enter", "t", "enter")
-        await run.see("suggests")
+        await run.see("suggested change")
         await run.press("a")
         await run.hear("Applied to Time and time zones.")
-        await run.see("✓ applied: the page says so")
+        await run.see("✓ applied to the page")
         assert "<<<<<<< x" in (await the_page(run, at))[1]
         await run.press("u")
         await run.hear("Taken back: the page is as it was.")
-        await run.gone("✓ applied: the page says so")
+        await run.gone("✓ applied to the page")
         assert (await the_page(run, at))[1] == before
 
 
@@ -151,7 +151,7 @@ async def test_where_the_block_was_edited_since_nothing_is_written_and_the_edito
         await run.see("● 2 open")
         await run.see("− All times")
         await run.press("enter", "t", "enter")
-        await run.see("suggests", "the block was edited since, or is gone")
+        await run.see("suggested change", "outdated: the block was edited or deleted")
         await run.press("a")
         await run.hear("Nothing is written: the block was edited since this was suggested, or is gone.")
         await run.see("Settle it in Time and time zones?")

@@ -24,11 +24,11 @@ async def on_quickstart(run: Run) -> None:
 
 
 async def begin(run: Run, words: str) -> None:
-    """Say something about the block under the cursor, and let it be sent."""
+    """Comment on the block, and let it be sent."""
     await run.press("c")
     await run.type(words)
     await run.press("ctrl+s")
-    await run.hear("Comment written")
+    await run.hear("Comment added")
     await run.sent()
 
 
@@ -48,7 +48,7 @@ async def test_comment_on_a_block(stage: Stage) -> None:
         await run.gone("**five minutes**")
         await run.press("ctrl+r", "ctrl+s")
         await run.see("THREADS  3 open", "● Mara Lindq", "sending", "Quickstart           ●3", "1 waiting")
-        assert "Comment written   u undo" in run.text
+        assert "Comment added   u undo" in run.text
         assert not run.gate.sent(comments.Create), "it is held for undo"
         await run.press("!")
         await run.see("comment  “Is five minutes true?” on Quickstart in Harbour API")
@@ -95,13 +95,13 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.sent()
         await run.see("🚀 1")
         await run.press("+", *"ship")
-        await run.see("yours: takes it back")
+        await run.see("yours · removes it")
         await run.press("enter")
         await run.gone("🚀 1")
         await run.sent()
 
         await run.press("e")
-        await run.see("Edit my comment")
+        await run.see("Edit your comment")
         await run.type(" Minutes, I mean.")
         await run.press("ctrl+s")
         await run.see("Is it five? Minutes, I mean.")
@@ -119,7 +119,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.see("· open")
 
         await run.press("j", "X")
-        await run.see("Delete this reply?", "“It took me four.”", "Others will not see it any more.")
+        await run.see("Delete this reply?", "“It took me four.”", "Others will no longer see the reply.")
         await run.press("X")
         await run.see("Delete this reply?")
         await run.press("y")
@@ -169,11 +169,11 @@ async def test_all_that_are_ticked_are_done_together_and_taken_back_together(sta
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("v", "j", "j", "v")
-        await run.see("3 ticked")
+        await run.see("3 selected")
         await run.press("d")
         await run.hear("3 threads resolved")
         await run.see("Open 69", "4 Comments 69")
-        assert "ticked" not in run.text
+        assert "selected" not in run.text
         await run.sent()
         assert [op.resolved for op in run.gate.sent(comments.Update)] == [True] * 3
         await run.press("u")
@@ -185,7 +185,7 @@ async def test_only_some_threads_are_shown_in_another_order_until_escape(stage: 
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("F", *"outdated", "enter")
-        await run.see("Comments · open · only outdated", "2 of 72", "What this hung on is gone from the page.")
+        await run.see("Comments · open · filter: outdated", "2 of 72", "Outdated: the block was removed from the page.")
         await run.press("S", *"oldest", "enter")
         await run.see("oldest first")
         await run.press("escape")
@@ -304,7 +304,7 @@ async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_ap
         resolve = comments.Update(at=at, comment_id=thread.id, resolved=True)
         run.app.writes.write("resolve the thread", resolve, then=done.append)
         words = comments.Create(at=at, body=Markdown(markdown="On my way out"))
-        run.app.writes.queue(QueuedWrite(words, "comment"), said="Comment written.")
+        run.app.writes.queue(QueuedWrite(words, "comment"), said="Comment added.")
         opened = asyncio.create_task(open_at_end(run))
         await run.app.action_quit()
     await opened
@@ -352,11 +352,11 @@ async def test_a_thread_on_words_that_were_edited_since_is_at_what_they_became(s
 
     async with stage.play(change=edited) as run:
         await on_quickstart(run)
-        await run.see("changed since: Is 0")
+        await run.see("block edited: Is 0")
         await run.press("t")
         await run.see("▌  │  The water stood 3.412 m above chart datum. good      ● 1")
         await run.press("enter")
-        await run.see("What this is about was changed since. It said:", "┊ The water was 3.412 m above the datum.")
+        await run.see("Outdated: the block was edited. Its text was:", "┊ The water was 3.412 m above the datum.")
 
 
 async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(stage: Stage) -> None:
@@ -376,7 +376,7 @@ async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(
         assert sent.added_reactions == ("1f994",)
         await run.press("+")
         first = next(line for line in run.lines if "▌ 🦔" in line)
-        assert "yours: takes it back" in first, "the one used last is the first"
+        assert "yours · removes it" in first, "the one used last is the first"
         await run.press("escape", "+")
         await run.type("🎉\x1b[31m")
         await run.press("escape", "+")
@@ -397,12 +397,12 @@ async def test_emoji_and_quick_replies_are_written_into_a_comment(stage: Stage) 
     async with stage.play(quick_replies=("Fixed, thank you.", "\x1b[31m[@click=app.quit]x[/]")) as run:
         await on_quickstart(run)
         await run.press("c", *"Done :tad")
-        await run.see("Which emoji?", "🎉 tada")
+        await run.see("Emoji", "🎉 tada")
         await run.press("enter")
         await run.press("ctrl+l")
         await run.see("Quick replies", "Fixed, thank you.", "[@click=app.quit]x[/]")
         await run.press("enter", "ctrl+s")
-        await run.hear("Comment written")
+        await run.hear("Comment added")
         await run.sent()
         (sent,) = run.gate.sent(comments.Create)
         assert sent.body.markdown == "Done 🎉 Fixed, thank you."

@@ -12,7 +12,7 @@ def test_escape_and_the_key_after_it_both_act_where_tmux_sends_them_together(sta
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now")
         running.write(b"\r")
-        running.wait_for("f links")
+        running.wait_for("f link hints")
         running.write(b"c")
         running.wait_for("Comment on Welcome", "Write a comment")
         running.write(b"two words")
@@ -31,11 +31,11 @@ def test_pasted_escapes_are_text_and_no_keys(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now")
         running.write(b"\r")
-        running.wait_for("f links")
+        running.wait_for("f link hints")
         running.write(b"c")
         running.wait_for("Comment on Welcome", "Write a comment")
         running.write(b"\x1b[200~one \x1b[31mred\x1b[0m\x1bq\x1b[A word\x1b[201~!")
-        running.wait_for("word!", "draft kept")
+        running.wait_for("word!", "draft saved")
         running.write(b"\x11")
         assert running.end() == 0
     state = State(stage.folder / "state", f"demo {stage.database.parent}")

@@ -15,7 +15,7 @@ async def three_ticked(run: Run) -> list[str]:
     """Tick the first three threads and leave the cursor on the sixth. Answers what the three are called."""
     await run.see("Open 72")
     await run.press("v", "j", "j", "v", "j", "j", "j")
-    await run.see("3 ticked")
+    await run.see("3 selected")
     rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
     return [each.comment.id for each in rows.items[:3]]
 
@@ -27,7 +27,7 @@ async def tick_many(run: Run) -> list[str]:
     wanted = rows.items[35:59]
     assert rows.go_to(rows.keys[35])
     await run.press("v", *("j" for _ in wanted[1:]), "v")
-    await run.see("24 ticked")
+    await run.see("24 selected")
     return [each.comment.id for each in wanted]
 
 
@@ -43,8 +43,8 @@ async def test_a_reply_goes_to_all_that_are_ticked_and_not_to_what_is_under_the_
         await run.see("Reply to 3 threads" + (", then resolve" if key == "D" else ""))
         await run.type("Done in the next release.")
         await run.press("ctrl+s")
-        await run.hear("Reply written to 3 threads" + (", which are resolved" if key == "D" else ""))
-        assert "ticked" not in run.text
+        await run.hear("Reply added to 3 threads" + (", threads resolved" if key == "D" else ""))
+        assert "selected" not in run.text
         await run.sent()
         assert sorted(op.comment_id for op in run.gate.sent(comments.CreateReply)) == sorted(wanted)
         resolved = [op.comment_id for op in run.gate.sent(comments.Update)]
@@ -57,7 +57,7 @@ async def test_a_reply_to_several_that_is_taken_back_is_there_again_for_all_of_t
         await run.press("c")
         await run.type("Never mind.")
         await run.press("ctrl+s")
-        await run.hear("Reply written to 3 threads")
+        await run.hear("Reply added to 3 threads")
         await run.press("u")
         await run.hear("Canceled: reply, all 3.")
         await run.press("g", "v", "j", "j", "v", "c")
@@ -101,11 +101,11 @@ async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: St
         await run.hear("Copied the text of 3 threads.")
         assert run.app.clipboard == "\n\n".join(words)
         await run.press("X")
-        await run.hear("3 threads are ticked, and threads are deleted one by one. esc unticks.")
+        await run.hear("3 threads are selected. This key works on one thread: press esc to clear the selection.")
         await run.press("C")
-        await run.hear("3 threads are ticked, and threads are commented on by their pages one by one.")
+        await run.hear("3 threads are selected. This key works on one thread")
         await run.press("enter", "c")
-        await run.hear("3 threads are ticked. esc goes back to the list, where this is for those")
+        await run.hear("3 threads are selected. Press esc to act on the selection in the list")
         await run.press("escape", "escape", "c")
         await run.see("Reply to ")
         assert "threads" not in run.text.split("Reply to ")[1].split("\n")[0]
@@ -208,12 +208,12 @@ async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Sta
         await run.press("y")
         await run.gone("NEED YOU")
         await run.press("escape")
-        await run.gone("refused:")
-        await run.see("3 ticked")  # they were refused, and are ticked again: what was said to all can be said again
+        await run.gone("failed:")
+        await run.see("3 selected")  # they were refused, and are ticked again: what was said to all can be said again
         await run.press("c")
         await run.see("Reply to 3 threads", "Done.")
         await run.press("escape", "escape", "g", "c")
-        await run.gone("3 ticked")
+        await run.gone("3 selected")
         await run.see("Reply to Yuki Tanabe", "Done.")
 
 
@@ -305,7 +305,7 @@ async def test_those_of_many_that_are_refused_stay_ticked_and_say_why_and_one_un
         await run.see("Open 48")
         run.gate.passed.clear()
         await run.later(seconds=6)
-        await run.see("Open 53", "5 ticked")
+        await run.see("Open 53", "5 selected")
         writes = run.gate.sent(comments.Update)
         assert len(writes) == 24
         reads = len(run.gate.passed) - len(writes)
@@ -318,7 +318,7 @@ async def test_those_of_many_that_are_refused_stay_ticked_and_say_why_and_one_un
         assert set(ticked) <= set(wanted)
         on_show = [line for line in run.lines if line.startswith(" ✓")]
         assert on_show
-        assert all("refused: This space is locked" in line for line in on_show), on_show
+        assert all("failed: This space is locked" in line for line in on_show), on_show
         await run.press("u")
         await run.hear("Undone: resolve the thread, 19 of 24")
         await run.later(seconds=6)

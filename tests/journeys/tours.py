@@ -47,9 +47,9 @@ SPACE = (
 TALKING = (
     Stop("thread", ("j", "j", "enter", "t", "enter"), ("1 of 2", "Elisa Moretti")),
     Stop("react", ("+",), ("agreed",)),
-    Stop("composer", ("escape", "c", "type:It took me **four**.\n\n* one\n* two"), ("Reply to Elisa", "draft kept")),
-    Stop("composer-preview", ("ctrl+r",), ("• two", "draft kept")),
-    Stop("undo", ("ctrl+r", "ctrl+s"), ("Reply written",)),
+    Stop("composer", ("escape", "c", "type:It took me **four**.\n\n* one\n* two"), ("Reply to Elisa", "draft saved")),
+    Stop("composer-preview", ("ctrl+r",), ("• two", "draft saved")),
+    Stop("undo", ("ctrl+r", "ctrl+s"), ("Reply added",)),
     Stop("activity", ("escape", "!"), ("UNDER WAY", "held for undo")),
 )
 REVIEWING = (

@@ -192,7 +192,7 @@ async def test_a_reply() -> None:
             title="Reply to Tom Ward",
         )
         await pilot.press(*"Until")
-        await until(pilot, lambda: "draft kept" in shown(app))
+        await until(pilot, lambda: "draft saved" in shown(app))
         await check_picture("composer", app)
 
 
@@ -259,12 +259,12 @@ async def test_a_slow_disk_stops_nobody_from_typing() -> None:
         await pilot.press(*" two")
         await until(pilot, lambda: app.begun == ["one", "one two"])
         assert (composer.text, app.kept) == ("one two", [])
-        assert "draft kept" not in shown(app)
+        assert "draft saved" not in shown(app)
         composer.post_message(AppBlur())
         await pilot.pause()
         assert len(app.begun) == 2, "it is on its way already"
         app.disk.set()
-        await until(pilot, lambda: "draft kept" in shown(app))
+        await until(pilot, lambda: "draft saved" in shown(app))
         assert app.kept == ["one", "one two"]
 
 
@@ -366,10 +366,10 @@ async def test_nothing_is_not_sent_and_it_says_so() -> None:
     async with app.run_test() as pilot:
         await app.write(limit=10)
         await pilot.press("space", "ctrl+s")
-        assert app.explained == ["There is nothing to send yet."]
+        assert app.explained == ["There is no text to send yet."]
         await pilot.press(*"eleven chars", "ctrl+s")
         await pilot.pause()
-        assert app.explained[-1] == "It is 3 characters too long to send."
+        assert app.explained[-1] == "The text is 3 characters too long to send."
         assert "13 of 10 characters" in shown(app)
         assert app.answers == []
 

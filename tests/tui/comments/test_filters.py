@@ -58,13 +58,13 @@ def keys(threads: list[Thread]) -> str:
 def test_each_narrowing_says_how_many_it_leaves_and_leaves_them() -> None:
     left = {each.name: keys(narrowed(THREADS, [each])) for each, _ in offered(THREADS, (), NOW, "ada")}
     assert left == {
-        "without an answer": "bc",
-        "with answers": "ad",
+        "without replies": "bc",
+        "with replies": "ad",
         "outdated": "c",
-        "on a page as a whole": "d",
-        "naming me": "b",
-        "of the last day": "a",
-        "of the last week": "ab",
+        "not on a block": "d",
+        "mentioning me": "b",
+        "from the last day": "a",
+        "from the last week": "ab",
         "older than a week": "cd",
         "older than a month": "d",
         "by Ada": "ad",
@@ -81,7 +81,7 @@ def test_beside_one_that_holds_others_are_offered_and_those_of_its_kind_instead_
     assert more["in GUIDE"] == 1
     assert more["by Ada"] == 2
     assert "by Tom" not in more
-    assert "with answers" not in more, "it would leave none"
+    assert "with replies" not in more, "it would leave none"
     in_news = next(each for each, _ in offered(THREADS, [by_tom], NOW, "") if each.name == "in NEWS")
     assert keys(narrowed(THREADS, [by_tom, in_news])) == "c"
 

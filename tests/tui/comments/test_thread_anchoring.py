@@ -30,7 +30,7 @@ def test_a_thread_on_what_was_edited_hangs_on_what_it_became_and_says_so() -> No
     hung = {key: [each.id for each in found] for key, found in hanging.likely(threads).items()}
     assert hung == {after.blocks[1].key: ["edited"], after.blocks[2].key: ["same"], "": ["gone", "page"]}
     assert [hanging.since(each) for each in threads] == ["changed", "", "gone", ""]
-    assert hanging.said_since(threads[0]) == "What this is about was changed since. It said:"
+    assert hanging.said_since(threads[0]) == "Outdated: the block was edited. Its text was:"
     assert {key: len(found) for key, found in hanging.exact(threads).items()} == {after.blocks[2].key: 1, "": 3}
 
 

@@ -124,7 +124,7 @@ async def test_sides_lie_beside_one_another_where_there_is_room_and_stay_so() ->
         app.pane.show(compare(BEFORE, AFTER), key="p")
         await pilot.press("n", "n", "vertical_line")
         assert any("three" in row and "four" in row for row in screen(app.pane).split("\n"))
-        assert "side by side" in app.pane.facts
+        assert "split" in app.pane.facts
         app.pane.show(compare("one word\n", "one more word\n"), key="q")
         await pilot.pause()
         assert any("one word" in row and "one more word" in row for row in screen(app.pane).split("\n"))
@@ -137,13 +137,13 @@ async def test_in_a_narrow_terminal_a_sentence_says_what_side_by_side_needs() ->
     async with app.run_test(size=(120, 30)) as pilot:
         app.pane.show(compare(BEFORE, AFTER), key="p")
         await pilot.press("vertical_line")
-        assert app.explained == ["Side by side needs a terminal of 140 columns: this one has 120."]
+        assert app.explained == ["The split view needs 140 columns. This terminal has 120."]
         await pilot.resize_terminal(160, 30)
         await pilot.press("vertical_line")
-        assert "side by side" in app.pane.facts
+        assert "split" in app.pane.facts
         await pilot.resize_terminal(100, 30)
         await pilot.pause()
-        assert "side by side" not in app.pane.facts
+        assert "split" not in app.pane.facts
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -200,7 +200,7 @@ async def test_a_rewritten_page_is_shown_as_it_is_then_as_it_was_then_by_its_cha
         await pilot.press("vertical_line")
         assert "− The old way number 3" in screen(app.pane)
         await pilot.press("vertical_line")
-        assert "as it is now" in app.pane.facts
+        assert "new version" in app.pane.facts
 
 
 async def test_the_diff_of_another_page_goes_when_the_one_wanted_does_not_come() -> None:

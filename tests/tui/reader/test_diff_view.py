@@ -270,7 +270,7 @@ async def test_no_change_says_so() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         show(app, BEFORE, BEFORE)
         await pilot.press("n", "t", "equals_sign", "j")
-        assert "Nothing changed on this page." in screen(app.pane)
+        assert "No changes on this page." in screen(app.pane)
         show(app, BEFORE, BEFORE.replace("One.\n", "One.\n\n"))
         await pilot.pause()
 

@@ -31,14 +31,14 @@ async def test_the_find_line_says_how_to_go_on_and_stays_until_it_is_ended() -> 
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(PAGE), title="", key="p")
         await pilot.press("slash")
-        assert foot(app).endswith("type what to find · esc ends")
+        assert foot(app).endswith("type the text to find · esc cancel")
         await pilot.press(*"graph 1")
         assert foot(app).startswith("/ graph 1")
-        assert foot(app).endswith("1 of 11 · enter keeps · esc ends")
+        assert foot(app).endswith("1 of 11 · enter done · esc cancel")
         await pilot.press("enter")
-        assert foot(app).endswith("1 of 11 · n next · N before · esc")
+        assert foot(app).endswith("1 of 11 · n next · N previous · esc")
         await pilot.press("n", "n", "N")
-        assert foot(app).endswith("2 of 11 · n next · N before · esc")
+        assert foot(app).endswith("2 of 11 · n next · N previous · esc")
         await pilot.press("escape")
         assert "n next" not in foot(app)
         assert app.pane.finder.needle == ""
@@ -84,8 +84,11 @@ async def test_what_is_not_found_is_said_when_one_goes_on() -> None:
         app.pane.show(parse(PAGE), title="", key="p")
         await pilot.press("n")
         await pilot.press("slash", *"zebra", "enter", "n")
-        assert app.explained == ["Nothing is searched: / finds words.", "“zebra” is not on this page."]
-        assert foot(app).endswith("not found · esc")
+        assert app.explained == [
+            "There is no search yet. Press / to find text.",
+            "No matches for “zebra” on this page.",
+        ]
+        assert foot(app).endswith("no matches · esc")
 
 
 @pytest.mark.parametrize("needle", ["many", "a needle that is much longer than the line has room for it"])
@@ -97,4 +100,4 @@ async def test_in_a_narrow_pane_the_end_of_what_is_typed_is_seen(needle: str) ->
         row = app.pane.render_line(11)
         assert row.cell_length == app.pane.pane_width
         assert needle[-4:] in row.text
-        assert "esc ends" in row.text or "not found" in row.text
+        assert "esc cancel" in row.text or "no matches" in row.text

@@ -73,7 +73,7 @@ async def test_enter_opens_the_open_thread_of_a_changed_block_before_its_link() 
         await pilot.press("enter")
         assert links(app) == [("more.md", False)]
         await pilot.press("t")
-        assert app.explained == ["No thread is open here. c comments on the block under the cursor."]
+        assert app.explained == ["No open threads here. Press c to comment on the selected block."]
 
 
 async def test_a_thread_on_the_page_as_a_whole_can_be_reached_and_opened() -> None:

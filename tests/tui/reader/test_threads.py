@@ -156,4 +156,4 @@ async def test_a_heading_that_is_not_there_is_explained() -> None:
     async with app.run_test(size=(80, 10)) as pilot:
         app.pane.show(parse("[Down](#gone)"), title="", key="p")
         await pilot.press("enter")
-        assert app.explained == ["This page has no heading “gone”: it may have got another name."]
+        assert app.explained == ["This page has no heading “gone”. The heading may have been renamed."]

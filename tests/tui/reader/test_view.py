@@ -50,7 +50,7 @@ async def test_letters_open_links_and_in_upper_case_in_the_browser() -> None:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         await pilot.press("f")
         assert "with a a nk and s other" in screen(app.pane)
-        assert "type a letter · upper case opens the browser · esc" in screen(app.pane)
+        assert "type a letter · capitals open the browser · esc" in screen(app.pane)
         await pilot.press("a")
         await pilot.press("f", "s")
         await pilot.press("f", "A")
@@ -116,7 +116,7 @@ async def test_finding_nothing_says_so_and_leaves_the_place() -> None:
         await pilot.press("ctrl+d", "ctrl+d")
         before = app.pane.scroll_offset.y
         await pilot.press("slash", *"zzz")
-        assert "not found" in screen(app.pane)
+        assert "no matches" in screen(app.pane)
         await pilot.press("escape")
         assert app.pane.scroll_offset.y == before > 0
 
@@ -409,8 +409,8 @@ async def test_that_a_page_has_no_threads_is_said_once_they_are_known() -> None:
             app.pane.set_threads({}, known=is_known)
             await pilot.press("t")
         assert app.explained == [
-            "The threads of this page are not known yet.",
-            "No block of this page has an open thread.",
+            "The threads of this page are still loading.",
+            "No open threads on the blocks of this page.",
         ]
 
 

@@ -144,12 +144,12 @@ async def test_a_link_to_a_heading_that_is_nowhere_is_called_so_once_all_is_read
         await pilot.press("f", "a")
         assert app.explained == []
         await read(app, pilot)
-        assert app.explained == ["This page has no heading “section-700”: it may have got another name."]
+        assert app.explained == ["This page has no heading “section-700”. The heading may have been renamed."]
         assert app.pane.scroll_offset.y == 0
 
 
 async def test_a_heading_of_another_page_that_is_nowhere_is_called_so_unless_one_moved_meanwhile() -> None:
-    for keys, said in (((), ["This page has no heading “other”: it may have got another name."]), (("j",), [])):
+    for keys, said in (((), ["This page has no heading “other”. The heading may have been renamed."]), (("j",), [])):
         async with begun() as (app, pilot):
             assert not app.pane.place.go_to_anchor("#other")
             app.pane.place.miss("#other")
@@ -226,7 +226,7 @@ async def test_another_text_of_a_page_half_read_takes_its_place_when_it_is_read(
         assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says much more."
 
 
-LATER = "What is selected is copied as soon as all of it is read."
+LATER = "The selection is copied as soon as all of it is loaded."
 
 
 async def copy_all(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
@@ -273,7 +273,7 @@ async def test_who_leaves_a_page_before_it_is_copied_is_told() -> None:
         await read(app, pilot)
         await pilot.pause(0.1)
         assert app.clipboard == ""
-        left = "The page was left before all that was selected was read: nothing is copied."
+        left = "Nothing was copied: you left the page before the selection was loaded."
         assert app.explained == [LATER, left]
 
 
@@ -428,7 +428,7 @@ async def test_resizing_while_a_page_is_read_loses_nothing() -> None:
 async def test_words_that_come_late_are_found_and_gone_to_and_nobody_is_moved() -> None:
     async with begun() as (app, pilot):
         await pilot.press("slash", *"graph 79", "enter")
-        assert app.pane.finder.finding == "not found"
+        assert app.pane.finder.finding == "no matches"
         await read(app, pilot)
         assert app.pane.finder.finding == "1 found"
         await pilot.press("n")
@@ -450,7 +450,7 @@ async def test_a_thread_on_a_late_block_is_marked_and_gone_to_once_it_is_there()
     async with begun() as (app, pilot):
         app.pane.set_threads({late.key: 1})
         await pilot.press("t")
-        assert app.explained == ["The rest of this page is still being read."]
+        assert app.explained == ["The rest of this page is still loading."]
         await read(app, pilot)
         await pilot.press("t")
         assert bar_at(app.pane)[0].startswith("Paragraph 70")
@@ -542,7 +542,7 @@ async def test_a_note_that_is_not_read_yet_is_waited_for_unless_one_moves(
     shown: list[Block | None] = []
     async with begun(WITH_NOTE) as (app, pilot):
         app.pane.place.with_note(label, shown.append)
-        assert app.explained == ["The rest of this page is still being read."]
+        assert app.explained == ["The rest of this page is still loading."]
         await pilot.press(*keys)
         assert shown == []
         await read(app, pilot)

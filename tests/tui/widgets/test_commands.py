@@ -47,7 +47,7 @@ PAGE: Commands[Page] = Commands(
     (
         Command("comment", "c,|", "Comment", "Write a comment here", run=lambda _, page: page.done.append("comment"), why_not=_may_not_comment),
         Command("next", "n", "Next", "Next change", run=lambda _, page: page.done.append("next"), together=_CHANGE),
-        Command("previous", "N", "Previous", "Change before", run=lambda _, page: page.done.append("previous"), together=_CHANGE),
+        Command("previous", "N", "Previous", "Previous change", run=lambda _, page: page.done.append("previous"), together=_CHANGE),
         Command("down", "j", "Down", "Down", run=lambda _, page: page.done.append("down"), shown=False),
     ),
     find=lambda page: page,

@@ -1,4 +1,4 @@
-"""Comments: every thread of the organization in one list, the one under the cursor beside it."""
+"""Comments: every thread of the organization in one list, and the selected thread beside the list."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _KEYS_OF_THE_LIST = (
 
 def _too_few(app: Shell, view: CommentsScreen) -> str | None:
     few = not view.narrowing.by and view.in_section < 2
-    return "There are too few threads here to show only some of them." if few else None
+    return "There are too few threads here to filter." if few else None
 
 
 def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
@@ -58,39 +58,39 @@ def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
     there.sort(key=filters.ORDERS[view.order][1])
     offered = filters.offered(there, view.narrowing.by, wording.clock(), me)
     more = [(each, plural(left, "thread")) for each, left in offered]
-    view.narrowing.choose("Show only threads", more, "All threads here are alike.")
+    view.narrowing.choose("Filter threads", more, "No filter applies to these threads.")
 
 
 THREADS: Commands[CommentsScreen] = Commands(
     "comments",
     (
-        Command("read_on", "space", "Read on", "Read on in the thread; at its end go to the next", run=lambda app, view: view.read_on(1), shown=False),
-        Command("read_back", "b", "Read back", "Back in the thread; at its start go to the one before", run=lambda app, view: view.read_on(-1), shown=False),
-        Command("narrow", "F", "Only some", "Show only threads of a person, a place, an age, without an answer, outdated",
+        Command("read_on", "space", "Scroll", "Scroll the thread, then go to the next", run=lambda app, view: view.read_on(1), shown=False),
+        Command("read_back", "b", "Scroll back", "Scroll back, then go to the previous thread", run=lambda app, view: view.read_on(-1), shown=False),
+        Command("narrow", "F", "Filter by…", "Filter threads by author, space, age or status",
                 run=_choose_narrowing, why_not=_too_few, shown=False),
-        Command("order", "S", "Order", "Order the threads: by place, newest, oldest, most answers, author",
-                run=lambda app, view: view.choose_order("Order of threads"), shown=False),
-        Command("mine", "at", "Only mine", "Only those I began, or all", run=lambda app, view: view.show_mine(), key_display="@", shown=False, id="list.mine"),
-        Command("next", "J,t", "Next thread", "Next thread, also from beside the list", run=lambda app, view: view.rows.move(1), shown=False),
-        Command("previous", "K,T", "Thread before", "Thread before, also from beside the list", run=lambda app, view: view.rows.move(-1), shown=False),
-        Command("list", "escape", "List", "Back to the list; there: show all threads again", run=lambda app, view: view.back_to_list(), shown=False),
+        Command("order", "S", "Sort", "Sort threads",
+                run=lambda app, view: view.choose_order("Sort threads"), shown=False),
+        Command("mine", "at", "Mine", "Show only my threads, or all", run=lambda app, view: view.show_mine(), key_display="@", shown=False, id="list.mine"),
+        Command("next", "J,t", "Next thread", "Go to the next thread", run=lambda app, view: view.rows.move(1), shown=False),
+        Command("previous", "K,T", "Previous thread", "Go to the previous thread", run=lambda app, view: view.rows.move(-1), shown=False),
+        Command("list", "escape", "Back", "Go back to the list, or clear the filters", run=lambda app, view: view.back_to_list(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
-"""What can be done with the list of threads."""
+"""Commands of the list of threads."""
 
 
 class CommentsScreen(ListView[Thread]):
-    """Threads grouped by space or change request and by page; reading and answering them on the right."""
+    """The threads grouped by space or change request and by page on the left, the selected thread on the right."""
 
     VIEW = "comments"
     CONTEXT = "list and preview"
     ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in filters.ORDERS.items()}
     KEPT_ORDER = "order of threads"
     HELP = (
-        "Every thread here, grouped by space and page. space reads on, c replies, d is done, u takes that back. "
-        "x ticks a thread, v all to the next v, * all that are shown: then d, c, D, + and y are for all that are ticked. F shows only some, S orders "
-        "them, [ and ] choose open, mine or resolved ones. Enter goes to the thread."
+        "Comment threads of the organization, grouped by space and page. c replies, d resolves, enter opens the page, "
+        "x selects threads for one action on all of them. [ and ] switch between open, mine, resolved and all threads. "
+        "esc goes back to the list and clears the filters."
     )
     CSS_PATH = "all_threads.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -112,7 +112,7 @@ class CommentsScreen(ListView[Thread]):
         self._in_bulk: set[str] = set()
         """Threads to which something was done with others, and of which nothing was refused."""
         self._refused: Mapping[str, str] = {}
-        """Why what was done to a thread last was refused, by its id."""
+        """Why the last write to a thread failed, by the id of the thread."""
         self._begun_at: Hashable = None
         """The row the cursor was put on while places were still arriving: there until somebody moves it."""
         self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
@@ -135,13 +135,13 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """What the keys of threads are about: the one beside the list, or those that are ticked in it."""
+        """Return the target of the keys of threads: the previewed thread, or the selected threads of the list."""
         one = self.thread.thread_target
         return replace(one, ticked=tuple(self.ticked), untick=self._done_with_ticked) if one is not None else None
 
     @property
     def unsent_at_hand(self) -> Sequence[Unsent]:
-        """What one wrote and did not send in the thread under the cursor, or in those that are ticked."""
+        """Return your unsent drafts in the current thread, or in the selected threads."""
         threads = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
         index = self.shell.workspace.unsent.index
         return [words for each in threads for words in index.of_thread(each.at, each.comment.id)]
@@ -220,7 +220,7 @@ class CommentsScreen(ListView[Thread]):
         self._say_what_is_empty()
         self._refused = self.shell.workspace.refused
         moved = self.rows.key != self._begun_at
-        self.rows.show(shown, beyond=f"{self._asked_of_all} asked" if self.threads.places_left else "")
+        self.rows.show(shown, beyond=f"{self._asked_of_all} loaded" if self.threads.places_left else "")
         if not self._complete:
             # Places arrive one by one: until all are here the cursor waits at the top, unless somebody took it away.
             if not moved:
@@ -234,23 +234,22 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def _asked_of_all(self) -> str:
-        return f"{len(self.threads.asked)} of {plural(self.threads.places, 'place')}"
+        return f"{len(self.threads.asked)} of {plural(self.threads.places, 'space and change request', 'spaces and change requests')}"
 
     def _headings(self, thread: Thread) -> Sequence[Heading]:
         return [self._places[thread.place], Heading(thread.page)] if self.order == "place" else []
 
     def _say_what_is_empty(self) -> None:
         left = self.threads.places_left
-        here = f"in the {self._asked_of_all} that were asked" if left else "here"
-        of = {"open": f"thread is open {here}", "resolved": f"thread is resolved {here}"}
-        of["mine"] = f"open thread {here} is yours" if left else "open thread is yours"
-        words = f"No {of.get(self.sections.current, f'thread is {here}')}"
-        self.rows.state.empty = f"{words} and {', '.join(self.narrowing.names)}." if self.narrowing.by else f"{words}."
+        threads = {"open": "open threads", "resolved": "resolved threads", "mine": "open threads of yours"}
+        where = f" in the {self._asked_of_all} loaded so far" if left else ""
+        filtered = f" with this filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else ""
+        self.rows.state.empty = f"No {threads.get(self.sections.current, 'threads')}{where}{filtered}."
         self.rows.state.hint = (
-            "esc shows all again" if self.narrowing.by else "] next section   2 content   3 change requests"
+            "esc clears the filters" if self.narrowing.by else "] next tab   2 content   3 change requests"
         )
         if left:
-            self.rows.state.hint = f"G loads on   {self.rows.state.hint}"
+            self.rows.state.hint = f"G loads more   {self.rows.state.hint}"
 
     @on(Rows.Ticked, "#list")
     @on(Lines.Filtered, "#list")
@@ -259,15 +258,15 @@ class CommentsScreen(ListView[Thread]):
         more_there = any(snapshot.value.next for snapshot in self.threads.answers if snapshot.value)
         known, heard, places = self.rows.extent.said, self.threads.places_heard, self.threads.places
         if heard < places:
-            known = f"{heard} of {plural(places, 'place')} loaded"
+            known = f"{heard} of {plural(places, 'space and change request', 'spaces and change requests')} loaded"
         elif self.narrowing.by and not self.rows.query_text:
             known = f"{len(self.rows.items)} of {self.in_section}"
         said = [
             "Comments",
             self.sections.current,
-            f"only {', '.join(self.narrowing.names)}" if self.narrowing.by else "all spaces",
+            f"filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else "all spaces",
             filters.ORDERS[self.order][0] if self.order != "place" else "",
-            f"{len(self.ticked)} ticked" if self.ticked else "",
+            f"{len(self.ticked)} selected" if self.ticked else "",
         ]
         self.status(" · ".join(filter(None, said)), known + (" · more on the server" if more_there else ""))
         self.refresh_bindings()
@@ -277,7 +276,7 @@ class CommentsScreen(ListView[Thread]):
         elsewhere = self.words.found_in(thread, self.rows.words)
         words = Content.styled(elsewhere, "italic") if elsewhere else Content(words_of(comment.body.text))
         if comment.is_open and (why := self._refused.get(comment.id)):
-            words = Content.assemble((f"refused: {why}", "$warning"), "  ", words)
+            words = Content.assemble((f"failed: {why}", "$warning"), "  ", words)
         if self.order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
         age = self.shell.workspace.on_its_way(comment.id) or short_age(comment.posted_at)

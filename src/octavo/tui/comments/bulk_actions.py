@@ -1,4 +1,4 @@
-"""What is done to all threads that are ticked, as one thing to undo. What one may not do to some of them is said."""
+"""Actions on all selected threads, undone together. The message says which threads were skipped and why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BulkSelection:
-    """Those of the ticked threads that something can be done to, and why it cannot be done to the others."""
+    """The selected threads that an action applies to, and why it does not apply to the others."""
 
     deed: str
     threads: tuple[Thread, ...]
@@ -32,16 +32,12 @@ class BulkSelection:
 
     @property
     def others(self) -> str:
-        """What is said of the others, after a sentence."""
-        return (
-            f". {plural(self.left, 'other')} {'is' if self.left == 1 else 'are'} as before: {self.why}"
-            if self.left
-            else ""
-        )
+        """The end of a message: how many selected threads were skipped, and why. Empty if none."""
+        return f". Skipped {plural(self.left, 'other thread')}: {self.why}" if self.left else ""
 
 
 def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> BulkSelection:
-    """Of the ticked threads those that `deed` is for: to resolve, the open ones first of all."""
+    """Return the selected threads that `deed` applies to. Resolving prefers open threads."""
     wanted = list(ticked)
     if deed in ("resolve", "reply_resolve"):
         wanted = [each for each in ticked if each.comment.is_open] or wanted
@@ -51,17 +47,17 @@ def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> BulkSelection:
 
 
 def why_not(app: Shell, deed: str, ticked: Sequence[Thread]) -> str | None:
-    """Why a deed cannot be done to any of those that are ticked, in a sentence."""
+    """Return why `deed` cannot be done to any of the selected threads. None if it can be done to some."""
     several = choose(app, deed, ticked)
-    return None if several.threads else f"{several.why} That is so for all that are ticked."
+    return None if several.threads else f"{several.why} This applies to all selected threads."
 
 
 def why_not_one(ticked: Collection[Hashable], under_cursor: Hashable) -> str | None:
-    """Why a key in the thread beside the list is not for that one alone, in a sentence."""
+    """Return why a key does not act on the previewed thread alone: other threads are selected in the list."""
     if set(ticked) <= {under_cursor}:
         return None
     are = "thread is" if len(ticked) == 1 else "threads are"
-    return f"{len(ticked)} {are} ticked. esc goes back to the list, where this is for those; esc again unticks."
+    return f"{len(ticked)} {are} selected. Press esc to act on the selection in the list, and esc again to clear it."
 
 
 def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
@@ -101,7 +97,7 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             writes.append(QueuedWrite(op, "reply", place, about=about, drafts=came_from))
             if resolves and each.comment.is_open:
                 writes.append(QueuedWrite(comments.Update(**where, resolved=True), "resolve the thread", about=about))
-        done = f"Reply written to {plural(len(threads), 'thread')}" + (", which are resolved" if resolves else "")
+        done = f"Reply added to {plural(len(threads), 'thread')}" + (", threads resolved" if resolves else "")
         app.writes.queue(*writes, said=f"{done}{several.others}")
         then()
 
@@ -121,14 +117,14 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
         writes = [
             QueuedWrite(
                 comments.Update(at=each.at, comment_id=each.comment.id, **change),
-                "take the reaction back" if takes_back else "react",
+                "remove the reaction" if takes_back else "react",
                 about=thread_actions.name(each.comment),
             )
             for each, has in zip(threads, mine, strict=True)
             if takes_back or code not in has
         ]
         to = f"{'from' if takes_back else 'to'} {plural(len(writes), 'thread')}"
-        done = f"{emoji(code)} taken back {to}" if takes_back else f"Reacted with {emoji(code)} {to}"
+        done = f"Removed {emoji(code)} {to}" if takes_back else f"Reacted with {emoji(code)} {to}"
         app.writes.queue(*writes, said=f"{done}{several.others}")
         then()
 

@@ -1,4 +1,4 @@
-"""Where a comment is written: a sheet at the bottom of the screen that never loses what is typed."""
+"""The composer: a dialog at the bottom of the screen that keeps what you type as a draft."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ _QUOTED_LINES = 3
 COMPOSER: Commands[Composer] = Commands(
     "composer",
     (
-        Command("send", "ctrl+s,ctrl+enter", "Send", "Send it", writes=True, run=lambda _, composer: composer.send(),
+        Command("send", "ctrl+s,ctrl+enter", "Send", "Send the comment", writes=True, run=lambda _, composer: composer.send(),
                 why_not=lambda _, composer: composer.why_not_send(), priority=True),
-        Command("hold", "ctrl+t", "Hold", "Hold it for the review: it is sent with your verdict", writes=True, run=lambda _, composer: composer.hold(),
+        Command("hold", "ctrl+t", "Add to review", "Add the comment to your pending review", writes=True, run=lambda _, composer: composer.hold(),
                 why_not=lambda _, composer: composer.why_not_send(), there=lambda _, composer: composer.can_hold, priority=True),
-        Command("suggest", "ctrl+g", "Suggest", "Suggest another wording: puts in the source of the block",
+        Command("suggest", "ctrl+g", "Suggest", "Insert a suggested change",
                 run=lambda _, composer: composer.suggest(), there=lambda _, composer: bool(composer.suggestion), priority=True),
-        Command("edit", "ctrl+e", "Editor", "Go on in your own editor", run=lambda _, composer: composer.edit_outside(),
+        Command("edit", "ctrl+e", "Editor", "Edit in your external editor", run=lambda _, composer: composer.edit_outside(),
                 there=lambda _, composer: composer.can_edit_outside, priority=True),
-        Command("preview", "ctrl+r", "Preview", "Show it as it will look, or write on", run=lambda _, composer: composer.show_preview(),
+        Command("preview", "ctrl+r", "Preview", "Switch between preview and editing", run=lambda _, composer: composer.show_preview(),
                 there=lambda _, composer: composer.can_preview, priority=True),
-        Command("mention", "at", "Name somebody", "At the start of a word: choose a person to name", run=lambda _, composer: composer.name_somebody(),
+        Command("mention", "at", "Mention", "Mention a member", run=lambda _, composer: composer.name_somebody(),
                 there=lambda _, composer: composer.can_name_somebody, key_display="@", priority=True),
-        Command("reply", "ctrl+l", "Quick reply", "Put in one of the quick replies of the settings", run=lambda _, composer: composer.reply_quickly(),
+        Command("reply", "ctrl+l", "Quick reply", "Insert a quick reply", run=lambda _, composer: composer.reply_quickly(),
                 there=lambda _, composer: bool(composer.replies), priority=True, shown=False),
-        Command("close", "escape", "Keep draft", "Close; the draft is kept", run=lambda _, composer: composer.leave(), priority=True),
+        Command("close", "escape", "Keep draft", "Close and keep the draft", run=lambda _, composer: composer.leave(), priority=True),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -74,7 +74,10 @@ class Composer(Dialog[str | None]):
     CONTEXT: ClassVar[str] = "composer"
     writing: TextEditor
     """Where the text is written."""
-    HELP: ClassVar[str] = "Write in markdown. What you type is kept as a draft, also when you close this."
+    HELP: ClassVar[str] = (
+        "Write a comment in Markdown. ctrl+s sends the comment, ctrl+r shows a preview, ctrl+e opens your editor, "
+        "@ mentions a member. esc closes the composer and keeps the draft."
+    )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (COMPOSER,)
 
     def __init__(
@@ -122,7 +125,7 @@ class Composer(Dialog[str | None]):
         self._declined: tuple[int, int] | None = None
         """Where a `:` stands for which no emoji was wanted."""
         self.is_held = False
-        """Whether the answer is held for the review, not sent."""
+        """Whether the comment was added to the pending review instead of sent."""
         self._under_way: str | None = None
         """What is being kept: the newest of it."""
         self._clock = DraftClock()
@@ -167,7 +170,7 @@ class Composer(Dialog[str | None]):
 
     @property
     def text(self) -> str:
-        """What is written now, as it is sent."""
+        """Return the text as it is sent."""
         return self._named.sent(self.writing.text)
 
     def keep(self) -> None:
@@ -186,7 +189,7 @@ class Composer(Dialog[str | None]):
                 self._say(str(error), "$error")
                 return
             self._saved = self._current
-            self._say("draft kept")
+            self._say("draft saved")
 
     def _begin_to_keep(self, text: str) -> None:
         self._stop_timer()
@@ -207,7 +210,7 @@ class Composer(Dialog[str | None]):
         if self._done and error is not None:
             self.app.notify(str(error), severity="error", markup=False)
         elif not self._done and self._current == text:
-            self._say("draft kept" if error is None else str(error), "" if error is None else "$error")
+            self._say("draft saved" if error is None else str(error), "" if error is None else "$error")
             self.refresh_bindings()
         return error is None
 
@@ -234,39 +237,39 @@ class Composer(Dialog[str | None]):
         return self._named.sent(found.first().text) if found else self._typed_last
 
     def why_not_send(self) -> str | None:
-        """Why the text cannot be sent, in a sentence."""
+        """Return why the text cannot be sent. None if it can."""
         if trouble := self._trouble():
             return trouble
         if not self.text.strip():
-            return "There is nothing to send yet."
+            return "There is no text to send yet."
         if self._limit is not None and len(self.text) > self._limit:
-            return f"It is {plural(len(self.text) - self._limit, 'character')} too long to send."
+            return f"The text is {plural(len(self.text) - self._limit, 'character')} too long to send."
         return None
 
     @property
     def can_edit_outside(self) -> bool:
-        """Whether one can go on in an editor."""
+        """Return whether the text can be edited in an external editor."""
         return self._folder is not None
 
     @property
     def can_preview(self) -> bool:
-        """Whether the text can be shown as it will look."""
+        """Return whether the text has a preview."""
         return self._preview is not None
 
     @property
     def can_name_somebody(self) -> bool:
-        """Whether there are people to name where one writes now."""
+        """Return whether members can be mentioned here."""
         return self._people is not None and self.writing.has_focus
 
     def _keys(self) -> str:
         keys = [
             f"ctrl+s {self._verb}",
-            "ctrl+t hold" if self.can_hold else "",
+            "ctrl+t add to review" if self.can_hold else "",
             "ctrl+g suggest" if self.suggestion else "",
             "ctrl+e editor" if self._folder is not None and not self.suggestion else "",
             # Where there is more to choose from, the key bar names the rest.
             "ctrl+r preview" if self._preview is not None and not self.can_hold else "",
-            "@ name" if self._people is not None and not self.can_hold else "",
+            "@ mention" if self._people is not None and not self.can_hold else "",
         ]
         return " · ".join(key for key in keys if key)
 

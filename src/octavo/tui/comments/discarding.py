@@ -1,4 +1,4 @@
-"""Throwing away what is not sent, wherever it is marked: one key for a page, a block, a thread, a change request, a row."""
+"""Discarding unsent text wherever it is marked: of a page, a block, a thread, a change request or a row."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-NOTHING = "There are no words of yours here that are not sent."
+NOTHING = "You have no unsent drafts here."
 
 
-LEFT_BY_AN_EDITOR = "An editor left this text behind. e takes it up: to go on with it, to send it or to throw it away."
+LEFT_BY_AN_EDITOR = "Your editor left an unsent edit of this page. Press e to continue, send or discard the edit."
 
 
 def why_not_discarded(app: Shell, words: Sequence[Unsent]) -> str | None:
-    """Why nothing is thrown away, in a sentence."""
+    """Return why there is nothing to discard. None if there is."""
     if any(each.place or each.entry for each in words):
         return None
     return LEFT_BY_AN_EDITOR if words else NOTHING
 
 
 def discard(app: Shell, words: Sequence[Unsent]) -> None:
-    """Throw away drafts and held comments. `u` brings them back as they were, so nothing is asked."""
+    """Discard drafts and pending comments without a confirmation: `u` restores them."""
     outbox = app.session.outbox
     words = [each for each in words if each.place or each.entry]
     places = [each.place for each in words if each.place]
@@ -42,11 +42,11 @@ def discard(app: Shell, words: Sequence[Unsent]) -> None:
     async def bring_back() -> None:
         await outbox.bring_back(discarded)
 
-    drafts, comments = plural(len(places), "draft"), plural(len(held), "held comment")
+    drafts, comments = plural(len(places), "draft"), plural(len(held), "pending comment")
     what = " and ".join([drafts] * bool(places) + [comments] * bool(held))
     if len(words) == 1:
-        what = "draft" if places else "held comment"
-    is_back = f"Your {what} {'is' if len(words) == 1 else 'are'} back."
+        what = "draft" if places else "pending comment"
+    is_back = f"Restored your {what}."
     app.writes.change_here(
         LocalChange(f"discard the {what}", throw_away, bring_back, is_back),
         said=f"{what[:1].upper()}{what[1:]} discarded",
@@ -56,9 +56,9 @@ def discard(app: Shell, words: Sequence[Unsent]) -> None:
 UNSENT: Commands[Sequence[Unsent]] = Commands(
     "draft",
     (
-        Command("discard", "ctrl+x", "Discard draft", "Throw away the drafts and held comments of yours that are marked here; u brings them back",
+        Command("discard", "ctrl+x", "Discard draft", "Discard your unsent drafts here (u to undo)",
                 run=discard, why_not=why_not_discarded, shown=False),
     ),
     find=lambda view: view.unsent_at_hand,
 )  # fmt: skip
-"""What can be done with words that are not sent. A view has those its keys are about as its `unsent_at_hand`."""
+"""Commands for unsent text. A view provides it as its `unsent_at_hand`."""

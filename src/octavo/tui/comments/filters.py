@@ -32,17 +32,17 @@ class Thread:
     def page(self) -> str:
         """The page it is on."""
         page = self.comment.target.page
-        return (page.title or page.path or "A page") if page else "As a whole"
+        return (page.title or page.path or "Untitled page") if page else "General comments"
 
     @property
     def is_outdated(self) -> bool:
-        """Whether what it hangs on is there no more."""
+        """Return whether the block of the thread was deleted."""
         page = self.comment.target.page
         return bool(page and page.outdated)
 
     @property
     def sign(self) -> tuple[str, str]:
-        """How it stands, as a sign and its style."""
+        """Return the state of the thread as a sign and its style."""
         if not self.comment.is_open:
             return "✓", "$success"
         if self.comment.is_verdict:
@@ -56,7 +56,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class ThreadFilter:
-    """What threads are to be shown. Of a `kind`, one at a time holds."""
+    """A filter of threads. Only one filter of each `kind` applies at a time."""
 
     kind: str
     name: str
@@ -91,13 +91,13 @@ def offered(
 
 def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
     found = [
-        ThreadFilter("Answers", "without an answer", lambda thread: not thread.comment.replies),
-        ThreadFilter("Answers", "with answers", lambda thread: bool(thread.comment.replies)),
-        ThreadFilter("About", "outdated", lambda thread: thread.is_outdated),
-        ThreadFilter("About", "on a page as a whole", lambda thread: thread.comment.target.node is None),
-        ThreadFilter("Words", "naming me", lambda thread: names(thread.comment.body.text, me)),
+        ThreadFilter("Replies", "without replies", lambda thread: not thread.comment.replies),
+        ThreadFilter("Replies", "with replies", lambda thread: bool(thread.comment.replies)),
+        ThreadFilter("Status", "outdated", lambda thread: thread.is_outdated),
+        ThreadFilter("Status", "not on a block", lambda thread: thread.comment.target.node is None),
+        ThreadFilter("Mentions", "mentioning me", lambda thread: names(thread.comment.body.text, me)),
     ]
-    for days, name in ((1, "of the last day"), (7, "of the last week")):
+    for days, name in ((1, "from the last day"), (7, "from the last week")):
         found.append(ThreadFilter("Age", name, _since(now - timedelta(days=days))))
     for days, name in ((7, "older than a week"), (30, "older than a month")):
         found.append(ThreadFilter("Age", name, _before(now - timedelta(days=days))))
@@ -105,7 +105,7 @@ def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilt
     for (person, name), _ in people.most_common():
         found.append(ThreadFilter("Author", f"by {name}", _by(person)))
     for place in dict.fromkeys(thread.place for thread in threads):
-        found.append(ThreadFilter("Place", f"in {place}", _in(place)))
+        found.append(ThreadFilter("Location", f"in {place}", _in(place)))
     return found
 
 
@@ -115,7 +115,7 @@ def narrowed(threads: Iterable[Thread], by: Collection[ThreadFilter]) -> list[Th
 
 
 def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
-    """What is told of each place: how many threads are there, and how old the oldest is."""
+    """Return the number of threads of each space or change request, and the age of the oldest."""
     there: dict[str, list[Thread]] = {}
     for thread in threads:
         there.setdefault(thread.place, []).append(thread)
@@ -125,13 +125,13 @@ def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
-    "place": ("by place and page", lambda each: (each.place, each.page)),
+    "place": ("by space and page", lambda each: (each.place, each.page)),
     "newest": ("newest first", lambda each: (_NEVER - each.posted_at,)),
     "oldest": ("oldest first", lambda each: (each.posted_at,)),
-    "answers": ("most answers first", lambda each: (-each.comment.replies,)),
+    "answers": ("most replies first", lambda each: (-each.comment.replies,)),
     "author": ("by author", lambda each: (fold(each.comment.posted_by.name),)),
 }
-"""The ways to order the list: what each is called, and what threads are compared by."""
+"""The orders of the list: the name and the sort key of each."""
 
 
 def _since(moment: datetime) -> Callable[[Thread], bool]:

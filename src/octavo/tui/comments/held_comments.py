@@ -1,4 +1,4 @@
-"""Pending comments: they are edited, removed, or sent with a review."""
+"""Pending comments: edited, removed, or sent with or without a review."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 MOST_NAMED = 8
-"""Pending comments that a dialog lists; the rest is counted."""
+"""How many pending comments a dialog lists. Of the others it says how many there are."""
 
 
 def page_of(entry: Entry) -> str:
-    """Return the id of the page of a pending comment. Empty for the whole change request, or for a reply."""
+    """Return the id of the page of a pending comment. Empty for a change request as a whole, and for a reply."""
     return entry.facts.page
 
 
 def named(entry: Entry, titles: Mapping[str, str]) -> str:
-    """Return the title of the page or thread of a pending comment."""
+    """Return what a pending comment is on: the title of the page, or the thread it replies to."""
     if entry.facts.thread:
         return f"Reply: {entry.about}" if entry.about else "Reply"
-    return titles.get(page_of(entry)) or entry.about or ("A page" if page_of(entry) else "The whole change request")
+    return (
+        titles.get(page_of(entry)) or entry.about or ("Untitled page" if page_of(entry) else "The whole change request")
+    )
 
 
 def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
-    """Return the pending comments that are sent with a review, one a line."""
+    """Return the pending comments that a review sends, line by line."""
     if not held:
         return []
     lines = [f"Sends {plural(len(held), 'pending comment')} with the review:"]
@@ -42,12 +44,12 @@ def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
         words = " ".join(entry.words.split())
         lines.append(f"• {named(entry, titles)}: {words if len(words) <= 60 else words[:59] + '…'}")
     if len(held) > MOST_NAMED:
-        lines.append(f"and {len(held) - MOST_NAMED} more (H shows all)")
+        lines.append(f"and {len(held) - MOST_NAMED} more. Press H to show all.")
     return lines
 
 
 def edit_held(app: Shell, entry: Entry) -> None:
-    """Edit a pending comment; it stays pending."""
+    """Edit a pending comment. It stays pending."""
     from octavo.tui.comments.composer import Composer
     from octavo.tui.comments.people import People
     from octavo.tui.reader.markdown_preview import preview
@@ -59,9 +61,7 @@ def edit_held(app: Shell, entry: Entry) -> None:
         if text:
             op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
             app.writes.change(
-                "edit the pending comment",
-                app.session.outbox.reword(entry.id, op, place),
-                "Edited the pending comment.",
+                "edit the comment", app.session.outbox.reword(entry.id, op, place), "Edited the pending comment."
             )
 
     assert isinstance(entry.at, ChangeRequestRef)
@@ -82,20 +82,18 @@ def edit_held(app: Shell, entry: Entry) -> None:
 
 
 def drop_held(app: Shell, entry: Entry) -> None:
-    """Ask whether to remove a pending comment from the review."""
+    """Remove a pending comment from the review after a confirmation."""
     from octavo.tui.widgets.confirm import Confirm
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.writes.change(
-                "remove the pending comment",
-                app.session.outbox.discard(entry.id),
-                "Removed the pending comment. Its text is a draft.",
+                "remove the comment", app.session.outbox.discard(entry.id), "Removed from the review, kept as a draft."
             )
 
     words = " ".join(entry.words.split())
     said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
-    after = "The comment was not sent. Its text stays as a draft: press c in the same place to continue."
+    after = "Others have not seen this comment. The text stays as a draft: press c in the same place to continue."
     app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=said, after=after), decided)
 
 

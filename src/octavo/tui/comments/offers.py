@@ -28,7 +28,7 @@ _TICKS = re.compile(r"`+")
 
 OFFERS: Commands[Offers[Any]] = Commands(
     "chooser",
-    (Command("take", "tab", "Take", "Take the one at the cursor", run=lambda _, offers: offers.choose(), shown=False, priority=True),),
+    (Command("take", "tab", "Insert", "Insert the selected item", run=lambda _, offers: offers.choose(), shown=False, priority=True),),
     find=lambda offers: offers,
 )  # fmt: skip
 
@@ -66,19 +66,19 @@ def ends_in_code(before: str) -> bool:
 
 
 class Offered(Protocol[T]):
-    """What is offered for what is typed."""
+    """Suggestions for the typed text."""
 
     title: str
     begun: str
-    """What is typed of it already."""
+    """The text that is already typed."""
     empty: str
-    """What is said while there is nothing."""
+    """The text of the empty list."""
 
     async def ask(self) -> None:
         """Find out what there is now."""
 
     def choices(self, query: str) -> list[tuple[Choice[T], Match | None]]:
-        """What answers what is typed, the best first."""
+        """Return the suggestions that match, best first."""
 
     def whole(self, typed: str) -> T | str | None:
         """What is taken without a choice once this is typed; of nobody, the words themselves. None: more may come."""
@@ -89,7 +89,7 @@ class Offers(Chooser["T | str", T]):
 
     CONTEXT: ClassVar[str] = "offers while writing"
     PLACEHOLDER: ClassVar[str] = "Type a name"
-    FOOT: ClassVar[str] = "enter or tab takes it · esc writes on"
+    FOOT: ClassVar[str] = "enter or tab insert · esc close"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (OFFERS,)
 
     def __init__(self, offered: Offered[T]) -> None:
@@ -145,8 +145,8 @@ class MentionCandidates(Protocol):
 class People:
     """Somebody to name."""
 
-    title, begun = "Who?", ""
-    empty = "Nobody is known here yet."
+    title, begun = "Mention", ""
+    empty = "No members are loaded yet."
 
     def __init__(self, people: MentionCandidates) -> None:
         self._people = people
@@ -155,7 +155,7 @@ class People:
         """Find out who there is now."""
         await self._people.ask()
         if self._people.trouble:
-            self.empty = f"Who there is, is not known: {self._people.trouble}"
+            self.empty = f"Could not load the members: {self._people.trouble}"
 
     def choices(self, query: str) -> list[tuple[Choice[User], Match | None]]:
         """Of names that answer alike, those stay first who are first: a short name is no reason to come before."""
@@ -173,7 +173,7 @@ class People:
 class EmojiNames:
     """Emoji by their names. These are read once, in a thread: that takes longer than a key may."""
 
-    title, empty = "Which emoji?", "Reading their names."
+    title, empty = "Emoji", "Loading the emoji…"
 
     def __init__(self, begun: str = "") -> None:
         self.begun = begun
@@ -185,7 +185,7 @@ class EmojiNames:
         self._are_read = True
 
     def named(self, words: str) -> list[Named]:
-        """Those that answer these words, the best first."""
+        """Return the emoji that match these words, best first."""
         return emoji.found(words) if self._are_read else []
 
     def choices(self, query: str) -> list[tuple[Choice[Named], Match | None]]:

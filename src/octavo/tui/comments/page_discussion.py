@@ -1,4 +1,4 @@
-"""What people say of the page on show: a comment on the block the cursor is on, or on the page, and the threads there."""
+"""Comments on the open page and on its selected block, and the threads there."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ShowsDiscussion(Protocol):
         """The threads that hang on a block, or on what is in it; of a block of the kind `thread`, that thread."""
 
     def since(self, thread: Comment) -> str:
-        """What became of the words a thread hangs on, in a sentence; empty while they are as they were."""
+        """Return what happened to the block of an outdated thread, in a sentence. Empty if the block is unchanged."""
 
     def source_of(self, block: Block) -> str:
         """How a block is written, where another wording of it can be suggested. Empty elsewhere."""
@@ -81,7 +81,7 @@ class PageDiscussion:
     def _why_no_block(self) -> str | None:
         pane = self._view.keys_go_on_to
         if pane is not None and is_covered(self._view, pane):
-            return "The page is not on show. Press tab to go to it."
+            return "The page is not visible. Press tab to go to the page."
         return self._shown.why_no_block()
 
     @property
@@ -95,8 +95,8 @@ class PageDiscussion:
 
     @property
     def why_no_thread_here(self) -> str:
-        """Why the keys of threads are about none."""
-        return self._why_no_block or "No thread hangs on the block under the cursor. t goes to the next one."
+        """Return why the selected block has no thread to act on."""
+        return self._why_no_block or "The selected block has no thread. Press t to go to the next thread."
 
     def thread_under_cursor(self) -> Comment | None:
         """The thread that is itself under the cursor, between the lines of a diff: one replies to it."""
@@ -104,13 +104,13 @@ class PageDiscussion:
         return self.thread_on(block) if block is not None and block.kind == "thread" else None
 
     def why_no_comment(self, *, whole: bool = False) -> str | None:
-        """Why one cannot comment on the block the cursor is on, or on the `whole` page, in a sentence."""
+        """Return why you cannot comment on the selected block, or on the `whole` page. None if you can."""
         shown = self._shown
         if why := (None if whole else self._why_no_block) or shown.why_nothing_to_say(whole=whole):
             return why
         at, page = shown.discussion, shown.page_at_hand if whole else shown.page_on_show
         if at is None or page is None:
-            return "Open a page first: a comment is about one."
+            return "Open a page first to comment on it."
         thread = None if whole else self.thread_under_cursor()
         return not_allowed_with(self._view.shell, at, "reply" if thread else "comment", thread)
 
@@ -127,7 +127,7 @@ class PageDiscussion:
                 at,
                 page=page[0],
                 node=block.key if block is not None else None,
-                title=f"{page[1]}, as it was" if shown.is_on_old_side else page[1],
+                title=f"{page[1]} before the change" if shown.is_on_old_side else page[1],
                 excerpt=block.plain() if block is not None else page[1],
                 source=shown.source_of(block) if block is not None else "",
                 quote=shown.is_on_old_side,
@@ -164,19 +164,19 @@ class PageDiscussion:
 COMMENTING: Commands[PageDiscussion] = Commands(
     "comment",
     (
-        Command("block", "c", "Comment", "Comment on the block the cursor is on; on a thread, reply",
+        Command("block", "c", "Comment", "Comment on the block, or reply to its thread",
                 writes=True, run=lambda app, here: here.comment(), why_not=lambda app, here: here.why_no_comment()),
-        Command("page", "C", "Comment on page", "Comment on the whole page", shown=False,
+        Command("page", "C", "Comment on page", "Comment on the page", shown=False,
                 writes=True, run=lambda app, here: here.comment_on_page(), why_not=lambda app, here: here.why_no_comment(whole=True)),
     ),
     context="pages and diffs",
     find=lambda view: view.page_discussion,
 )  # fmt: skip
-"""What one can say about the page on show. A view has it as its `page_discussion`."""
+"""Commands that comment on the open page. A view provides it as its `page_discussion`."""
 THREAD_HERE: Commands[ThreadTarget] = (
     THREAD.only("resolve", "reply_resolve", "react")
-    .changed("resolve", id="comment.resolve_here", help="Resolve the thread on the block the cursor is on", shown=False)
-    .changed("reply_resolve", id="comment.reply_resolve_here", help="Reply to the thread on this block, and resolve it")
+    .changed("resolve", id="comment.resolve_here", help="Resolve the thread on this block", shown=False)
+    .changed("reply_resolve", id="comment.reply_resolve_here", help="Reply to the thread on this block and resolve it")
     .changed("react", id="comment.react_here", help="React to the thread on this block")
     .about(
         lambda view: view.page_discussion.thread_here,
@@ -184,4 +184,4 @@ THREAD_HERE: Commands[ThreadTarget] = (
         nothing=lambda view: view.page_discussion.why_no_thread_here,
     )
 )
-"""What can be done with the thread on the block the cursor is on."""
+"""Commands for the thread on the selected block."""

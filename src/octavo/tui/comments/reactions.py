@@ -46,7 +46,7 @@ class ReactionPicker(Chooser[str | None, str]):
     PLACEHOLDER: ClassVar[str] = "Type a name, or paste an emoji"
 
     def __init__(self, title: str, choices: list[Choice[str]]) -> None:
-        super().__init__(title, choices, empty="Nothing to choose.")
+        super().__init__(title, choices, empty="No emoji found.")
         self._names = EmojiNames()
 
     def begin(self) -> None:
@@ -74,7 +74,7 @@ def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], 
     """As the server calls them: one that is taken back must be called so too."""
     codes = dict.fromkeys((*used_last(state), *usual, *spelled))
     choices = [
-        Choice(code, _named(code, usual), right="yours: takes it back" if spelled.get(code) in mine else "")
+        Choice(code, _named(code, usual), right="yours · removes it" if spelled.get(code) in mine else "")
         for code in codes
     ]
 

@@ -31,9 +31,9 @@ class Suggested:
         """None: it is being read, or cannot be."""
         self._was: dict[Block, str] = {}
         self._page = ""
-        """What the page of the thread says now, where that is known."""
+        """Current text of the page of the thread. Empty until it is loaded."""
         self._fates: dict[tuple[Block, str], str] = {}
-        """What would become of a wording that is put into the page as it is now; empty while that is not known."""
+        """Result of applying a suggestion to the current page. Empty until it is computed."""
 
     def page_says(self, text: str) -> None:
         """The page of the thread says something else now."""

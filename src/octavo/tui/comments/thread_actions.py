@@ -1,4 +1,4 @@
-"""What people do in threads: write, reply, resolve, react, edit, delete. Every write goes through the outbox."""
+"""Actions in threads: comment, reply, resolve, react, edit, delete. Every write goes through the outbox."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAME = 28
 def _may(
     app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
-    """Whether it can be done. If not, that is said: whatever led here, no words are asked for that cannot be sent."""
+    """Return whether `deed` is allowed, and say why if it is not: no text is asked for that could not be sent."""
     why = not_allowed_with(app, at, deed, thread, message)
     if why is not None:
         app.explain(why)
@@ -62,7 +62,7 @@ def start_thread(
 
     place = f"comment {_where(at)} {page or ''} {node or ''}"
     named = f"Comment on {title}"
-    _compose(app, at, place, named, excerpt, send, doing="comment", said="Comment written", about=title, source=source)
+    _compose(app, at, place, named, excerpt, send, doing="comment", said="Comment added", about=title, source=source)
 
 
 def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
@@ -86,7 +86,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         comment.body.text,
         send,
         doing="reply",
-        said="Reply written, thread resolved" if resolves else "Reply written",
+        said="Reply added, thread resolved" if resolves else "Reply added",
         about=about,
         after=(resolving,) if resolves else (),
     )
@@ -104,7 +104,7 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
 
 
 def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
-    """React with an emoji, or take the reaction back when it is there already."""
+    """Add an emoji reaction, or remove it if you already reacted with that emoji."""
     mine = chosen in my_reactions(app, to)
     change = {"removed_reactions" if mine else "added_reactions": (chosen,)}
     op: CommentWrite
@@ -112,8 +112,8 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
         op = comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=to.id, **change)
     else:
         op = comments.Update(at=at, comment_id=comment.id, **change)
-    doing = "take the reaction back" if mine else "react"
-    said = f"{emoji(chosen)} taken back" if mine else f"Reacted with {emoji(chosen)}"
+    doing = "remove the reaction" if mine else "react"
+    said = f"Removed {emoji(chosen)}" if mine else f"Reacted with {emoji(chosen)}"
     app.writes.queue(QueuedWrite(op, doing, about=name(comment)), said=said)
 
 
@@ -158,11 +158,11 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
         app,
         at,
         place,
-        f"Edit my {kind}",
+        f"Edit your {kind}",
         "",
         send,
         doing=f"edit the {kind}",
-        said="Edited",
+        said=f"{kind.capitalize()} edited",
         about=name(comment),
         start=what.body.text,
         basis=OriginalComment(what.body.markdown),
@@ -170,7 +170,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
 
 
 def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
-    """Delete a comment with its replies, or one reply, once the person said yes."""
+    """Delete a comment with its replies, or a reply, after a confirmation."""
     if (held := app.workspace.held(what.id)) is not None:
         from octavo.tui.comments.held_comments import drop_held  # few are held
 
@@ -199,7 +199,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
 
     said = f"“{excerpt_of(words_of(what.body.text))}”"
     app.push_screen(
-        Confirm(f"Delete {goes}?", verb="Delete", intro=said, after="Others will not see it any more."), decided
+        Confirm(f"Delete {goes}?", verb="Delete", intro=said, after=f"Others will no longer see the {kind}."), decided
     )
 
 
@@ -276,20 +276,20 @@ def compose(
 
 
 def name(comment: Comment) -> str:
-    """What a thread is called where it is not on show: its first words, and the page it is on."""
+    """Return a short name of a thread: its first words and its page."""
     said, page = first_words(comment.body.text), comment.target.page
     title = (page.title or page.path) if page is not None else ""
     return f"{said} on {title}" if title else said
 
 
 def first_words(text: str) -> str:
-    """How a text begins, in quotes: as much as a row has room for."""
+    """Return the first words of a text in quotes, cut to fit a row."""
     words = words_of(text)
     return f"“{words if len(words) <= _NAME else words[: _NAME - 1].rstrip() + '…'}”"
 
 
 def place_of_reply(at: Discussion, comment: Comment) -> str:
-    """Of the draft of a reply."""
+    """Return the key of the draft of a reply."""
     return f"reply {_where(at)} {comment.id}"
 
 

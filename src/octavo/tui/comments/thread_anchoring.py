@@ -52,18 +52,18 @@ class ThreadAnchors:
         return _sorted(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def since(self, thread: Comment) -> Literal["", "changed", "gone"]:
-        """What became of the block a thread hangs on."""
+        """Return whether the block of a thread was changed or deleted. Empty if neither."""
         if not self.whole or thread.target.node is None or self._exact_key(thread):
             return ""
         return "changed" if self._likely_key(thread) else "gone"
 
     def said_since(self, thread: Comment) -> str:
-        """The same in a sentence, before the words it was about; empty while they are as they were."""
+        """Return the same as a sentence that introduces the original text. Empty if the block is unchanged."""
         match self.since(thread):
             case "changed":
-                return "What this is about was changed since. It said:"
+                return "Outdated: the block was edited. Its text was:"
             case "gone":
-                return "What this is about is not on the page any more:"
+                return "Outdated: the block was deleted. Its text was:"
         return ""
 
     def _exact_key(self, thread: Comment) -> str:

@@ -1,4 +1,4 @@
-"""What can be done with a thread, wherever it is: in the list of all, on its own, on a block of a page or a diff."""
+"""Commands for threads in the list of threads, in the thread view, and on blocks of pages and diffs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTHING = "There is no thread here."
 
 @dataclass(frozen=True)
 class ThreadTarget:
-    """What the keys of threads are about: a message of a thread, or the threads that are ticked."""
+    """The target of the keys of threads: a comment of a thread, or the selected threads."""
 
     at: Discussion
     thread: Comment
@@ -34,16 +34,16 @@ class ThreadTarget:
 
     @property
     def address(self) -> str:
-        """Where the thread is in the browser; empty when the server does not say."""
+        """Return the URL of the thread. Empty if the server gave none."""
         return self.thread.urls.app or self.thread.urls.published or ""
 
 
-def _why_not_one_by_one(target: ThreadTarget, done: str) -> str | None:
-    """Why what is done to one thread after the other is not done while others are ticked, in a sentence."""
+def _why_not_one_by_one(target: ThreadTarget) -> str | None:
+    """Return why a command for one thread does not run: other threads are selected. None if no others are."""
     if not target.ticked or [(each.at, each.comment.id) for each in target.ticked] == [(target.at, target.thread.id)]:
         return None
     are = "thread is" if len(target.ticked) == 1 else "threads are"
-    return f"{len(target.ticked)} {are} ticked, and threads are {done} one by one. esc unticks."
+    return f"{len(target.ticked)} {are} selected. This key works on one thread: press esc to clear the selection."
 
 
 def _of_all(
@@ -87,13 +87,12 @@ def _of_one(
     run: Callable[[Shell, ThreadTarget], None],
     why_not: Callable[[Shell, ThreadTarget], str | None],
     *,
-    done: str,
     writes: bool = False,
 ) -> Command[ThreadTarget]:
-    """What is `done` to one thread after the other."""
+    """Return a command for one thread at a time."""
 
     def why_not_now(app: Shell, target: ThreadTarget) -> str | None:
-        return _why_not_one_by_one(target, done) or why_not(app, target)
+        return _why_not_one_by_one(target) or why_not(app, target)
 
     return Command(name, keys, title, help, run, why_not_now, shown=False, writes=writes)
 
@@ -104,7 +103,7 @@ def _may_not(deed: str) -> Callable[[Shell, ThreadTarget], str | None]:
 
 def _why_no_comment_on_page(app: Shell, target: ThreadTarget) -> str | None:
     if target.thread.target.page is None:
-        return "This thread is on no page: it is about the whole place."
+        return "This thread is not on a page."
     return not_allowed_with(app, target.at, "comment")
 
 
@@ -131,27 +130,27 @@ def _open(app: Shell, target: ThreadTarget) -> None:
 THREAD: Commands[ThreadTarget] = Commands(
     "comments",
     (
-        _of_all("resolve", "d", "Done", "Resolve the thread, or all that are ticked; reopen what is resolved", shown=True, writes=True,
+        _of_all("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True,
                 one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), several=bulk_actions.resolve),
-        _of_all("reply", "c", "Reply", "Reply to the thread, or to all that are ticked", shown=True, writes=True,
+        _of_all("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread), several=bulk_actions.reply),
-        _of_one("new", "C", "Comment on page", "Comment on the page the thread is on, as a whole",
-                _comment_on_page, _why_no_comment_on_page, done="commented on by their pages", writes=True),
-        _of_all("reply_resolve", "D", "Reply, done", "Reply, also to all that are ticked, and resolve them", writes=True,
+        _of_one("new", "C", "Comment on page", "Comment on the page of the thread",
+                _comment_on_page, _why_no_comment_on_page, writes=True),
+        _of_all("reply_resolve", "D", "Reply, resolve", "Reply to the selected threads and resolve them", writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), several=bulk_actions.reply),
-        _of_all("react", "plus", "React", "React with an emoji, also to all that are ticked", key_display="+", writes=True,
+        _of_all("react", "plus", "React", "React to the selected threads with an emoji", key_display="+", writes=True,
                 one=lambda app, target: thread_actions.choose_reaction(app, target.at, target.thread, target.message), several=bulk_actions.react),
-        _of_one("edit", "e", "Edit", "Edit my comment",
-                lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _may_not("edit"), done="edited", writes=True),
-        _of_one("delete", "X", "Delete", "Delete my comment",
-                lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _may_not("delete"), done="deleted", writes=True),
-        _of_all("copy", "y", "Copy", "Copy the text of the comment, or of all that are ticked",
-                one=lambda app, target: clipboard.copy(app, target.message.body.text, "Copied the text of this message."), several=bulk_actions.copy),
-        _of_one("copy_address", "Y", "Copy address", "Copy the address of the comment",
-                lambda app, target: clipboard.copy(app, target.address, "Copied the address of the comment."), _why_no_address, done="copied by their addresses"),
-        _of_one("open_browser", "o", "In the browser", "Open the comment in the browser", _open, _why_no_address, done="opened in the browser"),
+        _of_one("edit", "e", "Edit", "Edit your comment",
+                lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _may_not("edit"), writes=True),
+        _of_one("delete", "X", "Delete", "Delete your comment",
+                lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _may_not("delete"), writes=True),
+        _of_all("copy", "y", "Copy text", "Copy the text of the selected threads",
+                one=lambda app, target: clipboard.copy(app, target.message.body.text, "Copied the text of the comment."), several=bulk_actions.copy),
+        _of_one("copy_address", "Y", "Copy link", "Copy a link to the comment",
+                lambda app, target: clipboard.copy(app, target.address, "Copied the link to the comment."), _why_no_address),
+        _of_one("open_browser", "o", "Open in browser", "Open the comment in the browser", _open, _why_no_address),
     ),
     context="comments",
     nothing=NOTHING,
 )  # fmt: skip
-"""What can be done with a thread. In the list of all of them most of it is done to those that are ticked."""
+"""Commands for a thread. In the list of threads most of them act on the selected threads."""

@@ -29,13 +29,25 @@ if TYPE_CHECKING:
 SHEET: Commands[ThreadSheet] = Commands(
     "thread",
     (
-        Command("next", "t", "Next", "Next thread", run=lambda _, sheet: sheet.go(1)),
-        Command("previous", "T", "Before", "Thread before", run=lambda _, sheet: sheet.go(-1), shown=False),
-        Command("close", "escape,q", "Close", "Back to the page", run=lambda _, sheet: sheet.dismiss(None)),
-        Command("refresh", "r", "Refresh", "Ask the server again", run=lambda _, sheet: sheet.ask_again(), shown=False),
-        Command("undo", "u", "Undo", "Take back the last write", run=lambda app, _: app.undo(), shown=False),
+        Command("next", "t", "Next thread", "Go to the next thread", run=lambda _, sheet: sheet.go(1)),
         Command(
-            "help", "question_mark", "Help", "Help for this thread", run=lambda app, _: app.show_help(), shown=False
+            "previous",
+            "T",
+            "Previous thread",
+            "Go to the previous thread",
+            run=lambda _, sheet: sheet.go(-1),
+            shown=False,
+        ),
+        Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, sheet: sheet.dismiss(None)),
+        Command("refresh", "r", "Refresh", "Reload the thread", run=lambda _, sheet: sheet.ask_again(), shown=False),
+        Command("undo", "u", "Undo", "Undo the last change", run=lambda app, _: app.undo(), shown=False),
+        Command(
+            "help",
+            "question_mark",
+            "Help",
+            "Show the help for this thread",
+            run=lambda app, _: app.show_help(),
+            shown=False,
         ),
     ),
     find=lambda view: view,
@@ -81,7 +93,9 @@ class ThreadSheet(Dialog[None]):
         PurePath(__file__).with_name("thread_sheet.tcss"),
     ]
     CONTEXT: ClassVar[str] = "thread sheet"
-    HELP: ClassVar[str] = "Read the thread and answer it here. t and T go to the next and the one before, esc closes."
+    HELP: ClassVar[str] = (
+        "One thread and its replies. c replies, d resolves or reopens, + reacts, t goes to the next thread. esc closes."
+    )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SHEET,)
 
     def __init__(

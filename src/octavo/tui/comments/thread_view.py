@@ -55,19 +55,19 @@ class Part:
 
 _OF_ONE: Commands[ThreadTarget] = (
     THREAD.changed("reply", id="thread.reply", help="Reply to this thread")
-    .changed("resolve", id="comment.resolve", help="Resolve the thread; reopen it when it is resolved")
-    .changed("reply_resolve", id="thread.reply_resolve", help="Reply, and resolve when the reply is sent")
-    .changed("react", id="comment.react", help="React with an emoji; the same again takes it back", shown=True)
-    .changed("edit", id="comment.edit", help="Edit this message of mine", shown=True)
-    .changed("delete", id="comment.delete", help="Delete this message")
-    .changed("copy", id="comment.copy", help="Copy the text of this message")
+    .changed("resolve", id="comment.resolve", help="Resolve or reopen this thread")
+    .changed("reply_resolve", id="thread.reply_resolve", help="Reply and resolve this thread")
+    .changed("react", id="comment.react", help="Add or remove an emoji reaction", shown=True)
+    .changed("edit", id="comment.edit", help="Edit your comment", shown=True)
+    .changed("delete", id="comment.delete", help="Delete your comment")
+    .changed("copy", id="comment.copy", help="Copy the text of this comment")
     .about(
         lambda view: view.thread_target if view.not_for_this() is None else None,
         context="threads",
         nothing=lambda view: view.not_for_this() or NOTHING,
     )
 )
-"""What can be done with the thread on show, or the message under its cursor."""
+"""Commands for the thread, or for its selected comment."""
 SUGGESTION: Commands[ThreadView] = Commands(
     "suggestion",
     (
@@ -75,7 +75,7 @@ SUGGESTION: Commands[ThreadView] = Commands(
             "apply",
             "a",
             "Apply",
-            "Put the wording this message suggests into the page",
+            "Apply the suggested change to the page",
             writes=True,
             run=lambda app, view: app.suggestions.apply(view.at, view.comment, view.message),
             why_not=lambda app, view: app.suggestions.why_not_apply(view.at, view.comment, view.message),
@@ -87,11 +87,11 @@ SUGGESTION: Commands[ThreadView] = Commands(
 MESSAGES: Commands[ThreadView] = Commands(
     "thread",
     (
-        Command("open", "enter", "Where", "Show the page or change request it is about", run=lambda app, view: view.post_message(view.PlaceWanted()), shown=False),
-        Command("down", "j,down", "Down", "Next message", run=lambda app, view: view.move(1), shown=False),
-        Command("up", "k,up", "Up", "Message before", run=lambda app, view: view.move(-1), shown=False),
-        Command("top", "g,home", "Top", "First message", run=lambda app, view: view.move(-999), shown=False),
-        Command("bottom", "G,end", "Bottom", "Last message", run=lambda app, view: view.move(999), shown=False),
+        Command("open", "enter", "Show in page", "Open the thread in its page", run=lambda app, view: view.post_message(view.PlaceWanted()), shown=False),
+        Command("down", "j,down", "Next", "Go to the next comment", run=lambda app, view: view.move(1), shown=False),
+        Command("up", "k,up", "Previous", "Go to the previous comment", run=lambda app, view: view.move(-1), shown=False),
+        Command("top", "g,home", "Top", "Go to the first comment", run=lambda app, view: view.move(-999), shown=False),
+        Command("bottom", "G,end", "Bottom", "Go to the last comment", run=lambda app, view: view.move(999), shown=False),
         Command("page_down", "ctrl+d,pagedown,space", "Page down", "Scroll down", run=lambda app, view: view.scroll_page_on(1), shown=False),
         Command("page_up", "ctrl+u,pageup,b", "Page up", "Scroll up", run=lambda app, view: view.scroll_page_on(-1), shown=False),
     ),
@@ -104,7 +104,8 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     CONTEXT: ClassVar[str] = "threads"
     HELP: ClassVar[str] = (
-        "c replies, d resolves or reopens, + reacts to the message under the cursor, e edits and X deletes your own."
+        "A thread and its replies. c replies, d resolves or reopens, + reacts to the selected comment, e edits your comment. "
+        "esc goes back."
     )
     DEFAULT_CSS: ClassVar[str] = """
     ThreadView {
@@ -117,9 +118,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         _OF_ONE.only("resolve", "reply_resolve", "react"),
         SUGGESTION,
         _OF_ONE.only("edit", "delete", "copy"),
-        UNSENT.changed(
-            "discard", id="thread.discard", help="Throw away what you wrote here and did not send; u brings it back"
-        ),
+        UNSENT.changed("discard", id="thread.discard", help="Discard your unsent text in this thread (u to undo)"),
         MESSAGES.without("open"),
     )
 
@@ -153,7 +152,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     @property
     def unsent_at_hand(self) -> Sequence[Unsent]:
-        """What one wrote in this thread and did not send."""
+        """Return your unsent drafts in this thread."""
         if self.at is None or self.comment is None or self.not_for_this() is not None:
             return ()
         return self.shell.workspace.unsent.index.of_thread(self.at, self.comment.id)
@@ -254,7 +253,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             self.post_message(self.Changed())
 
     def _set_head(self, comment: Comment, width: int) -> list[Line]:
-        """Where the thread is, and the words it hangs on."""
+        """Return the lines that show where the thread is, and the text of its block."""
         from octavo.tui.render.wrap import wrap
 
         look, target = self._look, comment.target
@@ -267,7 +266,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
                 more = [Piece("…", look.muted)] if cut and number == _ABOUT_MOST - 1 else []
                 lines.append(Line([Piece(f" {look.glyphs.rail} ", look.note), *pieces, *more]))
         if target.page is not None and target.page.outdated and not self._on_page:
-            lines.append(Line([Piece(" "), Piece("What this hung on is gone from the page.", look.muted)]))
+            lines.append(Line([Piece(" "), Piece("Outdated: the block was removed from the page.", look.muted)]))
         return [*lines, Line([])]
 
     def _set(self, message: Comment | Reply, width: int) -> list[Line]:
@@ -300,7 +299,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         if self.comment is not None and self.at is not None:
             body = self._suggested.lines(self.at, self.comment, message, room, look)
         if body is None:
-            text = lines_kept(message.body.text or "(no words)")
+            text = lines_kept(message.body.text or "(no text)")
             body = lay_out(parse(text).blocks, room, look, source=text).lines
         lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:
@@ -323,7 +322,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         look, lines = self._look, []
         for each in drafts:
             words = " ".join((self.shell.session.drafts.get(each.place) or "").split())
-            what = "Your changed words" if each.kind == "edit" else "Your reply"
+            what = "Your edit" if each.kind == "edit" else "Your reply"
             what, style = (f"{what}, not saved yet", look.error) if each.is_late else (f"{what}, not sent", look.note)
             head = [Piece(f"{look.glyphs.pen} ", style), Piece(what, style)]
             wrapped = wrap([Piece(words, look.muted)], max(16, width - 3))
@@ -331,8 +330,8 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             lines += [Line([Piece("   "), *line]) for line in wrapped[:_DRAFT_MOST]]
             if len(wrapped) > _DRAFT_MOST:
                 lines[-1] = Line([*lines[-1].pieces, Piece("…", look.muted)])
-        keys = [Piece("c", look.accent), Piece(" goes on   ", look.muted)] if drafts[0].kind == "reply" else []
-        keys += [Piece("ctrl+x", look.accent), Piece(" discards", look.muted)]
+        keys = [Piece("c", look.accent), Piece(" continue   ", look.muted)] if drafts[0].kind == "reply" else []
+        keys += [Piece("ctrl+x", look.accent), Piece(" discard", look.muted)]
         return [*lines, Line([Piece("   "), *keys]), Line([])]
 
     def _state_sign(self) -> str:
@@ -346,19 +345,22 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         return [] if self.comment is None else [*self._drafts, *self._said_of_replies()]
 
     def _said_of_replies(self) -> list[Line]:
-        """Why not all replies are above."""
+        """Return the lines that say why not all replies are shown."""
         from octavo.tui.render.wrap import wrap
 
         look, more = self._look, self._replies.value.next if self._replies.value else None
         if self._replies.error is not None:
-            what = "did not load" if self._replies.value is None else "could not be refreshed"
-            pieces = [Piece("✗ ", look.error), Piece(f"Replies {what}: {self._replies.error}", look.muted)]
+            what = "load" if self._replies.value is None else "refresh"
+            pieces = [
+                Piece("✗ ", look.error),
+                Piece(f"Could not {what} the replies: {self._replies.error}", look.muted),
+            ]
             keys = [Piece("r", look.accent), Piece(" retry   ", look.muted), Piece("!", look.accent)]
             lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, Piece(" log", look.muted)]]
             return [Line(line) for line in lines]
         if self._replies.loading and self._replies.value is None and self.comment and self.comment.replies:
             return [Line([Piece(f"  loading {plural(self.comment.replies, 'reply', 'replies')}", look.muted)])]
-        return [Line([Piece("  more replies: G loads on", look.muted)])] if more else []
+        return [Line([Piece("  more replies: press G to load", look.muted)])] if more else []
 
     # Drawing
 
@@ -400,7 +402,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """What the keys are about: the thread, and in it the message under the cursor."""
+        """Return the target of the keys: the thread and its selected comment."""
         if self.at is None or self.comment is None or self.message is None:
             return None
         return ThreadTarget(self.at, self.comment, self.message)

@@ -35,11 +35,11 @@ class ThreadWords:
         return " ".join((_own(thread), _quoted(thread), *self._replies_to(thread)))
 
     def found_in(self, thread: Thread, words: Sequence[str]) -> str:
-        """Where words that a filter looks for (folded) stand that are not in what is shown of a thread anyhow:
+        """Return where the words of a filter (folded) are found that are not in the visible text of a thread:
         `in a reply: …`. Empty where all are."""
         own = fold(_own(thread))
         missing = [word for word in words if word not in own]
-        said = [("in a reply", each) for each in self._replies_to(thread)] + [("in the quoted words", _quoted(thread))]
+        said = [("in a reply", each) for each in self._replies_to(thread)] + [("in the quoted text", _quoted(thread))]
         for where, text in said:
             shown = words_of(text)
             folded = FoldedText(shown)

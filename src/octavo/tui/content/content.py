@@ -1,4 +1,4 @@
-"""Content: collections and spaces, the pages of one, the page itself, and the threads beside it."""
+"""Content: collections and spaces, the pages of the open space, the open page and its threads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.containers import Horizontal, Vertical
+from textual.events import DescendantFocus
 from textual.widget import Widget
 
 from octavo.api.operation import Model
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def _is_below_spaces(app: Shell, view: ContentScreen) -> bool:
-    """Above the spaces there is nothing to go up to."""
+    """Return whether there is a level above the focused pane: the spaces are the top level."""
     return view.focused is None or view.focused.id != "spaces"
 
 
@@ -48,15 +49,15 @@ def _way_up(app: Shell, view: ContentScreen) -> str | None:
     focused = view.focused
     if focused is None or focused.id == "pages":
         return None
-    return "Tree" if isinstance(focused, PageView) else "Page"
+    return "Pages" if isinstance(focused, PageView) else "Page"
 
 
 def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
-    return "Open a page first: enter opens the one the cursor is on." if view.reading.page is None else None
+    return "Open a page first. Press enter on a page to open it." if view.reading.page is None else None
 
 
 def _reads_on(step: int, why: str) -> Callable[[Shell, ContentScreen], str | None]:
-    """Why there is no page so many steps from the one that is read, in a sentence."""
+    """Return a check that explains why there is no page `step` pages after the open page."""
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
         pages, page = view.reading.pages, view.reading.page
@@ -75,30 +76,30 @@ def _zoom(app: Shell, view: ContentScreen) -> None:
 CONTENT: Commands[ContentScreen] = Commands(
     "content",
     (
-        Command("up", "escape", "Spaces", "From the outline to the page, from there to the tree, from the tree to the spaces",
+        Command("up", "escape", "Spaces", "Go up one level",
                 run=lambda _, view: view.go_up_or_leave(), called=_way_up, there=_is_below_spaces),
-        Command("outline", "O", "Outline", "Go to the outline beside the page (/ filters it); from there: hide it",
+        Command("outline", "O", "Outline", "Focus or hide the outline",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
-        Command("next_page", "J", "Next page", "Open the next page of the tree",
+        Command("next_page", "J", "Next page", "Open the next page",
                 run=lambda _, view: view.reading.go_on(1), why_not=_reads_on(1, "This is the last page of the space."), shown=False),
-        Command("previous_page", "K", "Page before", "Open the page before in the tree",
+        Command("previous_page", "K", "Previous page", "Open the previous page",
                 run=lambda _, view: view.reading.go_on(-1), why_not=_reads_on(-1, "This is the first page of the space."), shown=False),
-        Command("zoom", "z", "Zoom", "Only the page, or all panes", run=_zoom, why_not=_why_no_page, shown=False),
+        Command("zoom", "z", "Zoom", "Show only the page, or all panes", run=_zoom, why_not=_why_no_page, shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
 class ContentScreen(View, CopiesLater):
-    """Three panes: a tree of spaces or of pages, the page, and what people say of it."""
+    """Three panes: the tree of spaces or pages, the open page, and its threads."""
 
     VIEW = "content"
     CONTEXT = "content"
     QUITS_FROM = frozenset({"pages"})
     HELP = (
-        "Choose a space, then a page: Enter opens, h and l fold and unfold, / filters. On a page j and k scroll, "
-        "( and ) choose a block, c comments on it, t goes to the next thread, f follows a link. e opens the page in your "
-        "editor, and M, X and ctrl+n rename, move, delete and add pages: all of it goes into a change request."
+        "The spaces of your organization, the pages of the open space, and the open page with its threads. "
+        "enter opens a page, c comments on the selected block, f opens a link, e edits the page in a change request. "
+        "esc goes up one level: from the page to the pages of the space, then to the spaces."
     )
     CSS_PATH = "content.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -190,7 +191,7 @@ class ContentScreen(View, CopiesLater):
 
     @property
     def unsent_at_hand(self) -> Sequence[Unsent]:
-        """What one wrote and did not send of what the keys are about."""
+        """Return your unsent drafts in the focused thread, else on the selected page or block."""
         threads = self.reading.aside.threads
         if threads.has_focus and threads.item is not None:
             return self.reading.threads.unsent_in(threads.item)
@@ -228,6 +229,11 @@ class ContentScreen(View, CopiesLater):
     @on(Lines.Highlighted, "#spaces")
     def _other_row(self) -> None:
         self.target.other_row()
+        self.reading.say_where()
+
+    @on(DescendantFocus)
+    def _other_pane(self) -> None:
+        self.reading.say_where()
 
     @on(PageView.Moved)
     def _moved(self) -> None:

@@ -1,4 +1,4 @@
-"""What the keys of a view of pages are about: while a tree has the focus the row under its cursor, else what is on show."""
+"""The target of the keys in a view of pages: the selected row while a tree has the focus, else the open page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Trees(Protocol):
-    """A tree of spaces, and one of the pages of one of them."""
+    """A tree of spaces, and a tree of the pages of the open space."""
 
     @property
     def spaces(self) -> Tree: ...
@@ -40,7 +40,7 @@ class Trees(Protocol):
 
 
 class ShowsSpace(ShowsPage, Protocol):
-    """A tree of spaces, a tree of the pages of the one that is open, and a page beside them."""
+    """A tree of spaces, a tree of the pages of the open space, and the open page."""
 
     @property
     def nav(self) -> Trees: ...
@@ -56,7 +56,7 @@ class ShowsSpace(ShowsPage, Protocol):
 
 
 class KnowsUnsent(ShowsDiscussion, Protocol):
-    """What people say of the pages of a space, and what one wrote there and did not send."""
+    """Threads on the pages of a space, and your unsent drafts there."""
 
     def unsent_by_page(self) -> Mapping[str, Sequence[Unsent]]:
         """By the ids of the pages."""
@@ -66,14 +66,14 @@ class KnowsUnsent(ShowsDiscussion, Protocol):
 
 
 class CursorTarget:
-    """One key is about one thing: never about a page that is on show while the cursor of the tree is on another."""
+    """The target of the keys. It is never the open page while another row of a tree is selected."""
 
     def __init__(self, screen: View, shown: ShowsSpace) -> None:
         self._screen, self._shown = screen, shown
         self.unsent: frozenset[str] = frozenset()
         """The pages of which the editor wrote something that no change request has."""
         self._row_sort: tuple[str, bool] | None = None
-        """What sort of row the cursor was on when the keys were shown, and whether it was that of the page on show."""
+        """Kind of the row that was selected when the keys were shown last, and whether it was the row of the open page."""
 
     @property
     def row(self) -> Node | None:
@@ -138,16 +138,16 @@ class CursorTarget:
         return threads.block_on_show if page is not None and shown is not None and page[0] == shown[0] else None
 
     def why_no_page_to_write(self) -> str | None:
-        """Why the keys are about no page, in a sentence, while the cursor is on a space."""
+        """Return why page keys do not apply while a space or collection is selected."""
         row = self.row
         if row is None or self._shown.nav.has_focus_on != "spaces":
             return None
         what = "collection" if row.kind == "group" else "space"
-        return f"The cursor is on the {what} {row.label}, and this is about a page: tab goes to the one on show."
+        return f"“{row.label}” is a {what}, not a page. Press tab to go to the open page."
 
     @property
     def words_not_sent(self) -> Sequence[Unsent]:
-        """What one wrote and did not send: of the page under the cursor of the tree, else of the block on show."""
+        """Return your unsent drafts on the selected page of the tree, else on the selected block of the open page."""
         threads, block = self._shown.threads, self._shown.threads.block_on_show
         if not self.is_in_a_tree:
             return threads.unsent_on(block) if block is not None else ()
@@ -176,26 +176,31 @@ class CursorTarget:
     # Why something is not what a key is about
 
     def why_no_text(self, lacks: str) -> str | None:
-        """Why the row under the cursor is no page with a text, in a sentence: it `lacks` what a key is about."""
+        """Return why the selected row is not a page with text. `lacks` names what a key needs, such as "backlinks"."""
         if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None or row.kind == "page":
             return why
-        return f"{row.label} is a {row.kind}, which has no {lacks}."
+        return f"“{row.label}” is a {row.kind} and has no {lacks}."
 
     def why_not_here(self) -> str | None:
-        """Why what is about a block of the page on show is not done: the cursor of a tree is on something else."""
+        """Return why keys for a block of the open page do not apply: another row of a tree is selected."""
         if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None:
             return why
         page = self._shown.page
         if page is not None and row.key == page.id:
             return None
-        shown = f"{page.title or 'another page'} is on show" if page is not None else "no page is on show"
-        return f"The cursor is on {row.label}, and {shown}. enter opens {row.label}; C comments on it as a whole."
+        shown = (
+            f"{f'“{page.title}”' if page.title else 'another page'} is open" if page is not None else "no page is open"
+        )
+        here = f"“{row.label}” is selected, but {shown}."
+        if row.kind == "page":
+            return f"{here} Press enter to open “{row.label}”, or C to comment on the whole page."
+        return f"{here} Press tab to go to the open page." if page is not None else here
 
     def why_in_no_space(self) -> str | None:
-        """Why the row under the cursor is neither a space nor in one, in a sentence."""
+        """Return why the selected row is not a space and not in a space. None if it is."""
         row = self.row
         if self._shown.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
-            return f"{row.label} is a collection: put the cursor on a space in it."
+            return f"“{row.label}” is a collection. Select a space in the collection first."
         return None
 
     # The row under the cursor
@@ -209,7 +214,7 @@ class CursorTarget:
             self._screen.refresh_bindings()
 
     def address_of_row(self) -> str:
-        """The address of what the cursor is on. When there is none that is said."""
+        """Return the URL of the selected row. If there is no URL, say so and return an empty string."""
         row, pages, app = self.row, self._shown.pages, self._shown.shell
         on_space, address = self._shown.nav.has_focus_on == "spaces", ""
         if row is not None and on_space:
@@ -226,7 +231,7 @@ class CursorTarget:
 
 
 def _why_no_row(app: Shell, target: CursorTarget) -> str | None:
-    return "There is no row here." if target.row is None else target.why_in_no_space()
+    return "Select a page or a space first." if target.row is None else target.why_in_no_space()
 
 
 def _copy_row(app: Shell, target: CursorTarget) -> None:
@@ -237,7 +242,7 @@ def _copy_row(app: Shell, target: CursorTarget) -> None:
 
 def _copy_row_address(app: Shell, target: CursorTarget) -> None:
     if (row := target.row) is not None and (address := target.address_of_row()):
-        clipboard.copy(app, address, f"Copied the address of {row.label}.")
+        clipboard.copy(app, address, f"Copied the link to {row.label}.")
 
 
 def _open_row(app: Shell, target: CursorTarget) -> None:
@@ -252,30 +257,30 @@ def _is_in_a_tree(app: Shell, target: CursorTarget) -> bool:
 ROW: Commands[CursorTarget] = Commands(
     "row",
     (
-        Command("yank", "y", "Copy path", "Copy the path of the page under the cursor; of a space its title",
+        Command("yank", "y", "Copy path", "Copy the path of the page, or the title of the space",
                 run=_copy_row, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
-        Command("yank_url", "Y", "Copy address", "Copy the address of the page or space under the cursor",
+        Command("yank_url", "Y", "Copy link", "Copy a link to the page or space",
                 run=_copy_row_address, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
-        Command("open_browser", "o", "In the browser", "Open the page or space under the cursor in the browser",
+        Command("open_browser", "o", "Open in browser", "Open the page or space in the browser",
                 run=_open_row, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
     ),
     context="tree of pages",
     find=lambda view: view.target,
 )  # fmt: skip
-"""What can be done in a tree of a view with the row under its cursor, with keys that elsewhere are about the page on show."""
+"""Commands for the selected row of a tree. Outside of trees the same keys act on the open page."""
 
 
 def _why_no_space(app: Shell, target: CursorTarget) -> str | None:
     if (why := target.why_in_no_space()) is not None or target.space is not None:
         return why
-    return "Open a space first: enter opens the one the cursor is on."
+    return "Open a space first. Press enter on a space to open it."
 
 
 def _why_no_page(app: Shell, target: CursorTarget, lacks: str) -> str | None:
     if why := target.why_no_text(lacks):
         return why
     nothing = target.space is None or target.page is None
-    return "Open a page first: enter opens the one the cursor is on." if nothing else None
+    return "Open a page first. Press enter on a page to open it." if nothing else None
 
 
 def _why_no_links(app: Shell, target: CursorTarget) -> str | None:
@@ -287,7 +292,7 @@ def _why_no_links(app: Shell, target: CursorTarget) -> str | None:
 def _why_no_backlinks(app: Shell, target: CursorTarget) -> str | None:
     from octavo.api.links import ListToPage
 
-    return _why_no_page(app, target, "address to link to") or app.session.live.unavailable(ListToPage)
+    return _why_no_page(app, target, "backlinks") or app.session.live.unavailable(ListToPage)
 
 
 def _files(app: Shell, target: CursorTarget) -> None:
@@ -356,7 +361,7 @@ def _access(app: Shell, target: CursorTarget) -> None:
 
 def _why_no_access(app: Shell, target: CursorTarget) -> str | None:
     if app.session.kind == "folder":
-        return "A folder has no roles: whoever can read its files may read them here."
+        return "A folder has no roles. Everybody who can read its files can read the pages here."
     on_collection = target.row is not None and target.row.kind == "group"
     return None if on_collection else _why_no_space(app, target)
 
@@ -364,15 +369,15 @@ def _why_no_access(app: Shell, target: CursorTarget) -> str | None:
 SPACE: Commands[CursorTarget] = Commands(
     "space",
     (
-        Command("access", "A", "Access", "Who may do what in this space or collection, and why",
+        Command("access", "A", "Access", "Show who has access, and why",
                 run=_access, why_not=_why_no_access, shown=False),
-        Command("files", "F", "Files", "Files of this space, and where they are used", run=_files, why_not=_why_no_space, shown=False),
-        Command("links", "L", "Links", "Links of this space, broken ones first", run=_links, why_not=_why_no_links, shown=False),
-        Command("keep_offline", "", "Keep offline", "Read all of this space now and keep it, so that it is here without the server",
+        Command("files", "F", "Files", "Show files and where they are used", run=_files, why_not=_why_no_space, shown=False),
+        Command("links", "L", "Links", "Show links, broken links first", run=_links, why_not=_why_no_links, shown=False),
+        Command("keep_offline", "", "Make available offline", "Download this space for offline use",
                 run=_keep_offline, why_not=_why_no_space, there=lambda app, target: not _keeping(app, target)),
-        Command("keep_fresh", "", "Look at what is kept of it", "Look now whether what is kept of this space is still so",
+        Command("keep_fresh", "", "Update offline copy", "Update the offline copy of this space",
                 run=_keep_offline, why_not=_why_no_space, there=_keeping),
-        Command("let_go", "", "Let go", "Keep this space for offline no longer, and free what that takes",
+        Command("let_go", "", "Remove offline access", "Delete the offline copy of this space",
                 run=_let_go, why_not=_why_no_space, there=_keeping),
     ),
 )  # fmt: skip
@@ -380,11 +385,11 @@ SPACE: Commands[CursorTarget] = Commands(
 PAGE: Commands[CursorTarget] = Commands(
     "page",
     (
-        Command("backlinks", "B", "Links here", "Where other pages link to this one",
+        Command("backlinks", "B", "Backlinks", "Show pages that link here",
                 run=_backlinks, why_not=_why_no_backlinks, shown=False),
-        Command("history", "H", "History", "The revisions that changed this page",
-                run=_history, why_not=lambda app, target: _why_no_page(app, target, "history of its own"), shown=False),
-        Command("export", "ctrl+e", "Export", "Save the page or the space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),
+        Command("history", "H", "Version history", "Show the version history of this page",
+                run=_history, why_not=lambda app, target: _why_no_page(app, target, "version history"), shown=False),
+        Command("export", "ctrl+e", "Export", "Export the page or space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),
     ),
 )  # fmt: skip
 """The ways from a page to what belongs to reading it."""

@@ -1,4 +1,4 @@
-"""Spaces and collections deleted, with what hangs on them, and spaces brought back as long as that can be."""
+"""Deleting spaces and collections, and restoring deleted spaces from the trash."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MOST_SITES = 30
 
 
 def delete(app: Shell, managed: ManagedSpaces) -> None:
-    """Ask, say what hangs on it, and delete what the cursor is on."""
+    """Delete the selected space or collection after a confirmation that lists what is deleted with it."""
     if (thing := managed.thing) is None:
         return
     resource: Resource[Any] = SPACES if isinstance(thing, Space) else COLLECTIONS
@@ -59,25 +59,25 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
         app.writes.send_once(
             f"delete {name}",
             writing.delete(live, resource, known, (thing,)),
-            said=f"{name} is deleted.",
+            said=f"Deleted {name}.",
             back=None if back is None else lambda _: back,
             then=lambda _: _gone(app, managed, thing),
         )
 
     days = plural(KEPT.days, "day")
     told = (
-        f"It can be brought back for {days}: u, or a, Deleted spaces."
+        f"You can restore the {kind_of(thing)} for {days}. Press u now, or open the trash with a later."
         if back is not None
-        else "This cannot be taken back."
+        else "This cannot be undone."
     )
     begin = _known_facts(managed, thing)
     dialog = Confirm(
         f"Delete the {kind_of(thing)} {name}?",
         verb="Delete",
         intro=told,
-        facts=[*begin, Fact("asking", "", "Looking what hangs on it…")] if isinstance(thing, Space) else begin,
+        facts=[*begin, Fact("asking", "", "Checking pages and sites…")] if isinstance(thing, Space) else begin,
         typed=typed,
-        why_typed=f"Type {typed} to delete it.",
+        why_typed=f"Type {typed} to confirm.",
     )
     app.push_screen(dialog, decided)
     if isinstance(thing, Space):
@@ -92,9 +92,15 @@ def _known_facts(managed: ManagedSpaces, thing: Held) -> list[Fact]:
     held = " and ".join(
         said for number, said in ((inside, plural(inside, "space")), (folders, plural(folders, "collection"))) if number
     )
-    where = next((f"into {title_of(each)}" for each in managed.collections if each.id == thing.parent), "to the top")
-    facts = [Fact("care", "", f"{held} in it {'moves' if inside + folders == 1 else 'move'} {where}.")] if held else []
-    return [*facts, Fact("care", "", "Roles that people and teams have through it are gone.")]
+    where = next(
+        (f"to {title_of(each)}" for each in managed.collections if each.id == thing.parent), "to the top level"
+    )
+    facts = (
+        [Fact("care", "", f"{held} in this collection {'moves' if inside + folders == 1 else 'move'} {where}.")]
+        if held
+        else []
+    )
+    return [*facts, Fact("care", "", "Members and teams lose the access that they have through this collection.")]
 
 
 async def _look(live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: Confirm) -> None:
@@ -106,9 +112,9 @@ async def _pages(live: Live, space: SpaceRef) -> Fact:
     try:
         tree = await live.fetch(content.ListPages(at=space))
     except ApiError as error:
-        return Fact("bad", "", f"It is not known how many pages it has: {error}")
+        return Fact("bad", "", f"Could not count the pages of the space: {error}")
     number = sum(1 for _ in tree.walk())
-    return Fact("care", "", f"{plural(number, 'page')} {'goes' if number == 1 else 'go'} with it.")
+    return Fact("care", "", f"{plural(number, 'page')} {'is' if number == 1 else 'are'} deleted with the space.")
 
 
 async def _sites(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
@@ -121,21 +127,19 @@ async def _sites(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
         ]
         answers = await asyncio.gather(*map(live.fetch, ops))
     except ApiError as error:
-        return [Fact("bad", "", f"It is not known on which sites it is: {error}")]
+        return [Fact("bad", "", f"Could not check which sites use the space: {error}")]
     on = [
         Fact(
             "care",
             "",
-            f"It is on the site {site.title or site.id}{', which is published' if site.published else ''}: its pages vanish there.",
+            f"The {'published ' if site.published else ''}site {site.title or site.id} uses this space and loses its pages.",
         )
         for site, answer in zip(asked, answers, strict=True)
         if any(each.space is not None and each.space.id == space.id for each in answer.items)
     ]
     if len(listed) > len(asked):
-        on.append(
-            Fact("note", "", f"{plural(len(listed) - len(asked), 'other site')} were not asked whether it is on them.")
-        )
-    return on or [Fact("ok", "", "It is on no site.")]
+        on.append(Fact("note", "", f"{plural(len(listed) - len(asked), 'more site')} not checked."))
+    return on or [Fact("ok", "", "No site uses this space.")]
 
 
 def _gone(app: Shell, managed: ManagedSpaces, thing: Held) -> None:
@@ -144,11 +148,11 @@ def _gone(app: Shell, managed: ManagedSpaces, thing: Held) -> None:
     managed.left(thing.id)
 
 
-# What was deleted. The interface has no list of that: what was deleted from here is remembered.
+# The trash. The API has no list of deleted spaces: Octavo remembers those deleted on this machine.
 
 
 def remember(app: Shell, organization: str, space: Space) -> None:
-    """Remember a space that was deleted here."""
+    """Remember a space that was deleted on this machine."""
     others = [each for each in _remembered(app) if each["id"] != space.id]
     mine = {"id": space.id, "title": space.title, "organization": organization, "at": wording.clock().isoformat()}
     app.session.state.remember("deleted spaces", [mine, *others][:MOST_KNOWN])
@@ -163,27 +167,29 @@ def _remembered(app: Shell) -> list[dict[str, str]]:
 
 
 def show_deleted(app: Shell, managed: ManagedSpaces) -> None:
-    """List what was deleted, with the days left. Enter brings it back."""
+    """Show the trash: deleted spaces with the days left to restore each."""
     app.background(_show_deleted(app, managed))
 
 
 async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
     live, no_writes = app.session.live, app.session.read_only
     names = [each["id"] for each in _remembered(app) if each["organization"] == managed.organization.id]
-    with meanwhile(app, "Looking what was deleted…"):
+    with meanwhile(app, "Loading the trash…"):
         found = await asyncio.gather(*(_as_it_is(live, name) for name in names))
     choices: list[Choice[str]] = []
     for space in found:
         if space is None or space.deleted_at is None:
             continue
         left = space.deleted_at + KEPT - wording.clock()
-        off = no_writes or ("" if left > timedelta() else "It is gone for good: the 7 days are over.")
-        off = off or lacks_right((space,), "admin", "bring it back", "space") or ""
+        off = no_writes or (
+            "" if left > timedelta() else "Deleted permanently: a space can be restored for 7 days only."
+        )
+        off = off or lacks_right((space,), "admin", "restore this space", "space") or ""
         days = f"{plural(round(left / DAY), 'day')} left" if left > DAY else "less than a day left"
         ago = f"deleted {wording.long_age(space.deleted_at)}"
         choices.append(Choice(space.id, title_of(space), detail=ago, right=days, off=off))
-    about = "deleted elsewhere: servers do not list them"
-    choices.append(Choice("", "Another, by its id", detail=about, off=no_writes))
+    about = "for spaces deleted elsewhere, which the server does not list"
+    choices.append(Choice("", "Restore by ID", detail=about, off=no_writes))
     names_of = {space.id: title_of(space) for space in found if space is not None}
 
     def chosen(name: str | None) -> None:
@@ -192,11 +198,11 @@ async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
         elif name is not None:
             _ask_id(app, managed)
 
-    app.push_screen(Picker("Deleted spaces", choices), chosen)
+    app.push_screen(Picker("Trash", choices), chosen)
 
 
 async def _as_it_is(live: Live, name: str) -> Space | None:
-    """A space that was deleted. None: nobody can tell any more."""
+    """Return a deleted space. None if the server no longer knows it."""
     try:
         return await live.send(spaces.Get(at=SpaceRef(space_id=name)))
     except ApiError:
@@ -205,29 +211,29 @@ async def _as_it_is(live: Live, name: str) -> Space | None:
 
 def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
     draft = DialogDraft(app, "space to bring back")
-    field = Field("Its id", draft.text, required="An id, please.", keep=draft.keep, keep_now=draft.keep_now)
-    intro = "It stands in the address of the space, and in the list of what was deleted where somebody deleted it with Octavo."
+    field = Field("Space ID", draft.text, required="Enter the ID of a space.", keep=draft.keep, keep_now=draft.keep_now)
+    intro = "The ID is in the link to the space. You can paste the whole link."
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             draft.drop()
-            restore(app, managed, answer.text.rstrip("/").rpartition("/")[2], f"the space {answer.text}")
+            restore(app, managed, answer.text.rstrip("/").rpartition("/")[2], f"space {answer.text}")
 
-    app.push_screen(Confirm("Bring back which space?", verb="Bring it back", intro=intro, field=field), decided)
+    app.push_screen(Confirm("Restore which space?", verb="Restore", intro=intro, field=field), decided)
 
 
 def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:
-    """Bring a space back."""
+    """Restore a deleted space."""
     live, at = app.session.live, SpaceRef(space_id=name)
     undo = UndoAction(
         f"delete {title} again",
-        partial(writing.send, live, spaces.Delete(at=at), f"{title} was not deleted again"),
-        f"{title} is deleted again.",
+        partial(writing.send, live, spaces.Delete(at=at), f"Could not delete {title} again"),
+        f"Deleted {title} again.",
     )
     app.writes.send_once(
-        f"bring {title} back",
-        writing.send(live, spaces.Restore(at=at), f"{title} was not brought back"),
-        said=f"{title[:1].upper()}{title[1:]} is back.",
+        f"restore {title}",
+        writing.send(live, spaces.Restore(at=at), f"Could not restore {title}"),
+        said=f"Restored {title}.",
         back=lambda _: undo,
         then=lambda _: managed.came(name),
     )

@@ -1,4 +1,4 @@
-"""Files of a space: what they are, how large, and where pages speak of them."""
+"""Files of a space: their types, sizes and the pages that use them."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from octavo.tui.widgets.wording import plural
 
 
 def _why_no_address(app: Shell, file: File) -> str | None:
-    return None if file.download_url else f"The server gives no address for {file.name or 'this file'}."
+    return None if file.download_url else f"The server gave no link for {file.name or 'this file'}."
 
 
 FILE: Commands[File] = Commands(
     "file",
     (
-        Command("save", "w", "Save", "Save the file to a folder of this machine", run=save_file, why_not=_why_no_address),
-        Command("copy", "y", "Copy address", "Copy the address of the file", why_not=_why_no_address,
-                run=lambda app, file: clipboard.copy(app, file.download_url or "", f"Copied the address of {file.name}.")),
+        Command("save", "w", "Save", "Save the file to disk", run=save_file, why_not=_why_no_address),
+        Command("copy", "y", "Copy link", "Copy a link to the file", why_not=_why_no_address,
+                run=lambda app, file: clipboard.copy(app, file.download_url or "", f"Copied the link to {file.name or 'the file'}.")),
     ),
     nothing="There is no file here.",
     find=lambda view: view.rows.item,
@@ -52,21 +52,21 @@ FILE: Commands[File] = Commands(
 FILES: Commands[FilesScreen] = Commands(
     "files",
     (
-        Command("sort", "S", "Sort", "Choose the order of the files", run=lambda _, view: view.choose_order("Sort files"), id="file.sort"),
-        Command("up", "escape", "Back", "To the files, then back to the page", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("sort", "S", "Sort", "Sort files", run=lambda _, view: view.choose_order("Sort files"), id="file.sort"),
+        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
 class FilesScreen(ListView[File]):
-    """The files on the left, the places where the one under the cursor is used on the right."""
+    """The files on the left, the pages that use the selected file on the right."""
 
     VIEW = "content"
     CONTEXT = "files"
     HELP = (
-        "Files of the space. Enter goes to the places where a file is used, and from there to the page. "
-        "w saves a file to a folder, y copies its address, S sorts, / filters."
+        "Files of this space, and the pages that use the selected file. enter shows where the file is used, w saves it, "
+        "y copies a link to it, S sorts the files. esc goes back to the page."
     )
     CSS_PATH = "files.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "file.save", "file.copy", "file.sort", "list.filter")
@@ -84,7 +84,7 @@ class FilesScreen(ListView[File]):
         self.space = space
         self._files: Snapshot[ListPage[File]] = Snapshot()
         self._used: Counter[str] | None = None
-        """How often each file is used, once all links of the space are known."""
+        """Number of uses of each file. None until all links of the space are loaded."""
         self._trails: dict[str, str] = {}
         self._asking: Timer | None = None
 
@@ -95,14 +95,14 @@ class FilesScreen(ListView[File]):
             search=lambda file: f"{file.name} {kind_of(file)}",
             columns=(Column("NAME"), Column("KIND", 12, drop=2), Column("SIZE", 9, right=True, drop=1), Column("USED", 5, right=True)),
             empty="This space has no files.",
-            hint="Pages bring them along: pictures, attachments.",
+            hint="Images and attachments of the pages are listed here.",
             id="files",
         )  # fmt: skip
         uses: Rows[Location] = Rows(
             self._draw_use,
             key=key_of,
             two_lines=True,
-            empty="No page of this space uses it.",
+            empty="No page of this space uses this file.",
             id="uses",
         )
         self.uses = uses
@@ -129,7 +129,7 @@ class FilesScreen(ListView[File]):
         if value is None:
             return
         if value.next is not None or value.unreadable:
-            self._used = None  # a number that is too small would be worse than none
+            self._used = None  # the list is incomplete: no number is better than one that is too small
             return self.draw_list()
         self._used = Counter()
         for link in value.items:
@@ -210,7 +210,7 @@ class FilesScreen(ListView[File]):
         if self._asking is not None:
             self._asking.stop()
         if self.rows.item is not None:
-            self.uses.state.wait_for("where it is used")
+            self.uses.state.wait_for("the pages that use this file")
             self._asking = self.set_timer(ASK_AFTER, self._ask)
 
     def _ask(self) -> None:
@@ -228,7 +228,7 @@ class FilesScreen(ListView[File]):
                 f"USED ON {plural(len(pages), 'page')}" if pages else "USED ON"
             )
         if snapshot.error is not None:
-            self.uses.state.fail("Where it is used did not load", str(snapshot.error))
+            self.uses.state.fail("Could not load the pages that use this file", str(snapshot.error))
 
     # Messages and actions
 
@@ -242,7 +242,7 @@ class FilesScreen(ListView[File]):
             self.open_file(self.rows.item)
 
     def open_file(self, file: File) -> None:
-        """Go to the places where it is used."""
+        """Focus the list of pages that use the file."""
         self.uses.focus()
 
     @on(Lines.Chosen, "#uses")

@@ -1,4 +1,4 @@
-"""Keeping spaces for offline: asked for, let go, and listed."""
+"""Making spaces available offline, removing the offline copies, and listing them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def keep(app: Shell, space: Space) -> None:
-    """Keep a space, or look whether what is kept of it is still so. With many pages that is asked first."""
+    """Download a space for offline use, or update its offline copy. Ask first if the space is large."""
     offline = app.session.offline
     if offline.of(space.id) is not None:
         offline.keep(space)
-        app.say(f"Looking what moved in {space.title or 'this space'}.")
+        app.say(f"Checking {space.title or 'this space'} for updates…")
     else:
         app.background(_ask_and_keep(app, space))
 
@@ -33,13 +33,13 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
     try:
         size = await offline.size(space.ref)
     except ApiError as error:
-        app.say(f"{title} cannot be kept: {in_a_line(str(error))}.", tone="failed")
+        app.say(f"Could not make {title} available offline: {in_a_line(str(error))}.", tone="failed")
         return
 
     def begin() -> None:
         offline.keep(space)
         pages = f"{plural(size.pages, 'page')}, about {megabytes(size.bytes)}"
-        app.say(f"Keeping {title} for offline: {pages}, its threads and its open change requests. ! shows how far.")
+        app.say(f"Downloading {title}: {pages}, its threads and its open change requests. Press ! to see the progress.")
 
     if not size.is_large:
         begin()
@@ -52,43 +52,46 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
 
     app.push_screen(
         Confirm(
-            f"Keep {title} for offline?",
-            verb="Keep",
-            intro=f"It has {size.pages:,} pages, about {megabytes(size.bytes)}, and its threads and open change requests.",
-            after="It is read behind everything else, two questions at a time, and goes on after a restart.",
+            f"Make {title} available offline?",
+            verb="Download",
+            intro=f"Downloads {size.pages:,} pages (about {megabytes(size.bytes)}), their threads and the open change requests.",
+            after="The download runs in the background and continues after a restart.",
         ),
         decided,
     )
 
 
 def let_go(app: Shell, space_id: str) -> None:
-    """Keep a space no longer."""
+    """Delete the offline copy of a space."""
     offline = app.session.offline
     if (kept := offline.of(space_id)) is not None:
         offline.let_go(space_id)
-        app.say(f"{kept.title} is not kept for offline any more: {megabytes(kept.bytes)} are free.")
+        app.say(f"Removed offline access to {kept.title}: freed {megabytes(kept.bytes)}.")
 
 
 def ask_to_let_go(app: Shell, kept: KeptSpace) -> None:
-    """Ask, and keep a space no longer: without the server there is no way back."""
+    """Delete the offline copy of a space after a confirmation: it cannot be downloaded again without the server."""
     from octavo.tui.widgets.confirm import Confirm
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             let_go(app, kept.id)
 
-    after = "What was read of it ahead is thrown away. What you wrote, and what waits to be sent, stays."
-    app.push_screen(Confirm(f"Let go of {kept.title}?", verb="Let go", intro=f"{said_of(kept)}.", after=after), decided)
+    after = "Deletes the downloaded copy. Your drafts and queued writes are kept."
+    app.push_screen(
+        Confirm(f"Remove offline access to {kept.title}?", verb="Remove", intro=f"{said_of(kept)}.", after=after),
+        decided,
+    )
 
 
 def show_kept(app: Shell) -> None:
-    """List what is kept. Enter goes there."""
+    """List the spaces available offline. The chosen space is opened."""
     choices: list[Choice[str]] = []
     for kept in app.session.offline.all:
         choices.append(Choice(kept.id, kept.title, detail=said_of(kept), right=mark_of(kept), group="SPACES"))
     for kept in app.session.offline.all:
         choices += [
-            Choice(kept.id, each.what, detail=each.why, group=f"COULD NOT BE READ OF {kept.title.upper()}")
+            Choice(kept.id, each.what, detail=each.why, group=f"NOT DOWNLOADED FROM {kept.title.upper()}")
             for each in kept.failed
         ]
 
@@ -96,5 +99,7 @@ def show_kept(app: Shell) -> None:
         if space is not None:
             app.go(ToPage(space))
 
-    nothing = "No space is kept. Put the cursor on one in Content (2) and choose Keep offline in the palette (:)."
-    app.push_screen(Picker("Offline: what is kept", choices, empty=nothing), chosen)
+    nothing = (
+        "No spaces are available offline. Select a space in Content (2), press : and choose Make available offline."
+    )
+    app.push_screen(Picker("Offline spaces", choices, empty=nothing), chosen)

@@ -1,4 +1,4 @@
-"""Where a link stands, or what leads to a page or file: in words, and on the way there."""
+"""Locations of links on pages: their names, and how to open them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 def part_of(location: Location) -> str:
-    """The block or heading on its page. Nothing when it is the page as a whole."""
+    """Return the block or heading of a location. Empty if it is the whole page."""
     inside = location.internal_location
     return (inside.node or inside.anchor or "") if inside is not None else ""
 
 
 def key_of(location: Location) -> str:
-    """What tells a place of a page from others."""
+    """Return the key that identifies a location on a page."""
     return f"{location.page.id if location.page else ''} {part_of(location)}"
 
 
 def title_of(location: Location) -> str:
-    """What the page is called."""
+    """Return the title of the page of a location."""
     return (location.page.title if location.page else "") or "Untitled"
 
 
@@ -41,13 +41,14 @@ def trails(tree: PageTree) -> dict[str, str]:
 
 
 def go_to(app: Shell, space_id: str, location: Location) -> None:
-    """Show the very place: the page, at its block."""
+    """Open the page of a location at its block."""
     page = location.page
     if page is None:
-        app.say("The server does not say on which page this is. r asks again.", tone="care")
+        app.say("Could not open the page: the server did not name it. Press r to refresh.", tone="care")
     elif page.type != "document":
         app.say(
-            f"“{title_of(location)}” is an entry of the tree without a page of its own: change it there.", tone="care"
+            f"“{title_of(location)}” is not a page but another entry of the table of contents. Change it there.",
+            tone="care",
         )
     else:
         app.go(ToPage(space_id, page.id, part_of(location)))

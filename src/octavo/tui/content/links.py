@@ -1,4 +1,4 @@
-"""Links of a space, broken ones first, each at the place where it stands; and what leads to the page one reads."""
+"""Links of a space, broken links first, each with its page; and the backlinks of the open page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
 from octavo.tui.widgets.wording import in_a_line, plural
 
-NAMES = {"broken": "Broken", "in-app": "In app", "inside": "Inside", "outside": "Outside", "here": "To this page"}
+NAMES = {"broken": "Broken", "in-app": "App links", "inside": "Internal", "outside": "External", "here": "Backlinks"}
 _SIGNS = {
     "broken": ("✗", "$error"),
     "in-app": ("◐", "$warning"),
@@ -39,7 +39,7 @@ _SIGNS = {
     "outside": ("↗", "$octavo-muted"),
     "here": ("←", "$primary"),
 }
-_KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specification", "user": "person"}
+_KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specification", "user": "member"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Place:
     kind: str = ""
     address: str = ""
     is_part: bool = False
-    """Whether the page shows what is there, and does not only lead to it."""
+    """Whether the page embeds the target instead of linking to it."""
 
     @property
     def key(self) -> str:
@@ -61,33 +61,33 @@ class Place:
 
 
 def _why_no_address(app: Shell, each: Place) -> str | None:
-    return None if each.address else f"It leads to “{each.target}” by its id, and has no address of its own."
+    return None if each.address else f"This link points to “{each.target}” by ID and has no URL to copy."
 
 
 LINK: Commands[Place] = Commands(
     "link",
     (
-        Command("copy", "y", "Copy address", "Copy the address the link leads to", why_not=_why_no_address,
-                run=lambda app, each: clipboard.copy(app, each.address, "Copied the address.")),
+        Command("copy", "y", "Copy link", "Copy the target of the link", why_not=_why_no_address,
+                run=lambda app, each: clipboard.copy(app, each.address, "Copied the link.")),
     ),
     nothing="There is no link here.",
     find=lambda view: view.rows.item,
 )  # fmt: skip
 LINKS: Commands[LinksScreen] = Commands(
     "links",
-    (Command("up", "escape", "Back", "Back to the page", run=lambda _, view: view.go_up_or_leave(), shown=False),),
+    (Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),),
     find=lambda view: view,
 )
 
 
 class LinksScreen(ListView[Place]):
-    """The links on the left by the page they stand on, what is known of the one under the cursor on the right."""
+    """The links grouped by page on the left, the details of the selected link on the right."""
 
     VIEW = "content"
     CONTEXT = "links"
     HELP = (
-        "Links of the space: broken ones, those that name the app instead of a page, those inside and outside, and "
-        "what leads to this page. Enter goes to the very place where a link stands. [ and ] choose, / filters."
+        "Links of this space: broken links, links to the app, internal and external links, and backlinks. enter goes to "
+        "the link on its page, y copies its target, [ and ] switch tabs, / filters. esc goes back to the page."
     )
     CSS_PATH = "links.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECTIONS, LINK, LINKS)
@@ -110,8 +110,8 @@ class LinksScreen(ListView[Place]):
             key=lambda each: each.key,
             search=lambda each: f"{each.target} {each.address} {each.kind} {title_of(each.place)}",
             groups=lambda each: [Heading(title_of(each.place), self._trails.get(self._page_of(each), ""))],
-            empty="No link of this space is of this kind.",
-            hint="] next section",
+            empty="No links of this kind in this space.",
+            hint="] next tab",
             id="links",
         )
         names = {key: name for key, name in NAMES.items() if key != "here" or self.page is not None}
@@ -190,8 +190,8 @@ class LinksScreen(ListView[Place]):
         return each.place.page.id if each.place.page else ""
 
     def _draw(self, each: Place) -> Row:
-        words = each.target or each.address or "nowhere"
-        kind = "shown here" if each.is_part else each.kind if each.kind not in ("page", "url") else ""
+        words = each.target or each.address or "no target"
+        kind = "embedded" if each.is_part else each.kind if each.kind not in ("page", "url") else ""
         return Row(
             text=Content(words),
             right=Content.styled(kind, "$octavo-muted"),
@@ -208,16 +208,16 @@ class LinksScreen(ListView[Place]):
         where = [name for name in (self.space.title, self._trails.get(page, ""), title_of(each.place)) if name]
         same = [other for other in self._places.get(each.sort, ()) if self._target(other) == self._target(each)]
         lines = [
-            Content.assemble((f"{sign} ", style), (each.target or each.address or "nowhere", "bold")),
+            Content.assemble((f"{sign} ", style), (each.target or each.address or "no target", "bold")),
             Content.styled(self.why(each), style if each.sort == "broken" else "$octavo-muted"),
             Content(""),
         ]
         if each.address and each.target and each.address != each.target:
             lines += [Content(each.address), Content("")]
-        lines += [Content.styled("STANDS ON", "bold $octavo-muted"), Content(" › ".join(where))]
+        lines += [Content.styled("LOCATION", "bold $octavo-muted"), Content(" › ".join(where))]
         if each.sort != "here" and len(same) > 1:
             pages = len({self._page_of(other) for other in same})
-            lines.append(Content.styled(f"one of {len(same)} places, on {plural(pages, 'page')}", "$octavo-muted"))
+            lines.append(Content.styled(f"used {len(same)} times on {plural(pages, 'page')}", "$octavo-muted"))
         lines += [
             Content(""),
             Content.assemble(
@@ -232,22 +232,22 @@ class LinksScreen(ListView[Place]):
         return each.kind, each.target, each.address
 
     def why(self, each: Place) -> str:
-        """What is the matter with a link, in a sentence."""
+        """Return the state of a link, in a sentence."""
         match each.sort:
             case "broken" if each.is_part:
-                return "Broken: the page shows what is kept elsewhere under this name, and nothing there has it."
+                return "Broken: the content that this page embeds does not exist."
             case "broken":
                 found = Targets(self._ground, self._page_of(each)).target(each.address)
-                reason = found.reason if isinstance(found, Broken) else "It leads to nothing that is there."
+                reason = found.reason if isinstance(found, Broken) else "The target does not exist."
                 return f"Broken: {in_a_line(reason)}."
             case "in-app":
-                return "It gives an address of the app. As a link to the page it would follow when the page moves."
+                return "This link uses a URL of the app. A link to the page itself still works after the page moves."
             case "outside":
-                return "It leads out of the platform."
+                return "This link goes to an external site."
             case "here":
-                return "It leads to this page."
+                return f"This link goes to {each.target or 'this page'}."
             case _:
-                return f"It leads to a {each.kind or 'page'} that is there."
+                return f"This link works: the {each.kind or 'page'} exists."
 
     # Messages and actions
 
@@ -267,10 +267,10 @@ class LinksScreen(ListView[Place]):
 
 
 _NOTHING = {
-    "broken": "No link of this space is broken.",
-    "in-app": "No link names the app instead of a page.",
-    "inside": "No page of this space links to another.",
-    "outside": "No link leads out of the platform.",
+    "broken": "No broken links in this space.",
+    "in-app": "No links to the app in this space.",
+    "inside": "No internal links in this space.",
+    "outside": "No external links in this space.",
     "here": "No other page links to this one.",
 }
 
@@ -282,7 +282,7 @@ def _sort_of(link: Link, target: Location) -> str:
 
 
 def _words_of(target: Location, here: str) -> str:
-    """What a link of the space `here` leads to, in words; nothing for an address."""
+    """Return the name of what a link of the space `here` leads to. Empty for a URL."""
     part = target.internal_location.anchor if target.internal_location else None
     titled = target.page or target.collection or target.reusable_content
     if titled is not None:

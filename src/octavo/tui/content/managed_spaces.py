@@ -1,4 +1,4 @@
-"""The spaces and collections of an organization, and what may be done with the one under the cursor."""
+"""The spaces and collections of an organization, and what your role lets you do with the selected one."""
 
 from __future__ import annotations
 
@@ -30,31 +30,33 @@ class ManagedSpaces:
 
     @property
     def collection(self) -> Collection | None:
-        """That under the cursor, or the one the space under it lies in."""
+        """Return the selected collection, or the collection of the selected space."""
         thing = self.thing
         if thing is None or thing.object == "collection":
             return thing
         return next((each for each in self.collections if each.id == thing.parent), None)
 
     def why_may_not(self, deed: str) -> str | None:
-        """Why what takes the right to administer what the cursor is on cannot be done, in a sentence."""
+        """Return why your role does not let you do `deed` with the selected space or collection. None if it does."""
         if self.thing is None:
-            return "There is no space here: ctrl+n makes one."
-        return lacks_right((self.thing,), "admin", f"{deed} it", self.thing.object)
+            return "No space is selected. Press ctrl+n to create a space."
+        return lacks_right((self.thing,), "admin", f"{deed} this {self.thing.object}", self.thing.object)
 
     def why_may_not_make(self) -> str | None:
-        """Why nothing can be made here, in a sentence."""
+        """Return why no space or collection can be created here. None if it can."""
         at_top = self.why_may_not_add_to(None)
         return at_top and self.why_may_not_add_to(self.collection)
 
     def why_may_not_copy(self) -> str | None:
-        """Why there can be no copy of what the cursor is on, in a sentence: it comes to lie beside it."""
+        """Return why the selected space cannot be duplicated in its collection. None if it can."""
         if self.thing is not None and self.thing.parent and self.collection is None:
             return None  # it lies in one that is not known: the server says
         return self.why_may_not_add_to(self.collection)
 
     def why_may_not_add_to(self, folder: Collection | None) -> str | None:
-        """Why nothing more can lie in a collection, or with None at the top, in a sentence."""
+        """Return why nothing can be added to a collection, or with None to the top level. None if it can."""
         if folder is None:
-            return lacks_right((self.organization,), "create_content", "add anything at the top", "organization")
-        return lacks_right((folder,), "create", "add to it", "collection")
+            return lacks_right(
+                (self.organization,), "create_content", "create anything at the top level", "organization"
+            )
+        return lacks_right((folder,), "create", "add anything to this collection", "collection")

@@ -1,4 +1,4 @@
-"""Spaces and collections made and changed, copied, given to another organization, and filled from elsewhere."""
+"""Creating, editing, duplicating and transferring spaces and collections, and importing pages into spaces."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ Deed = Callable[[], object]
 
 
 def create(app: Shell, managed: ManagedSpaces) -> None:
-    """Ask whether a space or a collection is to be made, and where; then what it is to be."""
+    """Ask whether to create a space or a collection, and where. Then show the form."""
     at, inside = OrganizationRef(organization_id=managed.organization.id), managed.collection
     where: list[Collection | None] = [inside] if inside is not None else []
     choices: list[Choice[Deed]] = []
     for resource in (SPACES, COLLECTIONS):
         for folder in (*where, None):
-            place = "at the top" if folder is None else f"in {title_of(folder)}"
+            place = "at the top level" if folder is None else f"in {title_of(folder)}"
             off = managed.why_may_not_add_to(folder) or ""
             known = {"at": at} if folder is None else {"at": at, "parent": folder.id}
             named = replace(resource, new=f"New {resource.one} {place}")
             choices.append(Choice(partial(filling.create, app, named, known, managed.came), named.new, off=off))
-    app.push_screen(Picker("Make", choices), _do)
+    app.push_screen(Picker("Create", choices), _do)
 
 
 def _do(deed: Deed | None) -> None:
@@ -60,7 +60,7 @@ def _do(deed: Deed | None) -> None:
 
 
 def change(app: Shell, managed: ManagedSpaces) -> None:
-    """Let what the cursor is on be changed."""
+    """Show the settings form of the selected space or collection."""
     thing, at = managed.thing, OrganizationRef(organization_id=managed.organization.id)
     if isinstance(thing, Space):
         filling.change(app, SPACES, {"at": at}, thing)
@@ -69,7 +69,7 @@ def change(app: Shell, managed: ManagedSpaces) -> None:
 
 
 def choose(app: Shell, managed: ManagedSpaces) -> None:
-    """Ask what else is to be done."""
+    """Show the menu of further actions for the selected space or collection."""
     thing, no_writes = managed.thing, app.session.read_only
     choices: list[Choice[Deed]] = []
     if isinstance(thing, Space):
@@ -78,26 +78,24 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
             Choice(
                 partial(_import, app, thing),
                 "Import pages",
-                "of a website, a document or an archive: an address, or a file",
+                "from a website, a document or an archive",
                 off=no_writes or _why_no_import(thing),
             ),
             Choice(
                 partial(_duplicate, app, managed, thing),
-                "Copy",
-                "its pages and files, without its comments",
+                "Duplicate",
+                "with its pages and files, without comments",
                 off=may_not,
             ),
-            Choice(partial(_git_info, app, thing), "Repository", "what it is kept in step with"),
+            Choice(partial(_git_info, app, thing), "Git Sync", "the connected repository"),
         ]
     if thing is not None:
         off = no_writes or managed.why_may_not("transfer") or _why_no_other(app)
-        about = "with all it holds" if isinstance(thing, Collection) else "with all its pages"
+        about = "with everything in the collection" if isinstance(thing, Collection) else "with all its pages"
         choices.append(
             Choice(partial(_choose_organization, app, managed, thing), "Move to another organization", about, off=off)
         )
-    choices.append(
-        Choice(partial(deleting_spaces.show_deleted, app, managed), "Deleted spaces", "brought back within 7 days")
-    )
+    choices.append(Choice(partial(deleting_spaces.show_deleted, app, managed), "Trash", "restore spaces within 7 days"))
     app.push_screen(Picker(title_of(thing) if thing is not None else managed.organization.title, choices), _do)
 
 
@@ -108,13 +106,13 @@ def _duplicate(app: Shell, managed: ManagedSpaces, space: Space) -> None:
     live = app.session.live
 
     def back(copy: Space) -> UndoAction:
-        unmade = partial(writing.send, live, spaces.Delete(at=copy.ref), f"{title_of(copy)} was not taken away")
-        return UndoAction(f"take {title_of(copy)} away", unmade, f"{title_of(copy)} is gone again.")
+        unmade = partial(writing.send, live, spaces.Delete(at=copy.ref), f"Could not delete {title_of(copy)}")
+        return UndoAction(f"delete {title_of(copy)}", unmade, f"Deleted {title_of(copy)}.")
 
     app.writes.send_once(
-        f"copy {title_of(space)}",
-        writing.send(live, spaces.Duplicate(at=space.ref), f"{title_of(space)} was not copied"),
-        said=f"There is a copy of {title_of(space)}.",
+        f"duplicate {title_of(space)}",
+        writing.send(live, spaces.Duplicate(at=space.ref), f"Could not duplicate {title_of(space)}"),
+        said=f"Duplicated {title_of(space)}.",
         back=back,
         then=lambda copy: managed.came(copy.id),
     )
@@ -125,7 +123,7 @@ def _duplicate(app: Shell, managed: ManagedSpaces, space: Space) -> None:
 
 def _why_no_other(app: Shell) -> str:
     known = app.workspace.organizations.value
-    return "" if known is not None and len(known.items) > 1 else "You are in no other organization."
+    return "" if known is not None and len(known.items) > 1 else "You are not a member of another organization."
 
 
 def _choose_organization(app: Shell, managed: ManagedSpaces, thing: Held) -> None:
@@ -135,7 +133,9 @@ def _choose_organization(app: Shell, managed: ManagedSpaces, thing: Held) -> Non
         Choice(
             each,
             each.title,
-            off="" if each.permissions.create_content else "Your role there does not let you create content.",
+            off=""
+            if each.permissions.create_content
+            else "Your role in this organization does not let you create content.",
         )
         for each in others
     ]
@@ -154,28 +154,36 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
     place = space_places.place_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both are of its kind
 
     async def back() -> Sent[Any]:
-        sent = await writing.send(live, _transferring(thing, here.id), f"{name} was not moved back")
+        sent = await writing.send(live, _transferring(thing, here.id), f"Could not move {name} back")
         if sent.kind == "done" and (place.parent or place.before or place.after):
-            return await writing.send(live, space_places.move(thing, place), f"{name} is back, and at the top")
+            return await writing.send(
+                live, space_places.move(thing, place), f"Moved {name} back to the top level, but not to its old place"
+            )
         return sent
 
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        undo = UndoAction(f"move {name} back", back, f"{name} is back in {here.title}.")
+        undo = UndoAction(f"move {name} back", back, f"Moved {name} back to {here.title}.")
         app.writes.send_once(
             f"move {name} to {to.title}",
-            writing.send(live, _transferring(thing, to.id), f"{name} was not moved"),
-            said=f"{name} is in {to.title} now.",
+            writing.send(live, _transferring(thing, to.id), f"Could not move {name}"),
+            said=f"Moved {name} to {to.title}.",
             back=lambda _: undo,
             then=lambda _: managed.left(thing.id),
         )
 
     facts = [
-        Fact("care", "", f"People of {here.title} see it no more, unless they are in {to.title} too."),
-        Fact("note", "", "It comes to the top there. Spaces on a site, or shared with teams, are not moved."),
+        Fact("care", "", f"Members of {here.title} lose access, unless they are also members of {to.title}."),
+        Fact(
+            "note",
+            "",
+            f"{name} moves to the top level of {to.title}. Spaces on a site or shared with teams cannot be moved.",
+        ),
     ]
-    app.push_screen(Confirm(f"Move {name} to {to.title}?", verb="Move", intro="u moves it back.", facts=facts), decided)
+    app.push_screen(
+        Confirm(f"Move {name} to {to.title}?", verb="Move", intro=f"Press u to move {name} back.", facts=facts), decided
+    )
 
 
 def _transferring(thing: Held, to: str) -> Operation[Any]:
@@ -190,11 +198,11 @@ def _transferring(thing: Held, to: str) -> Operation[Any]:
 def _why_no_import(space: Space) -> str:
     if space.permissions.edit:
         return ""
-    return f"Your role in {title_of(space)} does not let you edit: it takes the right to edit it. An administrator of the space can give it to you."
+    return f"You need the Editor role in {title_of(space)} to import pages."
 
 
 def _import(app: Shell, space: Space) -> None:
-    """Into the space itself where it is edited live, else into a change request."""
+    """Import into the space if live edits are on, else into a change request."""
     if space.edit_mode != "locked":
         _fill_import(app, space, space.ref, title_of(space), None)
     else:
@@ -221,18 +229,18 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
     def sent(op: Operation[imports.Imported], answer: imports.Imported | None) -> None:
         count = answer.imported_resources if answer is not None else 0
         left = answer.total_resources - count if answer is not None else 0
-        said = f"{plural(count, 'page')} came into {where}" if answer is not None else f"The pages came into {where}"
-        app.say(f"{said}{f', {left} could not be read' if left > 0 else ''}.", tone="care" if left > 0 else "done")
+        said = f"Imported {plural(count, 'page') if answer is not None else 'the pages'} into {where}"
+        app.say(f"{said}.{f' {left} could not be read.' if left > 0 else ''}", tone="care" if left > 0 else "done")
         if into is not None and into.change_request is not None:
             target_request.wrote(app, space.ref, into.change_request)
             app.go(ToChangeRequest(into.change_request.ref(space.ref), into.change_request))
         else:
-            app.writes.is_final("What was imported is live and cannot be taken back with u: X deletes its pages.")
+            app.writes.is_final("An import into main cannot be undone with u. Delete the imported pages with X.")
             app.background(_open_imported(app, space, pages_before))
 
     if into is None:
         app.background(look())
-    live_now = "Readers have the pages at once." if into is None else "Readers have them when it is merged."
+    live_now = "Readers see the pages immediately." if into is None else "Readers see the pages after the merge."
     fill_in(
         app,
         imports.Create,
@@ -241,13 +249,13 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         draft=f"form import {space.id}",
         sent=sent,
         verb="Import",
-        intro=f"They come after the last page. {live_now}",
-        doing="The server is reading it, and answers when all of it is there.",
+        intro=f"The pages are added after the last page. {live_now}",
+        doing="Importing… The server answers when all pages are imported.",
     )
 
 
 async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
-    """Show the first page that was not there before: that is what one wants to see now."""
+    """Open the first imported page."""
     page = None
     if before:
         try:
@@ -268,20 +276,20 @@ def _git_info(app: Shell, space: Space) -> None:
 
 async def _show_git_info(app: Shell, space: Space) -> None:
     try:
-        with meanwhile(app, f"Asking what {title_of(space)} is kept in step with…"):
+        with meanwhile(app, f"Loading Git Sync of {title_of(space)}…"):
             git = await app.session.live.fetch(spaces.GetGitInfo(at=space.ref))
     except NotFound:
-        app.say(f"{title_of(space)} is not kept in step with a repository.")
+        app.say(f"{title_of(space)} is not connected to a Git repository.")
         return
     except ApiError as error:
-        app.say(f"It is not known what {title_of(space)} is kept in step with: {error}", tone="failed")
+        app.say(f"Could not load Git Sync of {title_of(space)}: {error}", tone="failed")
         return
     facts = (
         ("repository", git.repo_name),
-        ("at", git.installation_provider),
-        ("address", git.url),
+        ("provider", git.installation_provider),
+        ("link", git.url),
         ("integration", git.integration),
-        ("in step", long_age(git.updated_at) if git.updated_at is not None else ""),
+        ("last sync", long_age(git.updated_at) if git.updated_at is not None else ""),
     )
     choices = [Choice(value, name, detail=value) for name, value in facts if value]
 
@@ -289,6 +297,6 @@ async def _show_git_info(app: Shell, space: Space) -> None:
         from octavo.tui.terminal import clipboard
 
         if value is not None:
-            clipboard.copy(app, value, "Copied.")
+            clipboard.copy(app, value, "Copied the value.")
 
-    app.push_screen(Picker(f"Repository of {title_of(space)}", choices, empty="The server says nothing of it."), chosen)
+    app.push_screen(Picker(f"Git Sync of {title_of(space)}", choices, empty="The server gave no details."), chosen)

@@ -1,4 +1,4 @@
-"""Spaces and collections moved in their tree: by a key, by choosing a place, and back again."""
+"""Moving spaces and collections in their tree, and undoing a move."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 
 def step(app: Shell, managed: ManagedSpaces, by: int) -> None:
-    """Let what the cursor is on change places with the one before (-1) or after it (1)."""
+    """Move the selected space or collection one place up (-1) or down (1)."""
     thing = managed.thing
     if thing is not None and (place := space_places.a_step(thing, _kind(managed, thing), by)) is not None:
-        _move(app, managed, thing, place, f"{title_of(thing)} is moved {'up' if by < 0 else 'down'}.")
+        _move(app, managed, thing, place, f"Moved {title_of(thing)} {'up' if by < 0 else 'down'}.")
 
 
 def choose_place(app: Shell, managed: ManagedSpaces) -> None:
-    """Ask in which collection what the cursor is on is to lie, and where there."""
+    """Ask for the collection and the position to move the selected space or collection to."""
     if (thing := managed.thing) is None:
         return
-    places = [("", "At the top, in no collection", managed.why_may_not_add_to(None))]
+    places = [("", "Top level, in no collection", managed.why_may_not_add_to(None))]
     for each, depth in space_places.folders_for(thing, managed.collections):
         places.append((each.id, f"{'  ' * depth}{title_of(each)}", managed.why_may_not_add_to(each)))
     now = thing.parent or ""
     choices = [
-        Choice(name, title, right="now" if name == now else "", off=(may_not or "") if name != now else "")
+        Choice(name, title, right="current" if name == now else "", off=(may_not or "") if name != now else "")
         for name, title, may_not in places
     ]
 
@@ -45,17 +45,17 @@ def choose_place(app: Shell, managed: ManagedSpaces) -> None:
         if parent is not None:
             _choose_neighbour(app, managed, thing, parent or None)
 
-    app.push_screen(Picker(f"Move {title_of(thing)} into", choices, now=now), chosen)
+    app.push_screen(Picker(f"Move {title_of(thing)} to", choices, now=now), chosen)
 
 
 def _choose_neighbour(app: Shell, managed: ManagedSpaces, thing: Held, parent: str | None) -> None:
     others = [each for each in _kind(managed, thing) if each.parent == parent and each.id != thing.id]
-    where = next((title_of(each) for each in managed.collections if each.id == parent), "the top")
+    where = next((title_of(each) for each in managed.collections if each.id == parent), "the top level")
 
     def chosen(place: SpacePlace | None) -> None:
         if place is not None:
-            to = f"in {where}" if parent else "at the top"
-            _move(app, managed, thing, place, f"{title_of(thing)} lies {to} now.")
+            to = f"to {where}" if parent else "to the top level"
+            _move(app, managed, thing, place, f"Moved {title_of(thing)} {to}.")
 
     if not others:
         chosen(SpacePlace(parent))
@@ -65,9 +65,7 @@ def _choose_neighbour(app: Shell, managed: ManagedSpaces, thing: Held, parent: s
         Choice(SpacePlace(parent, before=others[0].id), "First"),
         *(Choice(SpacePlace(parent, after=each.id), f"After {title_of(each)}") for each in others[:-1]),
     ]
-    app.push_screen(
-        Picker(f"Where does {title_of(thing)} lie {f'in {where}' if parent else 'there'}?", choices), chosen
-    )
+    app.push_screen(Picker(f"Position of {title_of(thing)} {'in' if parent else 'at'} {where}", choices), chosen)
 
 
 def _kind(managed: ManagedSpaces, thing: Held) -> Any:
@@ -78,14 +76,14 @@ def _kind(managed: ManagedSpaces, thing: Held) -> Any:
 def _move(app: Shell, managed: ManagedSpaces, thing: Held, place: SpacePlace, said: str) -> None:
     before = space_places.place_of(thing, _kind(managed, thing))
     if place == before:
-        app.say(f"{title_of(thing)} lies there already.")
+        app.say(f"{title_of(thing)} is already there.")
         return
     back = UndoAction(
         f"move {title_of(thing)} back",
         partial(
-            writing.send, app.session.live, space_places.move(thing, before), f"{title_of(thing)} was not moved back"
+            writing.send, app.session.live, space_places.move(thing, before), f"Could not move {title_of(thing)} back"
         ),
-        f"{title_of(thing)} is where it was.",
+        f"Moved {title_of(thing)} back.",
     )
     app.writes.write(
         f"move {title_of(thing)}",

@@ -25,12 +25,12 @@ Which = Literal["spaces", "pages"]
 
 
 _OF_SPACES = (
-    "The spaces. Enter opens the one under the cursor; F, L, ctrl+e, y, Y and o are about that one too, open or not. "
-    "e changes it, M moves it, alt+↑ and alt+↓ too, X deletes it, ctrl+n makes another, and a imports, copies, brings back."
+    "Spaces and collections of your organization. enter opens the selected space, e edits its settings, "
+    "ctrl+n creates a space, a shows more actions. The keys act on the selected row, not on the open page."
 )
 _OF_PAGES = (
-    "The pages. Enter reads the one under the cursor; e, C, H, B, L, ctrl+e, M, X, y, Y and o are about that one too, "
-    "whatever page is on show. All other keys go on to the page on show; c, d, D and + only while the cursor is on it."
+    "Pages of the open space. enter opens the selected page, e edits it, C comments on it, H shows its version history. "
+    "Other keys act on the open page. esc goes back to the spaces."
 )
 
 
@@ -42,8 +42,8 @@ class Navigation(Vertical):
         # Each with the line of its own filter, which is mounted above it.
         spaces = Tree(
             id="spaces",
-            empty="There is no space here that you may see.",
-            hint="ctrl+n makes one · ctrl+o another organization",
+            empty="No spaces that you can see.",
+            hint="ctrl+n creates a space · ctrl+o switches the organization",
         )
         spaces.is_here(
             "tree of spaces",

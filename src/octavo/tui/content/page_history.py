@@ -1,4 +1,4 @@
-"""The history of a page: the revisions that changed it, each to be read, and compared with how the page reads now."""
+"""Version history of a page: the revisions that changed it, each to read or to compare with the current page."""
 
 from __future__ import annotations
 
@@ -46,43 +46,41 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 Side = Literal["", "now", "before"]
-"""What the version on show is compared with, if it is."""
-_NO_ADDRESS = "A page of a revision has no address of its own. esc goes back to the page as it is."
+"""What the selected revision is compared with. Empty if it is not compared."""
+_NO_ADDRESS = "A page of a revision has no link. Press esc to go back to the current page."
 
-_TAKES_NO_COMMENTS = (
-    "A revision never changes and takes no comments. Comment on the page as it is: esc goes back to it."
-)
+_TAKES_NO_COMMENTS = "You cannot comment on a revision. Press esc to go back to the current page and comment there."
 
 
 def _why_not_compared(app: Shell, view: PageHistoryScreen) -> str | None:
-    return "There is no revision here to compare." if view.rows.item is None else None
+    return "There is no revision to compare." if view.rows.item is None else None
 
 
 HISTORY: Commands[PageHistoryScreen] = Commands(
     "history",
     (
-        Command("now", "B", "Compare with now", "What is different now, or the old page again",
+        Command("now", "B", "Compare", "Compare with the current page, or stop comparing",
                 run=lambda _, view: view.compare_with("now"), why_not=_why_not_compared),
-        Command("before", "V", "What it changed", "What this revision changed, or the old page again",
+        Command("before", "V", "Show changes", "Show or hide what this revision changed",
                 run=lambda _, view: view.compare_with("before"), why_not=_why_not_compared),
-        Command("more", "m", "Further back", "Look through older revisions of the space",
+        Command("more", "m", "Load older", "Load older revisions",
                 run=lambda _, view: view.look_further(), why_not=lambda _, view: view.why_not_further()),
-        Command("older", "J", "Older", "The revision before", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("newer", "K", "Newer", "The revision after", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("up", "escape", "Back", "To the revisions, then back to the page", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("older", "J", "Older", "Go to the previous revision", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("newer", "K", "Newer", "Go to the next revision", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
 class PageHistoryScreen(View):
-    """On the left the revisions that changed the page, the newest first; on the right the page as one of them has it."""
+    """The revisions that changed the page on the left, newest first; the page of the selected revision on the right."""
 
     VIEW = "content"
     CONTEXT = "page history"
     HELP = (
-        "The revisions that changed this page. Enter reads one, B compares it with the page as it is now, "
-        "V shows what it changed itself, m looks further back."
+        "Revisions that changed this page, newest first. enter shows the page of a revision, B compares it with the current "
+        "page, V shows what the revision changed, m loads older revisions. esc goes back to the page."
     )
     CSS_PATH = "page_history.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -107,7 +105,7 @@ class PageHistoryScreen(View):
             search=lambda version: f"{version.name} {version.who} {version.did}",
             two_lines=True,
             empty="No revision changed this page.",
-            hint="m looks further back",
+            hint="m loads older revisions",
             id="versions",
         )
         with Horizontal():
@@ -144,9 +142,9 @@ class PageHistoryScreen(View):
     # The revisions
 
     async def _look(self, walk: RevisionWalk) -> None:
-        """Look through some revisions, showing each that changed the page when it is found."""
+        """Load some revisions, showing each that changed the page when it is found."""
         self._walking = True
-        self.rows.state.wait_for(f"the history of {self.title_now}")
+        self.rows.state.wait_for(f"the version history of {self.title_now}")
         self._say_where()
         try:
             async for _ in walk.versions():
@@ -154,7 +152,7 @@ class PageHistoryScreen(View):
                 self._say_where()
             self.rows.show(tuple(walk.found))
         except ApiError as error:
-            self.rows.state.fail("The history did not load", str(error))
+            self.rows.state.fail("Could not load the version history", str(error))
         finally:
             self._walking = False
         self._say_where()
@@ -162,14 +160,16 @@ class PageHistoryScreen(View):
 
     def _say_where(self) -> None:
         walk = self._walk
-        looked = f"{plural(walk.looked, 'revision')} looked through" if walk is not None and walk.looked else ""
-        more = "" if walk is None or self._walking or walk.is_at_end else "m looks further back"
+        looked = f"{plural(walk.looked, 'revision')} checked" if walk is not None and walk.looked else ""
+        more = "" if walk is None or self._walking or walk.is_at_end else "m loads older"
         whole = walk is None or walk.is_at_end
-        looked_at = "" if walk is None or whole else f" of the {plural(walk.looked, 'revision')} looked through"
-        self.rows.state.empty = f"{'None' if looked_at else 'No revision'}{looked_at} changed this page."
-        self.rows.state.hint = "" if whole else "m looks further back"
-        facts = (self.view.facts if self.view.has_focus else "", looked, "looking …" if self._walking else more)
-        self.status(f"{self.space.title} › {self.title_now} › History", " · ".join(each for each in facts if each))
+        checked = "" if walk is None or whole else f" in the last {plural(walk.looked, 'revision')}"
+        self.rows.state.empty = f"No changes to this page{checked}."
+        self.rows.state.hint = "" if whole else "m loads older"
+        facts = (self.view.facts if self.view.has_focus else "", looked, "loading…" if self._walking else more)
+        self.status(
+            f"{self.space.title} › {self.title_now} › Version history", " · ".join(each for each in facts if each)
+        )
 
     def _draw(self, version: Version) -> Row:
         first = self.rows.items[0].revision == version.revision if self.rows.items else False
@@ -207,11 +207,11 @@ class PageHistoryScreen(View):
             page = await page_there(self.live, page_to_read(version.at, self.page_id))
         except ApiError as error:
             view.clear()
-            view.state.fail("This revision did not load", str(error))
+            view.state.fail("Could not load this revision", str(error))
             return
         if page is None:
             view.clear()
-            view.state.fail("The page is not in this revision", "It was deleted in it, or was not there yet.")
+            view.state.fail("This revision does not contain the page", "The page was deleted, or did not exist yet.")
             return
         show_page(view, page, f"{version.revision} {self.page_id}")
 
@@ -224,7 +224,7 @@ class PageHistoryScreen(View):
             pages = await asyncio.gather(*(self._as_written(at) for at in sides))
         except ApiError as error:
             view.clear()
-            view.state.fail("This revision did not load", str(error))
+            view.state.fail("Could not load this revision", str(error))
             return
         compared = await asyncio.to_thread(compare, *map(text_of, pages))
         title = next((page.title for page in reversed(pages) if page is not None), self.title_now)
@@ -243,13 +243,13 @@ class PageHistoryScreen(View):
         whose = joined([long_age(version.moment), f"#{version.number}" if version.number else "", version.who])
         match self._side:
             case "now":
-                words = Content.assemble(("SINCE THEN ", "bold $warning"), " what is different now from ", whose)
+                words = Content.assemble(("CHANGES SINCE THIS REVISION ", "bold $warning"), whose)
             case "before":
-                words = Content.assemble(("THIS CHANGE ", "bold $primary"), " what changed ", whose)
+                words = Content.assemble(("CHANGES IN THIS REVISION ", "bold $primary"), whose)
             case _ if newest:
-                words = Content.assemble(("NEWEST REVISION ", "bold $success"), " how the page reads now · ", whose)
+                words = Content.assemble(("CURRENT REVISION ", "bold $success"), whose)
             case _:
-                words = Content.assemble(("OLD REVISION ", "bold $warning"), " how the page read ", whose)
+                words = Content.assemble(("OLD REVISION ", "bold $warning"), whose)
         banner.update(words)
 
     @on(PageView.Moved)
@@ -272,14 +272,14 @@ class PageHistoryScreen(View):
     def _follow(self, view: PageView, message: LinkFollowed) -> None:
         targets = view.contents.sources.targets
         if targets is None:
-            self.shell.say("The pages of this space are still loading: try again in a moment.", tone="care")
+            self.shell.say("The pages of this space are still loading. Try again in a moment.", tone="care")
             return
         match targets.target(message.href):
             case links.ToPage(page=page_id, anchor=anchor):
                 self.shell.go(ToPage(self.space.id, page_id, anchor or ""))
             case links.ToAnchor(anchor=anchor):
                 if not self.view.place.go_to_anchor(anchor) and self._side:
-                    self.shell.say(f"The page has no heading “{anchor}” now.", tone="care")
+                    self.shell.say(f"The current page has no heading “{anchor}”.", tone="care")
             case links.ToShared() as target if (version := self.rows.item) is not None:
                 places = [version.at, self.space.ref if self._side == "now" else version.before]
                 pages = [page_to_read(place, self.page_id) for place in places if place is not None]
@@ -294,7 +294,7 @@ class PageHistoryScreen(View):
         targets = self.query_one("#page", PageView).contents.sources.targets
         target = targets.target(message.href) if targets is not None and message.kind != "page" else None
         if isinstance(target, links.ToUrl):
-            clipboard.copy(self.shell, target.url, "Copied the address of the link.")
+            clipboard.copy(self.shell, target.url, "Copied the link.")
         else:
             self.shell.say(_NO_ADDRESS, tone="care")
 
@@ -313,7 +313,7 @@ class PageHistoryScreen(View):
     # What its keys do
 
     def compare_with(self, side: Side) -> None:
-        """Show what is different on one side, or the page of the revision again."""
+        """Compare the selected revision with the current page or with the previous revision, or stop comparing."""
         had_focus = self.view.has_focus
         self._side = "" if self._side == side else side
         self._show_version()
@@ -321,15 +321,15 @@ class PageHistoryScreen(View):
             self.call_after_refresh(self.view.focus)
 
     def why_not_further(self) -> str | None:
-        """Why older revisions cannot be looked through now, in a sentence."""
+        """Return why older revisions cannot be loaded now. None if they can."""
         if self._walking:
-            return "Older revisions are being looked through."
+            return "Older revisions are already loading."
         if self._walk is not None and self._walk.is_at_end:
-            return "There is nothing further back: this is where the page began."
+            return "There are no older revisions of this page."
         return None
 
     def look_further(self) -> None:
-        """Look through older revisions."""
+        """Load older revisions."""
         if self._walk is not None and not self._walking:
             self.run_worker(self._look(self._walk), exclusive=True, group="walk")
 

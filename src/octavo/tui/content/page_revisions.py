@@ -17,6 +17,7 @@ from octavo.api.places import RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.merge_basis import change_request_in
+from octavo.tui.widgets.wording import plural
 
 AT_A_TIME = 40
 """Revisions of the space that are looked through before one is asked whether to go on."""
@@ -30,13 +31,13 @@ _TYPES = {
 _ATTRIBUTES = {
     "document": "edited",
     "title": "renamed",
-    "description": "described anew",
-    "slug": "address changed",
+    "description": "description changed",
+    "slug": "slug changed",
     "cover": "cover changed",
     "emoji": "icon changed",
     "icon": "icon changed",
     "layout": "layout changed",
-    "hidden": "shown or hidden",
+    "hidden": "visibility changed",
 }
 
 
@@ -48,12 +49,12 @@ class Version:
     before: RevisionRef | None
     moment: datetime | None
     name: str
-    """What it is called: the change request it came from, else what kind of revision it is."""
+    """Title of the merged change request, else the kind of the revision."""
     number: int = 0
     """Of that change request."""
     who: str = ""
     did: str = ""
-    """What it did to the page."""
+    """Changes to the page, in words."""
 
     @property
     def revision(self) -> str:
@@ -61,7 +62,7 @@ class Version:
 
 
 class RevisionWalk:
-    """Goes back from the revision a space stands at. `found` is what changed the page, the newest first."""
+    """Walks back from the current revision of a space. `found` holds the revisions that changed the page, newest first."""
 
     def __init__(self, live: Live, space: Space, page_id: str) -> None:
         self._live, self._space, self._page = live, space, page_id
@@ -71,11 +72,11 @@ class RevisionWalk:
         """The revisions that were come by: a server may lead round in circles."""
         self.found: list[Version] = []
         self.looked = 0
-        """How many revisions of the space were looked through."""
+        """Number of checked revisions of the space."""
 
     @property
     def is_at_end(self) -> bool:
-        """Whether there is nothing further back."""
+        """Return whether there are no older revisions."""
         return self._began and self._next is None
 
     async def versions(self) -> AsyncIterator[Version | None]:
@@ -123,7 +124,7 @@ class RevisionWalk:
             name=merged.title if merged else _TYPES.get(revision.type, revision.type or "Changed"),
             number=merged.number if merged else 0,
             who=merged.created_by.name if merged and merged.created_by else "",
-            did=_did(changes) if changes else f"too much changed to list: {changed.more} more",
+            did=_did(changes) if changes else f"{plural(changed.more, 'more change')} not listed",
         )
 
 

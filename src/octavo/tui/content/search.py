@@ -1,4 +1,4 @@
-"""Search everywhere: pages of all spaces, threads, change requests and spaces, as one types.
+"""Search everywhere: pages of all spaces, threads, change requests and spaces, while you type.
 
 What was read on this machine is found at once, and alone where the server cannot be asked (`data/index.py`). What the server
 finds of pages takes its place, in the server's order, when it comes.
@@ -61,8 +61,8 @@ _KINDS = {
     "space": "SPACES",
     "collection": "COLLECTIONS",
 }
-_IN = {"reply": "in a reply", "quote": "in the words it hangs on"}
-"""Where in a thread words were found that are not in what it begins with."""
+_IN = {"reply": "in a reply", "quote": "in the quoted text"}
+"""Names of the parts of a thread that matched, other than its first comment."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Hit:
     right: str = ""
     address: str = ""
     marks: tuple[Range, ...] = ()
-    """Where in `words` those that were looked for stand."""
+    """Ranges of the searched words in `words`."""
     here: index.Hit | None = None
-    """What it was found as on this machine."""
+    """The result of the index of this machine. None for a result of the server."""
 
     @property
     def key(self) -> str:
@@ -92,7 +92,7 @@ class Hit:
 def _why_no_address(app: Shell, view: SearchScreen) -> str | None:
     hit = view.rows.item
     if hit is None:
-        return "There is no result under the cursor."
+        return "Select a result first."
     if not hit.address or app.session.is_here:
         from octavo.tui.shell.outside import said_without_address
 
@@ -110,20 +110,20 @@ def _open_outside(app: Shell, view: SearchScreen) -> None:
 SEARCH: Commands[SearchScreen] = Commands(
     "search",
     (
-        Command("next", "down,ctrl+n", "Next", "Next result", run=lambda _, view: view.move(1), shown=False, priority=True),
-        Command("previous", "up", "Before", "Result before", run=lambda _, view: view.move(-1), shown=False, priority=True),
+        Command("next", "down,ctrl+n", "Next", "Go to the next result", run=lambda _, view: view.move(1), shown=False, priority=True),
+        Command("previous", "up", "Previous", "Go to the previous result", run=lambda _, view: view.move(-1), shown=False, priority=True),
         Command("open", "enter", "Open", "Open the result", run=lambda _, view: view.open(), priority=True),
-        Command("scope", "tab", "Scope", "This space only, or all of them", run=lambda _, view: view.change_scope(), priority=True),
-        Command("open_browser", "ctrl+o", "In the browser", "Open the result in the browser",
+        Command("scope", "tab", "Scope", "Search this space or all spaces", run=lambda _, view: view.change_scope(), priority=True),
+        Command("open_browser", "ctrl+o", "Open in browser", "Open the result in the browser",
                 run=_open_outside, why_not=_why_no_address, shown=False, priority=True),
-        Command("close", "escape", "Close", "Close", run=lambda _, view: view.dismiss(None), priority=True),
+        Command("close", "escape", "Close", "Close the search", run=lambda _, view: view.dismiss(None), priority=True),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
 class SearchScreen(Dialog[None]):
-    """One line to type in; pages, threads, change requests and spaces below. Tab asks only the space one is in."""
+    """Search dialog: an input line, and the matching pages, threads, change requests and spaces below it."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -132,9 +132,9 @@ class SearchScreen(Dialog[None]):
     CONTEXT: ClassVar[str] = "search"
     IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
-        "Type words; the last may be the beginning of one. What was read on this machine is found at once, comments and "
-        "replies too, and also offline; what the server finds joins in. Enter opens, tab searches this space only or all of "
-        "them. Or paste the address of a page, change request, space or collection."
+        "Pages, threads, change requests and spaces that match what you type. You can also paste a link. enter opens "
+        "a result, tab switches between this space and all spaces. Results from this machine appear first, also offline. "
+        "esc closes the search."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
@@ -152,7 +152,7 @@ class SearchScreen(Dialog[None]):
         self._changes: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_space: SpaceRef | None = None
         self._here: tuple[index.Hit, ...] = ()
-        """What was found of what was read here, for the words that were looked for last."""
+        """Results from this machine for the last search."""
         self._known = Extent()
         """How much that is."""
         self._looking = self._look_again = False
@@ -179,7 +179,7 @@ class SearchScreen(Dialog[None]):
         rows.can_focus = False
         with Frame() as frame:
             frame.name_it("Search everywhere", "enter open · tab scope · esc close")
-            yield LineInput(self._words, placeholder="words on a page, a subject, a space", id="query")
+            yield LineInput(self._words, placeholder="Search pages, comments, change requests and spaces", id="query")
             yield ChangingText("", id="scope")
             yield ChangingText("", id="note")
             yield rows
@@ -190,7 +190,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def words(self) -> str:
-        """What is typed."""
+        """Return the typed search."""
         return self.query_one("#query", LineInput).value.strip()[:LONGEST]
 
     def on_mount(self) -> None:
@@ -334,10 +334,10 @@ class SearchScreen(Dialog[None]):
             unsearched = unsearched or self._organizations.error
         loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
         unread = any(getattr(each.value, "next", None) is not None for each in of)
-        among = " of what is loaded here, and there is more on the server" if unread else ""
-        among = " of what was read here" if unsearched is not None or nowhere else among
+        among = " in what is loaded so far, and the server has more" if unread else ""
+        among = " on this machine" if unsearched is not None or nowhere else among
         self.rows.state.empty = (
-            "Searching…" if loading or self._looking else f"Nothing{among} holds “{self.words[:60]}”."
+            "Searching…" if loading or self._looking else f"No results for “{self.words[:60]}”{among}."
         )
         self.rows.show(hits)
         if not loading:
@@ -346,20 +346,20 @@ class SearchScreen(Dialog[None]):
             # What the server finds comes later than what is known here: the cursor waits at the top for it.
             self.rows.go_to_first()
         if unsearched is None and error is not None:
-            self.rows.state.fail("Not everything could be searched", str(error))
+            self.rows.state.fail("Could not search everything", str(error))
         self._say_note(self._said_without_server(unsearched) if unsearched is not None and not loading else "")
         self._say_scope(f"{plural(len(hits), 'result')}{' so far' if loading else ''}" if hits else "")
 
     def _said_without_server(self, error: ApiError) -> str:
-        """Why the server found nothing, and what was searched instead."""
+        """Return why the server was not searched, and what was searched instead."""
         notice = self.shell.session.index.notice
         known = self._known
         counts = ((known.pages, "page", ""), (known.threads, "thread", ""), (known.replies, "reply", "replies"))
         said = ", ".join(plural(count, one, many) for count, one, many in counts if count)
         here = (
             notice.removesuffix(".")
-            or (f"searched only what was read here: {said}, the newest {short_age(known.latest)} old" if said else "")
-            or "nothing was read here yet that could be searched"
+            or (f"searched only this machine ({said}, the newest {short_age(known.latest)} old)" if said else "")
+            or "nothing to search on this machine yet"
         )
         if isinstance(error, Unreachable):
             return f"Offline: {in_a_line(here)}."
@@ -371,7 +371,7 @@ class SearchScreen(Dialog[None]):
         note.display = bool(said)
 
     def _address_hits(self) -> list[Hit]:
-        """What a pasted address names."""
+        """Return the results for a pasted link."""
         named = self._at_address.value
         if named is None:
             return []
@@ -387,7 +387,7 @@ class SearchScreen(Dialog[None]):
         return [Hit("space", space.id, space.id, space.title, "space")]
 
     def _page_hits(self, sought: Sought) -> list[Hit]:
-        """Those of the server, in its order, and then those that were read here and it did not name."""
+        """Return the pages found by the server in its order, then other pages found on this machine."""
         hits: list[Hit] = []
         for space in self._pages.value.items if self._pages.value else ():
             for page in space.pages:
@@ -417,8 +417,10 @@ class SearchScreen(Dialog[None]):
         hits = []
         for each in self._here:
             if each.kind == "thread":
-                about = each.title or ("a change request" if each.change_request else "the space as a whole")
-                where = " · ".join(filter(None, (_IN.get(each.part, ""), "done" if each.about == "resolved" else "")))
+                about = each.title or ("a change request" if each.change_request else "the whole space")
+                where = " · ".join(
+                    filter(None, (_IN.get(each.part, ""), "resolved" if each.about == "resolved" else ""))
+                )
                 title = f"{each.author} on {about}" if each.part != "reply" else f"{each.author} in a thread on {about}"
                 hits.append(
                     Hit("thread", each.space, each.id, title, self._called(each.space), each.snippet, marks=each.marks,
@@ -431,7 +433,7 @@ class SearchScreen(Dialog[None]):
         return known.title if known is not None else ""
 
     def _change_hits(self) -> list[Hit]:
-        """Those that are known by what they are called, and then those whose description holds the words."""
+        """Return the change requests whose titles match, then those whose descriptions match."""
         words = fold(self.words).split()
         found = [each for known in self._changes.values() if known.value for each in known.value.items]
         hits = [
@@ -531,7 +533,7 @@ class SearchScreen(Dialog[None]):
 
 
 def _hits_of(page: search.PageHit, space: str, title: str, sought: Sought) -> list[Hit]:
-    """What the server found of a page: up to three of its sections."""
+    """Return up to three sections of a page as results."""
     made = partial(Hit, "page", space, page.id, address=page.urls.app or "")
     sections = page.sections[:3]
     if not sections:

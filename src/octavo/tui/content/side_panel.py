@@ -1,4 +1,4 @@
-"""What stands beside a page: its outline, its threads, and facts about it."""
+"""The column beside a page: its outline, its threads, its path and its age."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
+_SINCE = {"changed": "block edited", "gone": "block deleted"}
+"""What happened to the block of an outdated thread."""
 DEEPEST = 3
 """The level of the deepest headings in an outline."""
 
@@ -39,7 +41,7 @@ class SidePanel(Vertical):
         #threads { min-height: 4; max-height: 1fr; }
         #facts { height: auto; color: $octavo-muted; padding: 0 1; margin-top: 1; }
         .pane-title { margin-top: 0; }
-        #threads-title { margin-top: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+        #threads-title { margin-top: 1; }
     }
     """
 
@@ -95,7 +97,7 @@ class SidePanel(Vertical):
         """Show what belongs to `page`. Threads are None while nobody knows them; `whole`: all of it is read; `since`:
         a word for what became of what a thread hangs on; `unsent`: what is written in one and not sent."""
         self._since, self._unsent = since, unsent
-        self.outline.state.empty = "No headings." if whole else "Still reading this page."
+        self.outline.state.empty = "No headings." if whole else "The page is still loading."
         other = page.id != self._page
         if other:
             self.outline.set_filter("")
@@ -113,7 +115,7 @@ class SidePanel(Vertical):
             self.show_threads(tuple(threads))
         facts = [
             f"path  {page.path}" if page.path else "",
-            f"changed {long_age(page.updated_at)}" if page.updated_at else "",
+            f"updated {long_age(page.updated_at)}" if page.updated_at else "",
         ]
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
@@ -136,13 +138,15 @@ class SidePanel(Vertical):
             self.query_one(name, Static).update("THREADS" if name == "#threads-title" else "")
 
     def show_threads(self, threads: Sequence[Comment]) -> None:
-        """Show what people say of the page."""
-        self.threads.state.empty, self.threads.state.hint = "Nobody has commented here.", "c comments on a block"
+        """Show the threads of the page."""
+        self.threads.state.empty, self.threads.state.hint = "No comments on this page.", "c comments on a block"
         self._list_threads(threads)
         still_open = sum(thread.is_open_thread for thread in threads)
         done = len(threads) - still_open
         title = Content.assemble(
-            "THREADS", (f"  {still_open} open" if still_open else "", "$octavo-note"), f" {done} done" if done else ""
+            "THREADS",
+            (f"  {still_open} open" if still_open else "", "$octavo-note"),
+            f" {done} resolved" if done else "",
         )
         self.query_one("#threads-title", Static).update(title)
 
@@ -153,8 +157,8 @@ class SidePanel(Vertical):
         self.threads.show(threads)
 
     def fail_threads(self, sentence: str, *, known: bool) -> None:
-        """Say that the threads did not load, or, where they are known, that they are not fresh."""
-        self.threads.state.fail("Threads could not be refreshed" if known else "Threads did not load", sentence)
+        """Say that the threads could not be loaded, or if they are `known`, not refreshed."""
+        self.threads.state.fail("Could not refresh the threads" if known else "Could not load the threads", sentence)
 
     def _draw_heading(self, heading: Heading) -> Row:
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
@@ -166,7 +170,7 @@ class SidePanel(Vertical):
         return Row(
             text=thread.posted_by.name,
             right=beside(self._unsent(thread), f"{age}{replies}"),
-            below=f"{since} since: {said}" if (since := self._since(thread)) else said,
+            below=f"{_SINCE[since]}: {said}" if (since := self._since(thread)) else said,
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,
         )

@@ -33,7 +33,7 @@ LINGERS = 0.15
 
 
 class SpaceReading:
-    """What one reads: a space, and a page of it."""
+    """The open space and its open page."""
 
     def __init__(self, screen: View) -> None:
         """It is shown in the `Navigation`, the `PageView` and the `SidePanel` of `screen`."""
@@ -111,16 +111,22 @@ class SpaceReading:
             self._wanted_standing = visit.standing
 
     def say_where(self) -> None:
-        """Say in the status line where one is, and show it in the outline."""
+        """Show in the status line the path of the selected row of the focused tree, else of the open page, and follow the
+        open page in the outline."""
         self.aside.follow(self.view.place.current_anchor)
-        if self.space is None:
-            self._screen.status("Content")
-            return
-        trail = self.pages.trail(self.page.id) if self.pages and self.page else ()
-        crumbs = " › ".join([self.space.title, *(page.title or "Untitled" for page in trail)])
-        unsent = "not all you wrote is sent: e" if self.page is not None and self.page.id in self.target.unsent else ""
-        said = (unsent, self._troubles.get("page") or self.view.facts)
-        self._screen.status(crumbs, " · ".join(filter(None, said)))
+        here, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
+        if (row := self.target.row) is not None:
+            tree = self.nav.spaces if in_spaces else self.nav.pages
+            here, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
+        else:
+            trail = self.pages.trail(here) if self.pages is not None else ()
+            path = [page.title or "Untitled" for page in trail]
+        if self.space is not None and not (in_spaces and path):
+            path.insert(0, self.space.title or "Untitled")
+        unsent = "unsent edits: press e" if here in self.target.unsent else ""
+        is_open = self.page is not None and here == self.page.id
+        facts = (unsent, (self._troubles.get("page") or self.view.facts) if is_open else "")
+        self._screen.status(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
 
     # Spaces
 
@@ -164,7 +170,7 @@ class SpaceReading:
         self._note("tree", snapshot)
         if snapshot.value is None:
             if snapshot.error is not None:
-                self.pages_tree.state.fail("Pages did not load", str(snapshot.error))
+                self.pages_tree.state.fail("Could not load the pages", str(snapshot.error))
             return
         self.pages = snapshot.value
         self.draw_pages()
@@ -181,7 +187,9 @@ class SpaceReading:
         page = self.pages.named(name) if self.pages is not None else None
         if page is None and self.space is not None:
             where = self.space.title or "this space"
-            self.shell.say(f"There is no page {name} in {where}: it was moved or deleted.", tone="care")
+            self.shell.say(
+                f"Could not find the page {name} in {where}: it may have been moved or deleted.", tone="care"
+            )
         return page
 
     def _wanted(self) -> Page | None:
@@ -199,7 +207,7 @@ class SpaceReading:
             self.nav.show_pages(self.pages, open_counts(self.threads.all), unsent)
             self.pages_tree.state.lacks(self.pages.unreadable)
             if trouble := self._troubles.get("tree"):
-                self.pages_tree.state.fail("Pages could not be refreshed", trouble)
+                self.pages_tree.state.fail("Could not refresh the pages", trouble)
 
     def show_unsent(self) -> None:
         """Mark what is not sent now, where that is something else than what is marked."""
@@ -229,7 +237,7 @@ class SpaceReading:
             return
         page = self.pages.find(page_id)
         if page is None:
-            self.shell.say("That page is not in this space any more.", tone="care")
+            self.shell.say("This page is no longer in the space.", tone="care")
             return
         if page.type == "link":
             follow_link_page(self, page)
@@ -276,7 +284,7 @@ class SpaceReading:
             self.shell.page_shown(self._screen)
         elif snapshot.error is not None:
             self._clear_view()
-            self.view.state.fail(f"{self.page.title} did not load", str(snapshot.error))
+            self.view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
         self.say_where()
 
     def go_to_anchor(self) -> None:

@@ -34,7 +34,7 @@ class ReadsPage(ShowsPage, Protocol):
 
 
 class SpaceThreads:
-    """What people say of a space, and of the page of it that is on show (`ShowsDiscussion`)."""
+    """Threads of a space and of its open page (`ShowsDiscussion`)."""
 
     is_on_old_side = False
 
@@ -76,7 +76,7 @@ class SpaceThreads:
     # What is written and not sent
 
     def unsent_by_page(self) -> dict[str, list[Unsent]]:
-        """What one wrote and did not send, by the id of the page it hangs on."""
+        """Return your unsent drafts by the id of their page."""
         space, index = self._screen.space, self._screen.shell.workspace.unsent.index
         return index.by_page(space.ref, self.all) if space is not None and index else {}
 

@@ -81,7 +81,7 @@ class Spaces:
             if reading.space is not None and reading.space.id == self._gone:
                 reading.leave_space()
                 reading.view.clear()
-                reading.view.state.leave("The space that was open is gone.", "enter opens another")
+                reading.view.state.leave("The open space was deleted or moved.", "enter opens another space")
                 reading.aside.clear()
                 reading.say_where()
                 self._opens_last = False
@@ -96,7 +96,7 @@ class Spaces:
         if snapshot.value is None:
             reading.nav.spaces.state.wait_for("spaces")
             if snapshot.error is not None:
-                reading.nav.spaces.state.fail("Spaces did not load", str(snapshot.error))
+                reading.nav.spaces.state.fail("Could not load the spaces", str(snapshot.error))
             return
         self._kept = self._words_of_kept
         reading.nav.show_spaces(self._collections, snapshot.value.items, self._kept)
@@ -104,7 +104,7 @@ class Spaces:
             self._made = ""
         reading.nav.spaces.state.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
-            reading.nav.spaces.state.fail("Spaces could not be refreshed", str(snapshot.error))
+            reading.nav.spaces.state.fail("Could not refresh the spaces", str(snapshot.error))
         self._leave_gone()
         if reading.space is not None:
             reading.space = workspace.space(reading.space.id) or reading.space

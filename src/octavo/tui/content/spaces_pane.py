@@ -1,4 +1,4 @@
-"""The tree of spaces with its keys: spaces and collections made, changed, moved, deleted, and brought back."""
+"""The tree of spaces and its keys: create, edit, move, delete and restore spaces and collections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _why_not_moved(app: Shell, managed: ManagedSpaces, step: int) -> str | None:
         return why
     things: Any = managed.spaces if thing.object == "space" else managed.collections
     if a_step(thing, things, step) is None:
-        return f"{title_of(thing)} is the {'first' if step < 0 else 'last'} {thing.object} where it lies. M moves it elsewhere."
+        return f"{title_of(thing)} is already the {'first' if step < 0 else 'last'} {thing.object} here. Press M to move it elsewhere."
     return None
 
 
@@ -73,27 +73,27 @@ def _more(app: Shell, managed: ManagedSpaces) -> None:
 SPACE_TREE: Commands[ManagedSpaces] = Commands(
     "spaces",
     (
-        Command("create", "ctrl+n", "New", "Make a space or a collection, at the top or where the cursor is", writes=True,
+        Command("create", "ctrl+n", "New", "Create a space or collection here", writes=True,
                 run=_create, why_not=lambda _, managed: managed.why_may_not_make()),
-        Command("change", "e", "Edit", "Rename it; its emoji, default level, edit mode, language and merge rules", writes=True,
-                run=_change, why_not=lambda _, managed: managed.why_may_not("change")),
-        Command("move", "M", "Move", "Choose the collection it is to lie in, and its place there", writes=True,
+        Command("change", "e", "Settings", "Edit the settings of the space or collection", writes=True,
+                run=_change, why_not=lambda _, managed: managed.why_may_not("edit")),
+        Command("move", "M", "Move", "Move to another collection", writes=True,
                 run=_move, why_not=lambda _, managed: managed.why_may_not("move")),
-        Command("move_up", "alt+up", "Move up", "Let it change places with the one above", writes=True, shown=False,
+        Command("move_up", "alt+up", "Move up", "Move the space or collection up", writes=True, shown=False,
                 run=_step(-1), why_not=lambda app, managed: _why_not_moved(app, managed, -1)),
-        Command("move_down", "alt+down", "Move down", "Let it change places with the one below", writes=True, shown=False,
+        Command("move_down", "alt+down", "Move down", "Move the space or collection down", writes=True, shown=False,
                 run=_step(1), why_not=lambda app, managed: _why_not_moved(app, managed, 1)),
-        Command("delete", "X", "Delete", "Delete it: what hangs on it is said, and its name asked for", writes=True,
+        Command("delete", "X", "Delete", "Delete the space or collection, after confirmation", writes=True,
                 run=_delete, why_not=lambda _, managed: managed.why_may_not("delete")),
-        Command("act", "a", "Do more", "Import pages, copy it, move it to another organization, or see its repository and what was deleted",
+        Command("act", "a", "More…", "Import, duplicate, transfer, Git Sync, trash",
                 run=_more),
-        Command("restore", "", "Deleted spaces", "What was deleted here, the days left to bring it back, and bringing it back",
+        Command("restore", "", "Trash", "Show deleted spaces and restore them",
                 run=_restore),
     ),
     context="tree of spaces",
-    nothing="It is not known yet in which organization you are.",
+    nothing="Your organization is still loading.",
 )  # fmt: skip
-"""What can be done with the space or collection under the cursor."""
+"""Commands for the selected space or collection."""
 
 
 class SpacesPane(HasCommands, Vertical):

@@ -201,7 +201,7 @@ class BlockCursor:
                 if any(moved):
                     pane.change(stop[0])
                 return
-        pane.explain("Everything on this part of the page has room enough.")
+        pane.explain("Nothing on this part of the page is wider than the pane.")
 
     def next(self, step: int, wanted: Callable[[Stop], bool], among: Callable[[int], bool]) -> Stop | None:
         """The next stop that is wanted, or the one before; units that are not `among` are left out without being set."""
@@ -219,8 +219,8 @@ def _pan(step: int) -> Callable[[object, BlockCursor], None]:
 PANNING: Commands[BlockCursor] = Commands(
     "page",
     (
-        Command("pan_right", "right", "Pan right", "Move wide code or a wide table to the left", run=_pan(1), shown=False),
-        Command("pan_left", "left", "Pan left", "Move wide code or a wide table back", run=_pan(-1), shown=False),
+        Command("pan_right", "right", "Scroll right", "Scroll wide code or tables right", run=_pan(1), shown=False),
+        Command("pan_left", "left", "Scroll left", "Scroll wide code or tables left", run=_pan(-1), shown=False),
     ),
     find=lambda view: view.cursor,
 )  # fmt: skip

@@ -8,6 +8,21 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.table_records import as_text
 from octavo.tui.widgets.commands import Command, Commands
 
+_NAMES = {
+    "row": "table row",
+    "item": "list item",
+    "content-ref": "page link",
+    "include": "reusable content",
+    "openapi": "OpenAPI block",
+    "api-method": "API operation",
+    "api-section": "API section",
+    "api-parameter": "API parameter",
+    "api-response": "API response",
+    "if": "conditional content",
+    "else": "conditional content",
+}
+"""Names of the kinds of blocks in messages, where they are not the kind itself."""
+
 
 class CursorBlock:
     """The block under the cursor of a pane."""
@@ -32,7 +47,7 @@ class CursorBlock:
     def copy(self) -> None:
         """Copy it."""
         if (stop := self.pane.cursor.stop()) is not None:
-            self.copy_as(as_text(stop[3]), stop[3].kind)
+            self.copy_as(as_text(stop[3]), _NAMES.get(stop[3].kind, stop[3].kind))
 
     def copy_as(self, text: str, what: str) -> None:
         """Copy a text made of it, which `what` names."""
@@ -53,10 +68,10 @@ class CursorBlock:
 AT_CURSOR: Commands[CursorBlock] = Commands(
     "page",
     (
-        Command("comment", "c", "Comment", "Say something about the block under the cursor",
+        Command("comment", "c", "Comment", "Comment on the block",
                 writes=True, run=lambda _, block: block.comment(), why_not=lambda _, block: block.why_no_comment),
-        Command("open", "enter", "Open", "Open the link, image, file or thread of the block under the cursor", run=lambda _, block: block.open(), shown=False),
-        Command("yank", "y", "Copy", "Copy the block under the cursor: code and prompts exactly", run=lambda _, block: block.copy(), shown=False),
+        Command("open", "enter", "Open", "Open the link, image, file or thread of the block", run=lambda _, block: block.open(), shown=False),
+        Command("yank", "y", "Copy", "Copy the block", run=lambda _, block: block.copy(), shown=False),
     ),
     find=lambda view: view.cursor_block,
 )  # fmt: skip

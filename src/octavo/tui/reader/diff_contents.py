@@ -76,9 +76,9 @@ class DiffContents(Contents):
         if self.making.is_making:
             return []
         if self.is_outcome:
-            said = "Nothing is other than on the side it is compared with."
+            said = "No differences from the compared version."
             return nothing(said, "esc goes back to the conflicts")
-        return nothing("Nothing changed on this page.", "J goes to the next page")
+        return nothing("No changes on this page.", "J goes to the next page")
 
     # How the sides lie
 
@@ -122,7 +122,7 @@ class DiffContents(Contents):
         """Why there is no other way to show it, if there is none."""
         if len(self.layouts) > 1:
             return None
-        return f"Side by side needs a terminal of {SPLIT_FROM} columns: this one has {self.pane.app.size.width}."
+        return f"The split view needs {SPLIT_FROM} columns. This terminal has {self.pane.app.size.width}."
 
     # Laying out
 

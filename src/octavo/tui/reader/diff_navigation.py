@@ -209,7 +209,7 @@ class DiffNavigation:
     def next_thread(self, step: int) -> None:
         """Go to the next open thread, or the one before, also of other pages."""
         if self.contents.shows_source and self.contents.has_open_threads:
-            self.pane.explain("The source shows no threads: \\ leaves it.")
+            self.pane.explain("The source view shows no threads. Press \\ to leave it.")
         elif not len(self.pane.galley) or not self.go_to_thread(step):
             self.pane.post_message(ThreadBeyond(step))
 
@@ -254,9 +254,9 @@ class DiffNavigation:
         if stop is not None:
             self.cursor.put(stop, bring="third")
         else:
-            which, other = ("last", "next page") if step > 0 else ("first", "page before")
+            which, other = ("last", "next page") if step > 0 else ("first", "previous page")
             self.pane.explain(
-                f"This is the {which} change of the page. {'J' if step > 0 else 'K'} goes to the {other}."
+                f"This is the {which} change on this page. Press {'J' if step > 0 else 'K'} for the {other}."
             )
 
     def _change_from(self, unit: int, step: int) -> Stop | None:
@@ -280,7 +280,7 @@ class DiffNavigation:
         self._unfold(units[at], partial(self._stand_on, units[at].hidden[0]))
 
     def unfold(self) -> None:
-        """Open the fold under the cursor, else show more of what did not change."""
+        """Expand the selected unchanged lines, else show more unchanged lines everywhere."""
         here = self.cursor.stop()
         if here is not None and here[3].kind == "fold":
             self.open_fold(here[3].key)
@@ -289,7 +289,7 @@ class DiffNavigation:
         self.contents.making.make()
 
     def fold(self) -> None:
-        """Show less of what did not change."""
+        """Show fewer unchanged lines."""
         self.contents.unfolding.less()
         self.contents.making.make()
 
@@ -338,13 +338,13 @@ class DiffNavigation:
 
 
 def _why_no_change(_: object, place: DiffNavigation) -> str | None:
-    return "Nothing changed on this page." if not place.contents.change_count and not place.pane.finder.needle else None
+    return "No changes on this page." if not place.contents.change_count and not place.pane.finder.needle else None
 
 
 def _why_no_thread(_: object, place: DiffNavigation) -> str | None:
     if place.contents.threads_elsewhere or place.contents.has_open_threads:
         return None
-    return "No thread is open here. c comments on the block under the cursor."
+    return "No open threads here. Press c to comment on the selected block."
 
 
 def _can_be_spoken_of(_: object, place: DiffNavigation) -> bool:
@@ -354,9 +354,9 @@ def _can_be_spoken_of(_: object, place: DiffNavigation) -> bool:
 CHANGES: Commands[DiffNavigation] = Commands(
     "diff",
     (
-        Command("next_hit", "n", "Next change", "Go to the next change; while finding, to the next hit",
+        Command("next_hit", "n", "Next change", "Go to the next change or match",
                 run=lambda _, place: place.go_to_change(1), why_not=_why_no_change),
-        Command("prev_hit", "N", "Change before", "Go to the change before; while finding, to the hit before",
+        Command("prev_hit", "N", "Previous change", "Go to the previous change or match",
                 run=lambda _, place: place.go_to_change(-1), why_not=_why_no_change, shown=False),
     ),
     find=lambda view: view.place,
@@ -364,9 +364,9 @@ CHANGES: Commands[DiffNavigation] = Commands(
 DIFF_THREADS: Commands[DiffNavigation] = Commands(
     "diff",
     (
-        Command("next_thread", "t", "Threads", "Go to the next open thread, after the last of a page to the next page that has one",
+        Command("next_thread", "t", "Next thread", "Go to the next open thread",
                 run=lambda _, place: place.next_thread(1), why_not=_why_no_thread, there=_can_be_spoken_of),
-        Command("prev_thread", "T", "Thread before", "Go to the open thread before, also of the pages before",
+        Command("prev_thread", "T", "Previous thread", "Go to the previous open thread",
                 run=lambda _, place: place.next_thread(-1), why_not=_why_no_thread, there=_can_be_spoken_of, shown=False),
     ),
     find=lambda view: view.place,
@@ -374,12 +374,12 @@ DIFF_THREADS: Commands[DiffNavigation] = Commands(
 LAYOUT: Commands[DiffNavigation] = Commands(
     "diff",
     (
-        Command("unfold", "equals_sign", "More context", "Open the fold under the cursor, else show more of what did not change",
+        Command("unfold", "equals_sign", "More context", "Show more unchanged lines",
                 run=lambda _, place: place.unfold()),
-        Command("fold", "minus", "Less context", "Show less of what did not change", run=lambda _, place: place.fold(), shown=False),
-        Command("layout", "vertical_line", "Layout", "Old beside new or above it; each of a rewritten page",
+        Command("fold", "minus", "Less context", "Show fewer unchanged lines", run=lambda _, place: place.fold(), shown=False),
+        Command("layout", "vertical_line", "Split/unified", "Switch between split and unified diff",
                 run=lambda _, place: place.contents.next_layout(), why_not=lambda _, place: place.contents.why_no_layout, shown=False, key_display="|"),
-        Command("source", "backslash", "Source", "The changes as the page shows them, or of its Markdown source",
+        Command("source", "backslash", "Source", "Switch between rendered and source diff",
                 run=lambda _, place: place.show_source(turns=True), shown=False),
     ),
     find=lambda view: view.place,

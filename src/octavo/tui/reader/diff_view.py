@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 LEFT_AFTER = 0.3
 """Seconds until what is on show goes, while that of another page is on its way."""
-_SAID: dict[Layout, str] = {"changes": "", "sides": "side by side", "new": "as it is now", "old": "as it was"}
+_SAID: dict[Layout, str] = {"changes": "", "sides": "split", "new": "new version", "old": "old version"}
 _OF_OUTCOME = ("diff.next_hit", "diff.unfold")
 """The ids the key bar begins with for a page that is not there yet."""
 
 
 def _nothing(view: DiffView) -> str:
     if view.contents.making.is_making:
-        return "This page is still being laid out."
-    return view.state.why_empty("There is no change here.")
+        return "This page is still loading."
+    return view.state.why_empty("There are no changes here.")
 
 
 def _about(group: Commands[Any]) -> Commands[Any]:
@@ -52,11 +52,11 @@ def _about(group: Commands[Any]) -> Commands[Any]:
 _SEEN = (
     AT_CURSOR.changed(
         "comment",
-        help="Say something about the block under the cursor; on a thread, reply",
+        help="Comment on the block, or reply to its thread",
         there=lambda _, block: not block.pane.contents.is_outcome,
     )
-    .changed("open", help="Open the thread, link or fold under the cursor")
-    .changed("yank", help="Copy the block under the cursor")
+    .changed("open", help="Open the thread or link, or expand hidden lines")
+    .changed("yank", help="Copy the block")
 )
 
 
@@ -95,7 +95,7 @@ class DiffBlock(CursorBlock):
 
     @property
     def why_no_comment(self) -> str | None:
-        return "A comment needs a block of the page: ) and ( go to one." if self.is_on_none else super().why_no_comment
+        return "Select a block to comment on: press ) or (." if self.is_on_none else super().why_no_comment
 
 
 class DiffState(PaneState):
@@ -131,13 +131,13 @@ class DiffState(PaneState):
 
 
 class DiffView(Reader):
-    """What changed on a page: `show` what was compared."""
+    """The changes on a page: `show` a comparison."""
 
     CONTEXT: ClassVar[str] = "diff"
     HELP: ClassVar[str] = (
-        "What changed on the page. n and N go from change to change, ( and ) move the bar that marks the block a "
-        "comment is about, on either side; on a thread c replies. = and - show more or less of what did not change, "
-        "| puts the sides beside one another, on a page that was rewritten it goes from the new one to the old one."
+        "The changes on the page. n goes to the next change, c comments on the selected block, "
+        "= shows more unchanged lines, | switches between split and unified. "
+        "esc goes back."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = (
         "diff.next_hit",
@@ -152,8 +152,8 @@ class DiffView(Reader):
         DIFF_THREADS,
         _about(_SEEN.only("comment", "open")),
         _about(LAYOUT),
-        _about(FIND.only("filter").changed("filter", help="Find words in what is shown", shown=False)),
-        _about(LINK_HINTS.changed("link_hints", help="Put letters on links and folds: type them to open", shown=False)),
+        _about(FIND.only("filter").changed("filter", help="Find text in the diff", shown=False)),
+        _about(LINK_HINTS.changed("link_hints", help="Open links and hidden lines by letters", shown=False)),
         _about(READ_ON),
         _about(MOTIONS),
         _about(PANNING),

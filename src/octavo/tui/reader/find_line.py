@@ -28,12 +28,12 @@ def _why_no_hit(_: object, finder: FindLine) -> str | None:
     if finder.finds:
         return None
     if not finder.needle:
-        return "Nothing is searched: / finds words."
-    return f"“{finder.needle}” is not on this page." if finder.pane.contents.is_whole else STILL
+        return "There is no search yet. Press / to find text."
+    return f"No matches for “{finder.needle}” on this page." if finder.pane.contents.is_whole else STILL
 
 
 class FindLine:
-    """What is searched in a pane: it stays while it is searched, and at the foot stands how the search goes."""
+    """The search in a pane, with its line at the foot that shows the number of matches."""
 
     def __init__(self, pane: Pane, viewport: Viewport, painter: LinePainter, cursor: BlockCursor) -> None:
         self.pane, self.viewport, self.painter, self.cursor = pane, viewport, painter, cursor
@@ -63,7 +63,7 @@ class FindLine:
         if not self.needle:
             return ""
         if not self.finds:
-            return "not found" if self._search is None else "searching"
+            return "no matches" if self._search is None else "searching"
         more = "" if self._search is None else " so far"
         if self._find not in self.finds:
             return f"{len(self.finds)} found{more}"
@@ -276,19 +276,19 @@ class FindLine:
             return None
         if self._prompt is None:
             return self.painter.at_foot(
-                "/", self.needle, self.finding, *(("n next", "N before") if self.finds else ()), "esc"
+                "/", self.needle, self.finding, *(("n next", "N previous") if self.finds else ()), "esc"
             )
         if self._prompt:
-            return self.painter.at_foot("/", self._prompt, self.finding, "enter keeps", "esc ends", typing=True)
-        return self.painter.at_foot("/", "", "type what to find", "esc ends", typing=True)
+            return self.painter.at_foot("/", self._prompt, self.finding, "enter done", "esc cancel", typing=True)
+        return self.painter.at_foot("/", "", "type the text to find", "esc cancel", typing=True)
 
 
 FIND: Commands[FindLine] = Commands(
     "page",
     (
-        Command("filter", "slash", "Find", "Find words in this page", run=lambda _, finder: finder.begin(), key_display="/"),
-        Command("next_hit", "n", "Next hit", "Go to the next place that was found", run=lambda _, finder: finder.step(1), why_not=_why_no_hit, shown=False),
-        Command("prev_hit", "N", "Hit before", "Go to the place before that was found", run=lambda _, finder: finder.step(-1), why_not=_why_no_hit, shown=False),
+        Command("filter", "slash", "Find", "Find text in this page", run=lambda _, finder: finder.begin(), key_display="/"),
+        Command("next_hit", "n", "Next match", "Go to the next match", run=lambda _, finder: finder.step(1), why_not=_why_no_hit, shown=False),
+        Command("prev_hit", "N", "Previous match", "Go to the previous match", run=lambda _, finder: finder.step(-1), why_not=_why_no_hit, shown=False),
     ),
     find=lambda view: view.finder,
 )  # fmt: skip

@@ -66,11 +66,11 @@ class HotSpots:
     # Letters
 
     def begin(self) -> None:
-        """Put letters at all that can be opened on show."""
+        """Show the letters of all links in view."""
         if hots := self.visible():
             self.show_hints(hots)
         else:
-            self.pane.explain("There is nothing to open on this part of the page.")
+            self.pane.explain("There are no links to open on this part of the page.")
 
     def show_hints(self, hots: list[HotSpot], *, outside: bool = False) -> None:
         """Put letters at what can be opened; `outside`: in the browser, whatever case is typed."""
@@ -136,7 +136,7 @@ class HotSpots:
 LINK_HINTS: Commands[HotSpots] = Commands(
     "page",
     (
-        Command("link_hints", "f", "Links", "Put letters on links: type them to open, in upper case in the browser", run=lambda _, spots: spots.begin()),
+        Command("link_hints", "f", "Link hints", "Open a link by typing its letters", run=lambda _, spots: spots.begin()),
     ),
     find=lambda view: view.spots,
 )  # fmt: skip

@@ -77,7 +77,7 @@ def _follow(screen: FollowsLinks, message: LinkFollowed) -> None:
                 screen.view.place.miss(anchor)
         case links.ToShared(path=path) if (shared := screen.view.links.shared(target)) is not None:
             sources = screen.view.contents.sources
-            _show_sheet(screen.shell, sources, shared, partial(follow, screen), f"Shared words of {path}")
+            _show_sheet(screen.shell, sources, shared, partial(follow, screen), f"Reusable content {path}")
         case _:
             leave(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
 
@@ -87,13 +87,13 @@ def _files_of(screen: FollowsLinks) -> SpaceRef | None:
 
 
 def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None) -> None:
-    """Go where a link leads that leaves the page, or say why it leads nowhere. `href`: as it is written; `at`: where files of
+    """Open the target of a link that leaves the page, or say why it cannot. `href`: as it is written; `at`: where files of
     the space are."""
     if _is_not_here(app, target):
         if "://" in href:
             open_outside(app, href, words=words)
         else:
-            app.say("This link leads to another space, which is not in this folder.", tone="care")
+            app.say("This link goes to another space, which is not in this folder.", tone="care")
         return
     match target:
         case links.ToSpace(space=other, page=wanted, anchor=anchor):
@@ -105,17 +105,19 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
         case links.ToFile() if at is not None:
             app.background(_save_file(app, at, target))
         case links.ToFile(name=name):
-            app.say(f"{name} is a file of the space: find it among its files.", tone="care")
+            app.say(f"{name} is a file of the space. Press F to find it in the files.", tone="care")
         case links.ToShared(path=path):
-            clipboard.copy(app, path, f"Copied {path}: these words are kept there, and changed there for all pages.")
+            clipboard.copy(
+                app, path, f"Copied the path {path}. A change in that file changes the content on all pages."
+            )
         case links.ToCollection(collection=name):
             app.go(ToCollection(name))
         case links.ToSite():
             app.background(_open_site(app, target))
         case links.ToUser():
-            app.say("People have no page of their own here.", tone="care")
+            app.say("Members have no page to open.", tone="care")
         case links.Blocked(scheme=scheme):
-            app.say(f"This link begins with {scheme}:, which is never opened.", tone="care")
+            app.say(f"Octavo does not open links that begin with {scheme}:.", tone="care")
         case links.Broken(reason=reason):
             app.say(f"This link is broken. {reason}", tone="care")
 
@@ -139,7 +141,7 @@ def follow_link_page(screen: FollowsLinks, page: Page) -> None:
         case "page" | "anchor" if not target.get("space"):
             found = screen.pages.find(str(target.get("page"))) if screen.pages is not None else None
             if found is not None and found.type == "link":  # it may lead back
-                screen.shell.say(f"{page.title} leads to {found.title}, which is only a link itself.", tone="care")
+                screen.shell.say(f"{page.title} links to {found.title}, which is a link, too.", tone="care")
                 return
             screen.open_page(str(target.get("page")), anchor=_as_link(target.get("anchor")))
         case "page" | "anchor":
@@ -170,7 +172,8 @@ def copy_address(screen: FollowsLinks, message: AddressWanted) -> None:
     else:
         address, what = address_of(screen, message.href), "link"
     if address:
-        clipboard.copy(screen.shell, address, f"Copied the address of the {what}.")
+        said = "Copied a link to the page." if what == "page" else "Copied the link."
+        clipboard.copy(screen.shell, address, said)
     else:
         screen.shell.say(said_without_address(screen.shell, what), tone="care")
 
@@ -221,7 +224,7 @@ async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
     try:
         file = await file_of(app.session.live, at, target)
     except ApiError as error:
-        app.say(f"{target.name} cannot be saved: {error}", tone="failed")
+        app.say(f"Could not save {target.name}: {error}", tone="failed")
         return
     if file is None:
         app.say(f"This link is broken. There is no file {target.name} in this space.", tone="care")
@@ -243,13 +246,13 @@ async def show_shared(
         try:
             page = await page_there(app.session.live, asked)
         except ApiError as error:
-            app.say(f"The shared words of {target.path} did not load: {error}", tone="failed")
+            app.say(f"Could not load the reusable content {target.path}: {error}", tone="failed")
             return
         found = await asyncio.to_thread(_shared_in, text_of(page), sources.targets, target)
         if app.screen is not screen:
             return  # one does something else by now
         if found is not None:
-            _show_sheet(app, sources, found, follow, f"Shared words of {target.path}")
+            _show_sheet(app, sources, found, follow, f"Reusable content {target.path}")
             return
     leave(app, target)
 
@@ -271,7 +274,7 @@ async def _open_site(app: Shell, target: links.ToSite) -> None:
     try:
         site = await app.session.live.fetch(sites.Get(at=SiteRef(organization_id=organization, site_id=target.site)))
     except (ApiError, ValueError) as error:
-        app.say(f"The site cannot be opened: {error}", tone="failed")
+        app.say(f"Could not open the site: {error}", tone="failed")
         return
     open_address(app, site.urls.published or site.urls.app or "", "site", words=site.title)
 
@@ -293,7 +296,7 @@ def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFol
         if app.screen is not view.screen:
             return  # one does something else by now
         if note is None:
-            app.say(f"This page has no note {label}.", tone="care")
+            app.say(f"This page has no footnote {label}.", tone="care")
         else:
             _show_sheet(app, view.contents.sources, note, follow)
 

@@ -59,8 +59,8 @@ class Hints:
         """What can be done, in parts."""
         letters = "type two letters" if len(self.by_label) > _SHORT else "type a letter"
         if self.typed:
-            letters = f"{self.typed} and a letter"
-        return letters, "upper case opens the browser", "esc"
+            letters = f"{self.typed} and one more letter"
+        return letters, "capitals open the browser", "esc"
 
     def veil(self, strip: Strip, row: int, line: Line, margin: int, look: Styles, ground: Style) -> Strip:
         """The strip of a row, which shows `line` behind a margin, standing back but for what can be opened on it, with

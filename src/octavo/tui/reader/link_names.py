@@ -140,24 +140,24 @@ async def find(
                 return LinkTitle(site.title or "Untitled", where="site")
             case links.ToUser(user=name):
                 user = await live.known(users.Get(user_id=name))
-                return LinkTitle(f"@{user.display_name or name}", where="person")
+                return LinkTitle(f"@{user.display_name or name}", where="member")
     except (NotFound, Forbidden):
         if is_folder:
             return LinkTitle(where=NOT_HERE)
-        return LinkTitle(trouble=f"The {_CALLED.get(type(target), 'page')} is gone, or you may not see it.")
+        return LinkTitle(trouble=f"The {_CALLED.get(type(target), 'page')} was deleted, or you cannot see it.")
     except (ApiError, ValueError):
         return None  # it keeps its own words
     return None
 
 
-_NO_FILE = "The file is gone."
+_NO_FILE = "The file was deleted."
 _CALLED: dict[type[object], str] = {
     links.ToSpace: "space",
     links.ToChangeRequest: "change request",
     links.ToFile: "file",
     links.ToCollection: "collection",
     links.ToSite: "site",
-    links.ToUser: "person",
+    links.ToUser: "member",
 }
 
 

@@ -35,7 +35,7 @@ class NoteSheet(Dialog[LinkFollowed | None]):
     ]
     CONTEXT: ClassVar[str] = "note sheet"
     HELP: ClassVar[str] = (
-        "Text to read: a note of the page, reusable content or a help topic. j and k scroll, / finds words, f opens a link, "
+        "Text to read: a footnote, reusable content or a help topic. j and k scroll, / finds text, f opens a link, "
         "y copies the selected block. esc closes the dialog."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (NOTE,)
@@ -43,7 +43,7 @@ class NoteSheet(Dialog[LinkFollowed | None]):
     def __init__(self, note: Block, sources: Sources, name: str = "") -> None:
         super().__init__()
         self._note, self._sources = note, sources
-        self._title = name or f"Note {note.attrs.get('label') or ''}".strip()
+        self._title = name or f"Footnote {note.attrs.get('label') or ''}".strip()
 
     def body(self) -> ComposeResult:
         view = PageView(excerpt=Excerpt(("page.open", "page.link_hints", "page.yank")), id="note")

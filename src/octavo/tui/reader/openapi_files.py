@@ -33,15 +33,11 @@ async def filed(live: Live, at: OrganizationRef, slug: str) -> Specification:
         found = await live.known(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
         return Specification(
-            trouble=f"This organization has no specification {slug}, or none of its versions could be read."
+            trouble=f"This organization has no OpenAPI specification {slug}, or no version of it that can be read."
         )
     except (ApiError, ValueError) as error:
-        return Specification(trouble=f"The specification {slug} cannot be read: {error}")
-    return (
-        Specification(spec)
-        if (spec := _whole(found.filesystem))
-        else Specification(trouble=_NOT_ONE.format(f"What is filed as {slug}"))
-    )
+        return Specification(trouble=f"Could not load the OpenAPI specification {slug}: {error}")
+    return Specification(spec) if (spec := _whole(found.filesystem)) else Specification(trouble=_NOT_ONE.format(slug))
 
 
 async def at_address(
@@ -55,27 +51,27 @@ async def at_address(
         case links.ToFile(name=name, path=path):
             address = path or name
         case links.Broken(reason=reason):
-            return Specification(trouble=f"Where it is described cannot be read. {reason}")
+            return Specification(trouble=f"The link to the OpenAPI specification is broken. {reason}")
         case _:
-            return Specification(trouble="What its address leads to describes no interface: it is not read.")
+            return Specification(trouble="The link does not point to an OpenAPI specification.")
     try:
         if isinstance(target, links.ToFile) and place is not None:
             return await _file(session, place, target)
         known = await session.live.known(openapi.List(at=at, limit=100))
     except (ApiError, ValueError) as error:
-        return Specification(trouble=f"What is described in {address} cannot be read: {error}")
+        return Specification(trouble=f"Could not load the OpenAPI specification {address}: {error}")
     slug = next((each.slug or each.id for each in known.items if each.source_url == address), None)
     if slug is not None:
         return await filed(session.live, at, slug)
     return Specification(
-        trouble=f"It is described in {address}, which is not filed in this organization: it is not read."
+        trouble=f"{address} is not an OpenAPI specification of this organization. Octavo does not load others."
     )
 
 
 async def _file(session: Session, place: ContentRef, target: links.ToFile) -> Specification:
     file = await file_of(session.live, place, target)
     if file is None or not file.download_url:
-        return Specification(trouble=f"The file {target.name} that describes it is gone.")
+        return Specification(trouble=f"The OpenAPI file {target.name} was deleted.")
     content = bytearray()
     async with aclosing(session.download(file.download_url, FILE_BYTES)) as chunks:
         async for chunk in chunks:
@@ -88,12 +84,12 @@ async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Speci
     try:
         told = await child_programs.ask("read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ)
     except OSError as failure:
-        return Specification(trouble=f"{named} cannot be read: {failure.strerror or 'no program can be started'}.")
+        return Specification(trouble=f"Could not read {named}: {failure.strerror or 'no program can be started'}.")
     if told.late or not told.output:
-        return Specification(trouble=f"{named} is not read: it takes too long, or too much memory.")
+        return Specification(trouble=f"Could not read {named}: it takes too much time or memory.")
     found = await in_short_steps(lambda: _put_together(told.output))
     if isinstance(found, str):
-        return Specification(trouble=f"{named} describes no interface that can be shown. {found}")
+        return Specification(trouble=f"{named} is not an OpenAPI specification that can be shown. {found}")
     return (
         Specification(found)
         if "openapi" in found or "swagger" in found
@@ -112,17 +108,17 @@ def _put_together(lines: bytes) -> dict[str, Any] | str:
                 return said
             names, value = said
             if not names:
-                return value if isinstance(value, dict) else "It is no object."
+                return value if isinstance(value, dict) else "The file contains no object."
             place = whole
             for name in names[:-1]:
                 place = place.setdefault(name, {})
             place[names[-1]] = value
     except (ValueError, TypeError, AttributeError):  # a file took over the program that reads it
-        return "It was not read as a specification."
+        return "The file could not be parsed."
     return whole
 
 
-_NOT_ONE = "{} describes no interface that can be shown: it says neither openapi nor swagger."
+_NOT_ONE = "{} is not an OpenAPI specification: the fields openapi and swagger are missing."
 
 
 def _whole(filesystem: object) -> dict[str, Any] | None:

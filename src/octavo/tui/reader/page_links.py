@@ -112,9 +112,9 @@ def _title(tab: Block) -> str:
 LINK_ADDRESSES: Commands[PageLinks] = Commands(
     "page",
     (
-        Command("yank_url", "Y", "Copy address", "Copy the address of the link under the cursor, else of the page",
+        Command("yank_url", "Y", "Copy link", "Copy the link in the block, or a link to the page",
                 run=lambda _, links: links.copy_address(), shown=False),
-        Command("open_browser", "o", "In the browser", "Open the link under the cursor in the browser, else the page",
+        Command("open_browser", "o", "Open in browser", "Open the link, or the page, in the browser",
                 run=lambda _, links: links.open_outside(), shown=False),
     ),
     find=lambda view: view.links,

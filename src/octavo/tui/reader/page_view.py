@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.reading_position import ReadingPosition
 
 
-FOR_WHOLE = "That is for the whole page: esc goes back to it."
+FOR_WHOLE = "This key works on the whole page. Press esc to go back to the page."
 
 
 class Excerpt(NamedTuple):
@@ -52,7 +52,7 @@ class Excerpt(NamedTuple):
 
 
 def _why_nothing(page: PageView) -> str:
-    return page.state.why_empty("There is no page here.")
+    return page.state.why_empty("No page is open.")
 
 
 def _in_page(group: Commands[Any]) -> Commands[Any]:
@@ -81,7 +81,7 @@ def _why_not_on(_: object, page: PageView) -> str | None:
 MEASURE: Commands[PageView] = Commands(
     "page",
     (
-        Command("wrap", "W", "Measure", "Narrow, wide, or the whole pane with code in one piece",
+        Command("wrap", "W", "Width", "Change the text width",
                 run=lambda _, page: page.contents.next_measure(), why_not=_why_no_measure, shown=False),
     ),
     find=lambda view: view,
@@ -129,8 +129,8 @@ class PageView(Reader):
 
     CONTEXT: ClassVar[str] = "page"
     HELP: ClassVar[str] = (
-        "The page. j and k scroll, ( and ) move the bar that marks the block a comment is about, "
-        "f puts a letter on each link, / finds words, also in what is folded."
+        "The open page. j and k scroll, ( and ) select a block, f opens a link by its letters, "
+        "/ finds text. esc goes back."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
     HIT_KEYS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
@@ -161,8 +161,8 @@ class PageView(Reader):
         """Who turns words round, of a page in a script that is written from right to left."""
         if self.document is None or not FROM_RIGHT.search(self.document.source):
             return ""
-        turns = "Octavo turns" if self.app.settings.turns_words else "The terminal turns"  # type: ignore[attr-defined]  # every app it is in has settings
-        return f"{turns} right-to-left words round: right_to_left in the settings says who does."
+        turns = "Octavo reorders" if self.app.settings.turns_words else "The terminal reorders"  # type: ignore[attr-defined]  # every app it is in has settings
+        return f"{turns} right-to-left text. You can change this with right_to_left in the settings."
 
     class RowWanted(Message):
         """A row of a table is to be read field by field."""

@@ -32,7 +32,7 @@ Bring = Literal["near", "top", "third"]
 are all in its upper two thirds already."""
 MARK = 4
 """Cells kept free at the right for the mark of a thread: a blank, the sign, a blank, a digit."""
-STILL = "The rest of this page is still being read."
+STILL = "The rest of this page is still loading."
 
 
 def no_lines() -> VirtualLines[Any]:

@@ -58,7 +58,7 @@ class PaneState:
 
     def why_empty(self, otherwise: str) -> str:
         """Why no key can do anything in a pane that shows nothing: it is still loading, or `otherwise`."""
-        return f"{self.awaited} is still loading." if self._waiting is not None else otherwise
+        return f"Still loading {self.awaited}." if self._waiting is not None else otherwise
 
     def lines(self) -> list[Content]:
         """What is shown while there is nothing to show."""

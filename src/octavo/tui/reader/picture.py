@@ -1,4 +1,4 @@
-"""A picture of a page, as large as the terminal allows, with what is known of it."""
+"""An image of a page, as large as the terminal allows, with its type, size and alternative text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SETTLED = 0.15
 """Seconds after which a terminal that was resized has its size."""
 
 
-_LOOKING = Content.styled("Looking for it …", "$octavo-muted")
+_LOOKING = Content.styled("Loading the image…", "$octavo-muted")
 """What is said from the first frame on, until it is known what is loaded."""
 
 
@@ -80,33 +80,33 @@ def _strips(picture: ScaledPicture) -> list[Strip]:
 
 
 def _why_only_one(_: object, screen: PictureScreen) -> str | None:
-    return "It is the only picture of the page." if len(screen.pictures) < 2 else None
+    return "This is the only image on the page." if len(screen.pictures) < 2 else None
 
 
 def _why_no_load(_: object, screen: PictureScreen) -> str | None:
-    return None if screen.waits_to_load else "Only a picture on another site waits to be loaded."
+    return None if screen.waits_to_load else "Only images on other sites need to be loaded with enter."
 
 
 def _why_no_place(_: object, screen: PictureScreen) -> str | None:
-    return "It is not known where this picture is." if screen.place is None else None
+    return "The image is not loaded yet." if screen.place is None else None
 
 
 def _why_no_browser(_: object, screen: PictureScreen) -> str | None:
     if screen.place is not None and not screen.place.host and screen.shell.session.is_here:
-        return "This library is in Octavo itself, where no browser can ask for it. w saves the picture."
+        return "A browser cannot open this image: it is stored in Octavo. Press w to save the image."
     return _why_no_place(_, screen)
 
 
 PICTURE: Commands[PictureScreen] = Commands(
     "picture",
     (
-        Command("load", "enter", "Load", "Load a picture that is on another site", run=lambda _, screen: screen.load(), why_not=_why_no_load, shown=False),
-        Command("next", "l,n,right,space", "Next", "The next picture of the page", run=lambda _, screen: screen.step(1), why_not=_why_only_one),
-        Command("previous", "h,p,left,b", "Previous", "The picture before", run=lambda _, screen: screen.step(-1), why_not=_why_only_one),
-        Command("browser", "o", "Browser", "Open its address in the browser", run=lambda _, screen: screen.browse(), why_not=_why_no_browser),
-        Command("save", "w", "Save", "Save the file of the picture", run=lambda _, screen: screen.save(), why_not=_why_no_place),
-        Command("again", "r", "Again", "Ask for the picture again", run=lambda _, screen: screen.ask_again(), shown=False),
-        Command("close", "escape,q", "Close", "Back to the page", run=lambda _, screen: screen.dismiss(None)),
+        Command("load", "enter", "Load", "Load the external image", run=lambda _, screen: screen.load(), why_not=_why_no_load, shown=False),
+        Command("next", "l,n,right,space", "Next", "Go to the next image", run=lambda _, screen: screen.step(1), why_not=_why_only_one),
+        Command("previous", "h,p,left,b", "Previous", "Go to the previous image", run=lambda _, screen: screen.step(-1), why_not=_why_only_one),
+        Command("browser", "o", "Open in browser", "Open the image in the browser", run=lambda _, screen: screen.browse(), why_not=_why_no_browser),
+        Command("save", "w", "Save", "Save the image to disk", run=lambda _, screen: screen.save(), why_not=_why_no_place),
+        Command("again", "r", "Retry", "Reload the image", run=lambda _, screen: screen.ask_again(), shown=False),
+        Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, screen: screen.dismiss(None)),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -121,8 +121,8 @@ class PictureScreen(Dialog[None]):
     ]
     CONTEXT: ClassVar[str] = "picture"
     HELP: ClassVar[str] = (
-        "A picture of the page, as large as the terminal allows. l and h go to the next one and the one before, "
-        "o opens it in the browser, w saves it."
+        "An image of the page, as large as the terminal allows. l and h go to the next and the previous image, "
+        "o opens the image in the browser, w saves it. esc goes back to the page."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PICTURE,)
 
@@ -177,7 +177,7 @@ class PictureScreen(Dialog[None]):
         self.canvas.display = True
         picture, name = self.picture, file_name(self.src)
         several = f"{self.index + 1} of {len(self.pictures)}" if len(self.pictures) > 1 else ""
-        self.query_one(Frame).name_it(name or "Picture", several)
+        self.query_one(Frame).name_it(name or "Image", several)
         alt = safe_lines(picture.alt) if picture.alt else Content.styled("no alternative text", "$warning")
         self.query_one("#alt", Static).update(alt)
         caption = self.query_one("#caption", Static)
@@ -197,7 +197,7 @@ class PictureScreen(Dialog[None]):
             if data is None and place.host and not allowed:
                 self._ask(place)
                 return
-            self.canvas.say(safe(f"Loading {place.name} …").stylize("$octavo-muted"))
+            self.canvas.say(safe(f"Loading {place.name}…").stylize("$octavo-muted"))
             if data is None:
                 data = await bring(session, place)
         except (NotShown, ApiError) as error:
@@ -212,8 +212,8 @@ class PictureScreen(Dialog[None]):
         self._asks = True
         self.canvas.say(
             Content.assemble(
-                "This picture is at ", (place.host, "bold"), ", outside the platform.\n",
-                "Whoever runs that site will see that it was loaded.\n\n",
+                "This image is on ", (place.host, "bold"), ", an external site.\n",
+                "The owner of the site can see that you load the image.\n\n",
                 ("enter", "$primary"), " loads it",
             )
         )  # fmt: skip
@@ -241,13 +241,13 @@ class PictureScreen(Dialog[None]):
             self.run_worker(self._draw(), group="picture", exclusive=True)
 
     def _no_colours(self) -> str | None:
-        """Why no picture can be drawn here, if that is so."""
-        hint = "o opens it in the browser, w saves it."
+        """Return why images cannot be shown here. None if they can."""
+        hint = "Press o to open the image in the browser, or w to save it."
         if self.shell.settings.ascii:
-            return f"Pictures are not drawn with ASCII only. {hint}"
+            return f"Images are not shown in ASCII mode. {hint}"
         app = self.app
         if app.no_color or app.theme.startswith("mono") or app.console.color_system not in ("truecolor", "256"):
-            return f"Pictures need more colours than are shown here. {hint}"
+            return f"Images need more colors than this terminal or theme has. {hint}"
         return None
 
     def _refuse(self, sentence: str) -> None:
@@ -264,7 +264,7 @@ class PictureScreen(Dialog[None]):
             made.format or (format_of(file) if file is not None else ""),
             f"{width} × {height} pixels" if width else "",
             size_in_words(size) if size else "",
-            f"the first of {made.frames} frames" if made.frames > 1 else "",
+            f"first of {made.frames} frames" if made.frames > 1 else "",
             self.place.host if self.place is not None else "",
         ]
         self.query_one("#facts", Static).update(safe(" · ".join(filter(None, parts))))
@@ -277,25 +277,25 @@ class PictureScreen(Dialog[None]):
         return self._asks
 
     def load(self) -> None:
-        """Load a picture that is on another site."""
+        """Load an external image."""
         self._show(allowed=True)
 
     def step(self, step: int) -> None:
-        """Show the next picture of the page, or the one before."""
+        """Show the next or the previous image of the page."""
         self.index = (self.index + step) % len(self.pictures)
         self._show()
 
     def ask_again(self) -> None:
-        """Ask for the picture again."""
+        """Reload the image."""
         self._show(allowed=self._data is not None)
 
     def browse(self) -> None:
-        """Open the address of the picture in the browser."""
+        """Open the image in the browser."""
         if self.place is not None:
             open_outside(self.shell, self.place.url)
 
     def save(self) -> None:
-        """Save the file of the picture."""
+        """Save the image to disk."""
         if self.place is None:
             return
         place, data, session = self.place, self._data, self.shell.session

@@ -31,11 +31,11 @@ DECODING, MEMORY = 5.0, 768 << 20
 MOST_CELLS = 8_000
 """Of a picture in half blocks: more take longer to paint than one wants to wait for a key."""
 _HEAD = 4096
-_TOO_MUCH, _NOT_ALL = "decoding it takes more memory than a picture may", "not all of it could be decoded"
+_TOO_MUCH, _NOT_ALL = "decoding it needs too much memory", "the file could not be decoded completely"
 
 
 class NotShown(Exception):
-    """Why a picture cannot be shown: a sentence."""
+    """An image cannot be shown. The message is a sentence that says why."""
 
 
 @dataclass(frozen=True)
@@ -64,18 +64,18 @@ async def place_of(session: Session, at: ContentRef, target: links.Target) -> Pl
         case links.ToFile(name=name):
             file = await file_of(session.live, at, target)
             if file is None:
-                raise NotShown(f"There is no file {name} in this space any more.")
+                raise NotShown(f"The file {name} is no longer in this space.")
             if not file.download_url:
-                raise NotShown(f"The server gives no address for {file.name or name}.")
+                raise NotShown(f"The server gave no link for {file.name or name}.")
             return Place(file.download_url, file.name or name, file)
         case links.ToUrl(url=url):
             if not url.startswith("https://"):
-                raise NotShown("Its address is not encrypted (http), and such are not asked for pictures.")
+                raise NotShown("Octavo does not load images over an unencrypted connection (http).")
             return Place(url, file_name(url))
         case links.Broken(reason=reason):
             raise NotShown(reason)
         case _:
-            raise NotShown("Its address is not that of a picture.")
+            raise NotShown("The link does not point to an image.")
 
 
 async def kept(session: Session, place: Place) -> bytes | None:
@@ -91,7 +91,7 @@ async def bring(session: Session, place: Place) -> bytes:
             async for chunk in chunks:
                 data += chunk
     except TimeoutError:
-        raise NotShown(f"It was not here within {SECONDS:g} s. r asks again.") from None
+        raise NotShown(f"Could not load the image within {SECONDS:g} s. Press r to retry.") from None
     whole = bytes(data)
     await asyncio.to_thread(session.pictures.put, place.kept_as, whole)
     return whole
@@ -108,9 +108,9 @@ async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, in
             "decode_picture", asked + b"\n" + data, seconds=DECODING, memory=MEMORY, most=_HEAD + 3 * width * height
         )
     except OSError as error:
-        return ScaledPicture(trouble=f"The program that decodes it could not be started ({error.strerror}).")
+        return ScaledPicture(trouble=f"Could not start the program that decodes images: {error.strerror}.")
     if told.late:
-        return ScaledPicture(trouble=f"Decoding it took longer than {DECODING:g} s, and was given up.")
+        return ScaledPicture(trouble=f"Could not decode the image within {DECODING:g} s.")
     return read_answer(told.output)
 
 
@@ -141,7 +141,7 @@ def read_answer(output: bytes) -> ScaledPicture:
         width=about.width,
         height=about.height,
         frames=about.frames,
-        trouble=f"It is not shown: {trouble}." if trouble else "",
+        trouble=f"Could not show the image: {trouble}." if trouble else "",
     )
     return read if trouble else replace(read, columns=columns, rows=rows, pixels=pixels)
 

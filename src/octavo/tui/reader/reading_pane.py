@@ -368,7 +368,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 READ_ON: Commands[Reader] = Commands(
     "page",
     (
-        Command("read_on", "space", "Read on", "Scroll one page, at the end go to what comes next", run=lambda _, pane: pane.read_on(), shown=False),
+        Command("read_on", "space", "Scroll", "Scroll a page, then go to the next", run=lambda _, pane: pane.read_on(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -381,9 +381,9 @@ MOTIONS: Commands[Reader] = Commands(
         Command("bottom", "G,end", "Bottom", "Go to the end", run=lambda _, pane: pane.cursor.go_to_edge(1), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=lambda _, pane: pane.viewport.go_by_half(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=lambda _, pane: pane.viewport.go_by_half(-1), shown=False),
-        Command("read_back", "b", "Page back", "Scroll up one page", run=lambda _, pane: pane.viewport.go_by_page(-1), shown=False),
-        Command("prev_block", "left_parenthesis", "Block before", "Put the cursor on the block before", run=lambda _, pane: pane.cursor.move(-1), shown=False),
-        Command("next_block", "right_parenthesis", "Next block", "Put the cursor on the next block", run=lambda _, pane: pane.cursor.move(1), shown=False),
+        Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.viewport.go_by_page(-1), shown=False),
+        Command("prev_block", "left_parenthesis", "Previous block", "Select the previous block", run=lambda _, pane: pane.cursor.move(-1), shown=False),
+        Command("next_block", "right_parenthesis", "Next block", "Select the next block", run=lambda _, pane: pane.cursor.move(1), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip

@@ -248,7 +248,7 @@ class ReadingPlace:
         if self.wanted is not None and self.wanted.anchor == anchor.lstrip("#"):
             self.wanted = self.wanted._replace(by_link=True)
         else:
-            self.pane.explain(f"This page has no heading “{anchor.lstrip('#')}”: it may have got another name.")
+            self.pane.explain(f"This page has no heading “{anchor.lstrip('#')}”. The heading may have been renamed.")
 
     def look_for_wanted(self) -> None:
         """Go to what was asked for before it was there, if it is now, and nobody has moved meanwhile."""
@@ -321,14 +321,14 @@ HEADINGS: Commands[ReadingPlace] = Commands(
     "page",
     (
         Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading", run=_step(1), shown=False),
-        Command("prev_heading", "left_curly_bracket", "Heading before", "Go to the heading before", run=_step(-1), shown=False),
+        Command("prev_heading", "left_curly_bracket", "Previous heading", "Go to the previous heading", run=_step(-1), shown=False),
     ),
     find=lambda view: view.place,
 )  # fmt: skip
 SOURCE: Commands[ReadingPlace] = Commands(
     "page",
     (
-        Command("source", "backslash", "Source", "The page as it is set, or its Markdown source", run=lambda _, place: place.turn_source(), shown=False),
+        Command("source", "backslash", "Source", "Switch between page and Markdown source", run=lambda _, place: place.turn_source(), shown=False),
     ),
     find=lambda view: view.place,
 )  # fmt: skip

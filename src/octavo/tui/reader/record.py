@@ -38,23 +38,23 @@ def open_row(app: App[Any], wanted: PageView.RowWanted) -> None:
 
 
 def _why_one_row(_: object, sheet: RecordSheet) -> str | None:
-    return "The table has only this row." if len(sheet.table.children) < 2 else None
+    return "This is the only row of the table." if len(sheet.table.children) < 2 else None
 
 
 ROW: Commands[RecordSheet] = Commands(
     "row",
     (
-        Command("next", "J", "Next row", "The next row of the table", run=lambda _, sheet: sheet.go(1), why_not=_why_one_row),
-        Command("previous", "K", "Row before", "The row before", run=lambda _, sheet: sheet.go(-1), why_not=_why_one_row, shown=False),
-        Command("close", "escape,q", "Close", "Back to the page", run=lambda _, sheet: sheet.leave()),
-        Command("help", "question_mark", "Help", "Help for this row", run=lambda app, _: app.show_help(), shown=False),
+        Command("next", "J", "Next row", "Go to the next table row", run=lambda _, sheet: sheet.go(1), why_not=_why_one_row),
+        Command("previous", "K", "Previous row", "Go to the previous table row", run=lambda _, sheet: sheet.go(-1), why_not=_why_one_row, shown=False),
+        Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, sheet: sheet.leave()),
+        Command("help", "question_mark", "Help", "Show the help for this row", run=lambda app, _: app.show_help(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
 class RecordSheet(Dialog[Leaving]):
-    """A row of a table, a line or more for each field. `J` and `K` go to the next row and the one before."""
+    """A row of a table, one or more lines for each field. `J` and `K` go to the next and the previous row."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -62,8 +62,8 @@ class RecordSheet(Dialog[Leaving]):
     ]
     CONTEXT: ClassVar[str] = "row sheet"
     HELP: ClassVar[str] = (
-        "A row of the table, field by field. ( and ) go from field to field, enter and f open links, y copies a field, "
-        "J and K go to other rows, esc closes."
+        "One row of the table, field by field. ( and ) select a field, enter and f open links, y copies the field, "
+        "J and K go to the next and the previous row. esc goes back to the page."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ROW,)
 
@@ -121,7 +121,7 @@ class RecordSheet(Dialog[Leaving]):
         self.dismiss(Leaving(self._row, comment=True))
 
     def go(self, step: int) -> None:
-        """Show the next row of the table, or the one before."""
+        """Show the next or the previous row of the table."""
         rows = self.table.children
         at = next((index for index, row in enumerate(rows) if row is self._row), 0)
         self._row = rows[(at + step) % len(rows)]

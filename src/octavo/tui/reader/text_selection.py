@@ -101,7 +101,7 @@ class TextSelection:
         if self._gather(selection, AT_ONCE if isinstance(self.pane.screen, CopiesLater) else math.inf):
             gathering, self._gathering = self._gathering, None
             return (gathering.words, "\n") if gathering is not None and len(self.pane.galley) else None
-        self.pane.explain("What is selected is copied as soon as all of it is read.")
+        self.pane.explain("The selection is copied as soon as all of it is loaded.")
         self.pane.work_soon()
         raise CopiedLater
 
@@ -118,7 +118,7 @@ class TextSelection:
         """What is on show is left: what is not copied of it yet is not copied any more."""
         if self._gathering is not None:
             self._gathering = None
-            self.pane.explain("The page was left before all that was selected was read: nothing is copied.")
+            self.pane.explain("Nothing was copied: you left the page before the selection was loaded.")
 
     @property
     def is_gathering(self) -> bool:

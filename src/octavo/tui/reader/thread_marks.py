@@ -21,7 +21,7 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
 
-_NOT_KNOWN = "The threads of this page are not known yet."
+_NOT_KNOWN = "The threads of this page are still loading."
 
 
 class PageThreads:
@@ -63,15 +63,15 @@ class PageThreads:
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def why_none(self) -> str | None:
-        """Why there is no thread to go to, in a sentence."""
+        """Return why there is no thread to go to. None if there is."""
         if self.marks:
             return None
         if not self.pane.contents.is_whole:
             return STILL
-        return _NOT_KNOWN if self._is_waiting else "No block of this page has an open thread."
+        return _NOT_KNOWN if self._is_waiting else "No open threads on the blocks of this page."
 
     def go(self, step: int) -> None:
-        """Go to the next block with an open thread, or the one before, opening what hides it."""
+        """Go to the next or the previous block with an open thread, and expand what hides it."""
         units = self.pane.galley.units
         found = self.cursor.next(
             step,
@@ -135,9 +135,9 @@ def _shorter_and_shorter(dot: str, threads: int, pen: str, drafts: int) -> Seque
 PAGE_THREADS: Commands[PageThreads] = Commands(
     "page",
     (
-        Command("next_thread", "t", "Threads", "Go to the next block with an open thread", run=lambda _, threads: threads.go(1),
+        Command("next_thread", "t", "Next thread", "Go to the next open thread", run=lambda _, threads: threads.go(1),
                 why_not=lambda _, threads: threads.why_none()),
-        Command("prev_thread", "T", "Thread before", "Go to the block before with an open thread",
+        Command("prev_thread", "T", "Previous thread", "Go to the previous open thread",
                 run=lambda _, threads: threads.go(-1), shown=False,
                 why_not=lambda _, threads: threads.why_none()),
     ),

@@ -209,7 +209,7 @@ class ThreeWay(Reader):
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _about(CONFLICTS),
-        _about(FIND.only("filter").changed("filter", id="three.find", help="Find words in what is shown", shown=False)),
+        _about(FIND.only("filter").changed("filter", id="three.find", help="Find text in the conflicts", shown=False)),
         _about(READ_ON),
         _about(MOTIONS.without("read_back")),
         _about(PANNING),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from rich.cells import cell_len
 from textual.app import RenderResult
 from textual.content import Content
 from textual.events import Click
@@ -38,6 +39,9 @@ of the organization are shown."""
 
 _WITH_ACCOUNT = ((True, False, 24), (True, False, 14), (True, False, 8))
 """How it is put where there is room for whose account it is as well: that is worth letters of the organization."""
+
+_BETWEEN, _LEAST_NAME = " › ", 4
+"""The separator of the names of a path, and the cells that each name keeps."""
 
 Piece = str | tuple[str, str]
 
@@ -170,7 +174,7 @@ class StatusBar(Widget):
             right = self._right("")  # what is known can be seen again any time
         # However much there is to say, where we are is still to be seen.
         right = right.truncate(max(width - left.cell_length - 2, width * 2 // 3), ellipsis=True)
-        left = left.truncate(max(width - right.cell_length - 2, 0), ellipsis=True)
+        left = Content(f" {path_in(self.crumbs, max(width - right.cell_length - 3, 0))}")
         gap = width - left.cell_length - right.cell_length
         if gap < 0:
             return right.truncate(width, ellipsis=True)
@@ -188,6 +192,20 @@ class StatusBar(Widget):
         ]
         pieces = [Content.assemble(each) for each in said if each[0]]
         return Content("  ").join(pieces) + Content(" ") if pieces else Content("")
+
+
+def path_in(crumbs: str, width: int) -> str:
+    """Cut the longest names of a path such as "Handbook › Guides › Alerts" with `…` until the path fits `width` cells, so
+    that each name still begins in it."""
+    names, between = crumbs.split(_BETWEEN), cell_len(_BETWEEN)
+    while (over := sum(map(cell_len, names)) + between * (len(names) - 1) - width) > 0:
+        at = max(range(len(names)), key=lambda index: cell_len(names[index]))
+        others = [cell_len(name) for index, name in enumerate(names) if index != at]
+        length = max(cell_len(names[at]) - over, max(others, default=0) - 1, _LEAST_NAME)
+        if length >= cell_len(names[at]):
+            break
+        names[at] = Content(names[at]).truncate(length, ellipsis=True).plain
+    return Content(_BETWEEN.join(names)).truncate(width, ellipsis=True).plain
 
 
 def _cut(text: str, length: int) -> str:
