@@ -105,7 +105,7 @@ async def test_what_the_server_says_of_a_refused_write_is_text(stage: Stage) -> 
     async with stage.play(start="comments", change=refuse) as run:
         await run.press("d")
         await run.later(seconds=6)
-        await run.hear(f"Couldn't resolve the thread: {SHOWN}")
+        await run.hear(f"Could not resolve the thread: {SHOWN}")
         check(run, "d")
         await run.press("!", "j", "k")
         await run.see("COULD NOT BE DONE", SHOWN)
