@@ -128,7 +128,7 @@ async def test_a_held_comment_is_not_answered_but_changed_and_dropped_where_it_h
         await run.press("ctrl+s")
         await run.see("Say which zone. UTC?")
         await run.press("X", "y")
-        await run.gone("◌ 1 pending", "pending comment")
+        await run.gone("◌ 1 pending", "· pending comment")
         await run.press("escape", "c")
         await run.see("Say which zone. UTC?", "ctrl+t hold")
 
