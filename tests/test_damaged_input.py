@@ -717,10 +717,10 @@ ROWS: list[tuple[str, str, bytes, str]] = [
     ("specification", "wrong types", b"openapi: 3.0.0\ninfo: 1\npaths: 2", ""),
     ("specification", "5 MB", b"a" * HUGE, "The file is larger than 4 MiB, the limit."),
     *every(
-        "image", rows=NOT_TEXT | {"empty": b"", "truncated": png()[:30]}, shown="it is of no kind that is shown here."
+        "image", rows=NOT_TEXT | {"empty": b"", "truncated": png()[:30]}, shown="the image format is not supported."
     ),
     ("image", "damaged", png()[:45] + b"\xff" * 20, "Could not show the image: its file is damaged."),
-    ("image", "5 MB", b"\x89PNG\r\n\x1a\n" + b"\0" * HUGE, "it is of no kind that is shown here."),
+    ("image", "5 MB", b"\x89PNG\r\n\x1a\n" + b"\0" * HUGE, "the image format is not supported."),
     *every("size of an image", rows=NOT_TEXT | {"empty": b"", "truncated": png()[:20]}, shown="None"),
     ("HTML to import", "nested", b"<div>" * LEVELS, "is nested too deep"),
     ("HTML to import", "5 MB", b"<p>a</p>" * 700_000, "is longer than 5 million characters"),

@@ -71,12 +71,12 @@ def shown_first(app: Terminal) -> bool:
 def test_the_next_start_shows_it_and_what_is_typed_under_it_reaches_the_app(home: Path) -> None:
     with demo(home) as app:
         assert shown_first(app)
-        assert "● saved" in app.screen
-        assert "● live" not in app.screen
+        assert "○ cached" in app.screen
+        assert "● updated" not in app.screen
         app.write(b"s")  # it waits until the app is there
         app.wait_for("Search everywhere")
         app.write(b"\x1b")
-        app.wait_for("● live")
+        app.wait_for("● updated")
         quit_from(app)
         # The app found itself on the alternate screen, and left it once.
         written = b"".join(chunk.data for chunk in app.chunks)
@@ -94,7 +94,7 @@ def test_the_next_start_shows_the_inbox_that_was_left(home: Path) -> None:
     with demo(home) as app:
         app.wait_for("17 of 17")
         assert not any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
-        app.wait_for("● live")
+        app.wait_for("● updated")
         quit_from(app)
 
 
@@ -172,7 +172,7 @@ def test_what_others_may_have_written_is_not_shown(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_it_shows_the_page_that_was_left_where_it_was_left(home: Path) -> None:
     with demo(home) as app:
-        app.wait_for(PAGE, "● live")
+        app.wait_for(PAGE, "● updated")
         app.write(b"J")
         app.wait_for("Quickstart", "From nothing")
         app.write(b"\tG")
@@ -181,7 +181,7 @@ def test_it_shows_the_page_that_was_left_where_it_was_left(home: Path) -> None:
     with demo(home) as app:
         app.wait_for("Where to go from here")
         assert not any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
-        app.wait_for("● live")
+        app.wait_for("● updated")
         assert "100 %" in app.screen
         quit_from(app)
 
@@ -189,7 +189,7 @@ def test_it_shows_the_page_that_was_left_where_it_was_left(home: Path) -> None:
 @pytest.mark.long
 def test_it_goes_when_the_next_start_shows_another_page_than_was_on_show(home: Path) -> None:
     with demo(home) as app:
-        app.wait_for(PAGE, "● live")
+        app.wait_for(PAGE, "● updated")
         app.write(b"J")
         app.wait_for("Quickstart", "From nothing")
         app.write(b"3")

@@ -79,7 +79,7 @@ def test_there_is_room_for_so_many_filters(tmp_path: Path) -> None:
     found = read(tmp_path, "\n".join(f"[inbox.n{number}]\nwords = 'x'" for number in range(21)))
     assert [each.name for each in found.inbox_filters] == [f"n{number}" for number in range(20)]
     assert found.problems == (
-        f"{tmp_path}/config/config.toml, line 41: inbox.'n20' is one filter more than 20, which is the most. "
+        f"{tmp_path}/config/config.toml, line 41: inbox.'n20' is one filter too many: the limit is 20. "
         "Octavo leaves the filter out.",
     )
 
@@ -284,8 +284,8 @@ def test_certificates_that_are_not_there_are_reported_and_never_done_without(
     found = read(tmp_path, text, **environ)
     where = "OCTAVO_CA_FILE" if from_the_environment else f"{tmp_path}/config/config.toml, line 1: ca_file"
     assert found.problems == (
-        f"{where} names '/nonexistent', and there is no such file. Correct the path, or remove it: until then Octavo "
-        "connects to no server.",
+        f"{where} names '/nonexistent', and there is no such file. Correct or remove the path. "
+        "Octavo cannot connect to a server until then.",
     )
     assert found.ca_file == Path("/nonexistent")
 

@@ -434,8 +434,8 @@ class _Values:
             is_there = path.is_file()
         if not is_there:
             self.problems.append(
-                f"{self.location('ca_file')} names {_quoted(value)}, and there is no such file. Correct the path, or remove it: "
-                "until then Octavo connects to no server."
+                f"{self.location('ca_file')} names {_quoted(value)}, and there is no such file. Correct or remove the path. "
+                "Octavo cannot connect to a server until then."
             )
         return path
 
@@ -450,7 +450,7 @@ class _Values:
             if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
                 wrong = [("", f"must have a name of 1 to {LONGEST_NAME} printable characters"), *wrong]
             if not wrong and len(found) == _MOST_FILTERS:
-                wrong = [("", f"is one filter more than {_MOST_FILTERS}, which is the most")]
+                wrong = [("", f"is one filter too many: the limit is {_MOST_FILTERS}")]
             for part, why in wrong:
                 self._refuse(why, None, *filter(None, ("inbox", name, part)), default_is="leaves the filter out")
             if not wrong:
@@ -465,7 +465,7 @@ class _Values:
             return self._refuse("must be a table of keys by command, [keys]", {}, "keys")
         for binding, keys in table.items():
             if not _BINDING.fullmatch(binding):
-                why = "is not the id of a command, such as comment.resolve. The README lists the ids"
+                why = "is not the id of a command, such as comment.resolve. Run octavo help keys for the list of ids"
             elif not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
                 why = f"must be a key, such as d or ctrl+d, not {_quoted(keys)}"
             else:

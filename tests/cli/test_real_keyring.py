@@ -146,7 +146,7 @@ def test_signs_in_and_says_why_the_key_cannot_be_read_and_goes_on_once_it_can(de
     assert is_read()
     assert nowhere_in_clear(desktop.folder)
     with app(desktop) as shown:
-        shown.wait_for("● live", limit=LIMIT)
+        shown.wait_for("● updated", limit=LIMIT)
         shown.write(b"\x11")
         assert shown.end(limit=LIMIT) == 0
 
@@ -159,7 +159,7 @@ def test_signs_in_and_says_why_the_key_cannot_be_read_and_goes_on_once_it_can(de
         shown.wait_for("f3 sign in", limit=LIMIT)
         desktop.unlock()
         shown.write(b"r")
-        shown.wait_for("● live", limit=LIMIT)
+        shown.wait_for("● updated", limit=LIMIT)
         shown.write(b"\x11")
         assert shown.end(limit=LIMIT) == 0
 
@@ -170,7 +170,7 @@ def test_signs_in_and_says_why_the_key_cannot_be_read_and_goes_on_once_it_can(de
         shown.wait_for("○ no key", "no keyring service runs", limit=LIMIT)
         desktop.unlock()
         shown.write(b"r")
-        shown.wait_for("● live", limit=LIMIT)
+        shown.wait_for("● updated", limit=LIMIT)
         shown.write(b"\x11")
         assert shown.end(limit=LIMIT) == 0
 

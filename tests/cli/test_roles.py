@@ -30,9 +30,9 @@ def test_one_becomes_somebody_else_without_leaving_the_terminal(environ: dict[st
     with Terminal(command, environ) as app:
         app.wait_for("DEMO as reader", "read-only", "live", limit=60)
         app.write(b":")
-        app.wait_for("What do you want to do?")
+        app.wait_for("Type a command")
         app.write(b"act as")
-        app.wait_for("Act as …")
+        app.wait_for("Switch user…")
         app.write(b"\r")
         app.wait_for("may everything")
         app.write(b"admin")

@@ -69,7 +69,10 @@ async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
         await outbox.step()
     undone = await outbox.undo()
     assert undone
-    assert undone.sentence == "Canceled: reply, 2 of 3 (1 was already sent). Could not undo: the comment is already posted. Delete it instead."
+    assert (
+        undone.sentence
+        == "Canceled: reply, 2 of 3 (1 was already sent). Could not undo: the comment is already posted. Delete it instead."
+    )
     await outbox.run_dry()
     assert [(await ask(comments.Get(at=here, comment_id=each.id))).replies for each in about] == [1, 0, 0]
     assert [drafts.get(f"reply {each.id}") for each in about] == [None, "Done.", "Done."]

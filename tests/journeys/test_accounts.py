@@ -43,12 +43,12 @@ async def test_a_refused_key_is_said_in_every_view_with_the_keys_that_help(
 ) -> None:
     if is_known:
         async with stage.play(start=view) as run:
-            await run.see("● live")
+            await run.see("● updated")
     async with stage.play(start=view, behind=refusing) as run:
         # The other words of the sentence, and the other keys, may be on two lines.
-        await run.see("○ key refused", "revoked", "r retry   f3 sign in   f4")
+        await run.see("○ API key rejected", "revoked", "r retry   f3 sign in")
         await run.press(":", *"sign in")
-        await run.see("Sign in again, or with the key of another account")
+        await run.see("Sign in again, or to another account")
         await run.press("escape")
 
 
@@ -62,7 +62,7 @@ async def test_a_server_that_fails_is_no_reason_to_sign_in(stage: Stage) -> None
         platform.refuse_next(organizations.List, 500, "The platform stumbled.", times=200)
 
     async with stage.play(change=stumble) as run:
-        await run.see("Organizations did not load", "r retry")
+        await run.see("Could not load your organizations", "r retry")
         assert "sign in" not in run.text
 
 
@@ -112,24 +112,24 @@ async def signed_in(stage: Stage) -> AsyncIterator[Machine]:
 async def test_a_key_that_cannot_be_read_is_said_in_every_view_beside_what_is_cached(stage: Stage, view: str) -> None:
     async with signed_in(stage) as machine:
         async with machine.play(machine.ways.use("work"), view) as run:
-            await run.see("● live")
+            await run.see("● updated")
             await run.quit()
         machine.key_file("work").chmod(0o644)
         async with machine.play(machine.ways.use("work"), view) as run:
-            await run.see("○ no key")
+            await run.see("○ no API key")
             called = f"profile work ({machine.origin.removeprefix('http://')})"
             await run.hear(
                 f"Could not read the key of {called} from its file: {machine.key_file('work')} can be read by"
             )
             await run.later(seconds=16)  # the notice goes
-            await run.see("r retry   f3 sign in   f4")
+            await run.see("r retry   f3 sign in")
             await run.press("!")
             await run.see("the key of this account", "no answ")
             await run.press("escape")
             assert KEY not in run.text
             machine.key_file("work").chmod(0o600)
             await run.press("r")
-            await run.see("● live")
+            await run.see("● updated")
             await run.gone("f3 sign in")
             await run.quit()
 
@@ -141,7 +141,7 @@ async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(s
             await run.quit()
         machine.revoke()
         async with machine.play(machine.ways.use("work"), "content") as run:
-            await run.see("○ key refused", "f3 sign in")
+            await run.see("○ API key rejected", "f3 sign in")
             await run.press("enter", "c")
             await run.see("Write a comment")
             await run.type("Half a sen")
@@ -149,9 +149,11 @@ async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(s
         opening = reopened(run)
         async with machine.play(opening) as run:
             assert isinstance(run.app.screen, SignInScreen)
-            await run.see("Paste another key of work, or the key of another account.", "esc back to work@127.0.0.1")
+            await run.see(
+                "Paste a new API key for work, or an API key of another account.", "esc back to work@127.0.0.1"
+            )
             await run.press("escape")
-            await run.see("○ key refused")
+            await run.see("○ API key rejected")
             await run.press("f3")
         opening = reopened(run)
         machine.platform.world.store.add_key(ANOTHER, MARA)
@@ -160,7 +162,7 @@ async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(s
             await run.press("enter")
             await run.see("✓ You are Mara Lindqvist")
             await run.press("enter")
-            await run.see("● live")
+            await run.see("● updated")
             assert machine.home.read().current == "work"
             await run.press("2")
             await run.see("Harbour API › Welcome")
@@ -174,7 +176,7 @@ async def test_one_switches_to_another_account(stage: Stage) -> None:
     async with signed_in(stage) as machine:
         async with machine.play(machine.ways.use("work")) as run:
             await run.press("f4")
-            await run.hear("There is no other account on this machine. Sign in to add an account.")
+            await run.hear("There is no other account on this computer. Sign in to add an account.")
             await run.quit()
         await machine.add("second", "noor-haddad", ANOTHER)
         async with machine.play(machine.ways.use("work")) as run:
@@ -184,7 +186,7 @@ async def test_one_switches_to_another_account(stage: Stage) -> None:
         opening = reopened(run)
         assert machine.home.read().current == "second"
         async with machine.play(opening) as run:
-            await run.see("● live")
+            await run.see("● updated")
             await run.until(lambda: run.app.workspace.me is not None and run.app.workspace.me.id == "noor-haddad")
             await run.quit()
 
@@ -196,7 +198,7 @@ async def test_one_signs_out_and_drafts_stay(stage: Stage) -> None:
             await run.press("j", "j", "enter", "c")
             await run.type("Half a sen")
             await run.press("escape", ":", *"sign out", "enter")
-            await run.see("Sign out of work at 127.0.0.1", "Deletes the key and the cached pages of this account")
+            await run.see("Sign out of work at 127.0.0.1", "Deletes the API key and the cached pages of this account")
             await run.press("n")
             assert machine.key_file("work").exists()
             await run.press(":", *"sign out", "enter")
@@ -217,7 +219,7 @@ async def test_who_is_not_signed_in_is_told_so_by_sign_out_and_signs_in_from_the
         settings = stage.settings()
         async with stage.show(settings, sessions.demo(settings), platform, start="inbox") as run:
             await run.press(":", *"sign out", "enter")
-            await run.see("You are not signed in: this library is on this machine, and needs no account.")
+            await run.see("You are not signed in. This library needs no account.")
             await run.press("escape", "f3")
         ways, session = reopened(run)
         assert session is None

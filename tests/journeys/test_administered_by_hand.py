@@ -81,7 +81,7 @@ async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "OpenAPI specifications")
         await run.press("ctrl+n", *"tides", "tab", "ctrl+f")
-        await run.see("Text: which file?")
+        await run.see("Text: choose a file")
         await run.type("tides.json")
         await run.press("enter")
         await run.see("+ Text                  ~/tides.json", "JSON or YAML · or a file")

@@ -95,7 +95,7 @@ def kill(running: Terminal) -> None:
 
 
 def keep_harbour_api(running: Terminal) -> None:
-    see(running, "● live", "REVIEW REQUESTED")
+    see(running, "● updated", "REVIEW REQUESTED")
     press(running, "2")
     see(running, "Harbour API › Welcome")
     press(running, ":", "keep offline")
@@ -104,8 +104,8 @@ def keep_harbour_api(running: Terminal) -> None:
     see(running, "Downloading Harbour API: 33 pages")
     see(running, "Harbour API is kept for offline")
     press(running, "!")
-    see(running, "KEPT FOR OFFLINE", "Harbour API  kept, ")
-    close_dialog(running, "KEPT FOR OFFLINE")
+    see(running, "AVAILABLE OFFLINE", "Harbour API  kept, ")
+    close_dialog(running, "AVAILABLE OFFLINE")
 
 
 PAGES = {
@@ -124,7 +124,7 @@ def read_five_pages(running: Terminal) -> None:
     press(running, "enter")
     for title, words in PAGES.items():
         press(running, "J")
-        see(running, title, words, "○ offline · data of ", "This is as it was")
+        see(running, title, words, "○ offline, updated ", "Last updated")
 
 
 def find_leilani(running: Terminal) -> None:
@@ -141,17 +141,17 @@ def answer(running: Terminal, words: Sequence[str]) -> None:
         press(running, "c")
         see(running, "Reply to")
         press(running, each, "ctrl+s")
-        see(running, each, f"{at} waiting")
+        see(running, each, f"{at} queued")
         press(running, "j")
 
 
 def what_waits(running: Terminal) -> None:
     """What Activity says of the writes, and of what is kept."""
     press(running, "!")
-    shown = see(running, "UNDER WAY: NOTHING TO DO", "KEPT FOR OFFLINE", "kept             Harbour API")
+    shown = see(running, "IN PROGRESS", "AVAILABLE OFFLINE", "kept             Harbour API")
     assert shown.count("  reply  “") == 3
     assert shown.count("  resolve the thread  “") == 2
-    close_dialog(running, "KEPT FOR OFFLINE")
+    close_dialog(running, "AVAILABLE OFFLINE")
 
 
 def gone(running: Terminal, words: str, limit: float = 60.0) -> None:
@@ -199,23 +199,23 @@ def test_on_an_airplane_all_that_is_kept_is_there_and_all_that_is_written_arrive
         see(running, "HARBOUR API", "○ offline · data of ")
         answer(running, REPLIES)
         press(running, "d")
-        see(running, "4 waiting")
+        see(running, "4 queued")
         press(running, "d")
-        see(running, "5 waiting")
+        see(running, "5 queued")
         what_waits(running)
         kill(running)
     for seconds in kills:
         with machine.app() as running:
             see(running, "waiting")
             with machine.platform():
-                running.wait_for("● live" if not seconds else " waiting")
+                running.wait_for("● updated" if not seconds else " queued")
                 running.settle(seconds, limit=seconds)
                 kill(running)
     with machine.app() as running:
         if not kills:
-            see(running, "○ offline", "5 waiting")
+            see(running, "○ offline", "5 queued")
             what_waits(running)
         with machine.platform():
-            see(running, "● live")  # the frame is there, and what waits with it
-            gone(running, " waiting")
+            see(running, "● updated")  # the frame is there, and what waits with it
+            gone(running, " queued")
             is_there_once(machine, before)

@@ -116,8 +116,8 @@ async def test_what_could_not_be_read_is_said_and_what_has_no_author_is_read(sta
             yield origin
 
     async with stage.play(over=over) as run:
-        await run.hear("1 part of an answer about content could not be read and is left out")
+        await run.hear("1 part of the server's response (content) could not be read and is not shown")
         await run.see("Harbour API", "Surge alerts")
         await run.press("4", "]", "]", "]")
-        await run.hear("1 part of an answer about comments could not be read and is left out")
+        await run.hear("1 part of the server's response (comments) could not be read and is not shown")
         await run.see("Unknown")

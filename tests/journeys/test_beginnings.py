@@ -55,7 +55,7 @@ async def test_what_is_known_is_shown_before_the_server_says_a_word(stage: Stage
         assert run.gate.waiting
         assert not run.gate.passed
         run.gate.open()
-        await run.see("● live 0s")
+        await run.see("● updated 0s")
 
 
 async def test_organizations_are_chosen_between(stage: Stage) -> None:
@@ -70,11 +70,15 @@ async def test_organizations_are_chosen_between(stage: Stage) -> None:
     async with stage.play(start="inbox", change=found) as run:
         await run.ask(spaces.Create(at=OrganizationRef(organization_id="eastbank"), title="Pilot book"), "noor-haddad")
         await run.press("r", "ctrl+o")
-        await run.see("East Bank Pilots", "create · 4 spaces · 7 change requests", "read · 1 space · 0 change requests")
+        await run.see(
+            "East Bank Pilots",
+            "Creator · 4 spaces · 7 open change requests",
+            "Reader · 1 space · 0 open change requests",
+        )
         await run.press("down", "enter")
         await run.see("◆ East Bank Pilots ▾", "Nothing needs you.")
         await run.press("ctrl+o")
-        await run.until(lambda: any("East Bank Pilots" in line and "here" in line for line in run.lines), "be there")
+        await run.until(lambda: any("East Bank Pilots" in line and "current" in line for line in run.lines), "be there")
         await run.press("escape")
         await run.press("3")
         await run.see("Changes · East Bank Pilots · open", "No change requests with this status.")
@@ -89,7 +93,9 @@ async def test_organizations_are_chosen_between(stage: Stage) -> None:
 
 async def test_first_run_try_the_demo(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
-        await run.see("Sign in", "Paste a personal access key for api.example.com", "Try the demo", "Open a folder")
+        await run.see(
+            "Sign in", "Paste an API key (personal access token) for api.example.com", "Try the demo", "Open a folder"
+        )
         await run.press("ctrl+d")
         await run.see("Saltmarsh Instruments", "REVIEW REQUESTED", "DEMO")
 
@@ -101,7 +107,7 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
             await run.see("this session only. This session has no D-Bus, as is usual over ssh.")
             assert "f1 help" in run.keybar
             await run.press("enter")
-            await run.see("There is no key here yet. Paste one, or try the demo.")
+            await run.see("Paste an API key first, or try the demo.")
             await run.type("gb_api_of-somebody-else-entirely")
             await run.press("enter")
             await run.see("This key is not known here.")

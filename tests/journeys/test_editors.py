@@ -103,7 +103,7 @@ def test_an_editor_that_ctrl_c_ends_leaves_what_it_wrote_to_be_opened_again(
     with terminal(stage, "octavo", "demo", controls=True) as running:
         open_in_composer(running)
         running.write(CTRL_C)
-        running.wait_for("Comment on Welcome", "my editor was ended with Ctrl-C. It is kept: ! opens it again.")
+        running.wait_for("Comment on Welcome", "my editor was ended with Ctrl-C. It was not sent. Press ! to open it.")
         assert [path.read_text() for path in left(stage)] == ["My wordshalf a sentence"]
         open_again(running, tmp_path, "“Comment on Welcome” is a draft again")
         running.write(b"c")
@@ -144,7 +144,7 @@ def test_what_cannot_be_sent_is_kept_over_a_kill_and_opened_again(
     words = before.read_bytes()
     assert words.startswith(b"My words")
     with terminal(stage, "octavo", "demo") as again:
-        again.wait_for("Your text of “Comment on Welcome” is kept: ! opens it again.")
+        again.wait_for("Your text of “Comment on Welcome” was not sent. Press ! to open it.")
         assert before.read_bytes() == words
         open_again(again, tmp_path, "“Comment on Welcome” is a draft again")
         again.write(b"c")
@@ -161,10 +161,10 @@ def test_a_page_that_cannot_be_sent_is_kept_and_sent_once_it_can_be(
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Harbour API › Welcome", "e edit")
         running.write(b"e")
-        running.wait_for("A new change request")
+        running.wait_for("New change request")
         running.write(b"\r")
-        running.wait_for("The text is not UTF-8, so it cannot be sent. It is kept: ! opens it again.")
-        open_again(running, tmp_path, "Go on writing", "Send it")
+        running.wait_for("Could not send the text: it is not UTF-8. It was not sent. Press ! to open it.")
+        open_again(running, tmp_path, "Continue editing", "Send")
         running.write(b"\x1b[B\r")
         running.wait_for("#9 Edit Welcome")
     assert left(stage) == []
@@ -195,7 +195,7 @@ def test_what_is_kept_is_thrown_away_only_when_one_says_so(
         running.write(b"!")
         running.wait_for("TEXTS FROM YOUR EDITOR", "Comment on Welcome")
         running.write(b"X")
-        running.wait_for("Throw away your text of “Comment on Welcome”?")
+        running.wait_for("Discard your text of “Comment on Welcome”?")
         assert len(left(stage)) == 1
         running.write(b"y")
         running.settle(0.3, wait=1.0)

@@ -30,8 +30,8 @@ async def test_a_comment_that_is_refused_is_taken_back_with_a_sentence_and_its_w
         await run.press("ctrl+s")
         await run.see("THREADS  3 open")
         await run.later(seconds=6)
-        await run.hear("Could not comment: ", "Comments are closed for today.", "What you wrote is a draft again.")
-        await run.see("● Mara Lind", "not sent", "1 need you: !")
+        await run.hear("Could not comment: ", "Comments are closed for today.", "Your text is saved as a draft.")
+        await run.see("● Mara Lind", "not sent", "1 needs you: press !")
         await run.press("c")
         await run.see("Hear me out.", "draft")
         await run.press("ctrl+s")
@@ -89,7 +89,7 @@ async def test_a_subject_that_is_refused_is_kept_and_the_old_one_shown_again(sta
         await run.press("/", *"refused", "enter", "enter")
         await run.see("#7 Show what a refused time looks like ")
         await run.press("E", "end", *" here", "enter")
-        await run.hear("Couldn't rename #7: ", "What you wrote is kept")
+        await run.hear("Could not rename #7: ", "What you wrote is kept")
         await run.see("#7 Show what a refused time looks like  ")
         await run.press("E")
         await run.see("Show what a refused time looks like here")
@@ -120,24 +120,24 @@ EMPTY = (
 
 FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, str]]] = {
     "content": [
-        (organizations.List, (), "Organizations did not load", "Harbour API › Welcome"),
+        (organizations.List, (), "Could not load your", "Harbour API › Welcome"),
         (spaces.List, (), "Could not load the spaces", "Harbour API › Welcome"),
         (content.ListPages, (), "Could not load the pages", "Harbour API › Welcome"),
         (content.GetPage, (), "Could not load Welcome", "how deep is the water now"),
         (comments.List, (), "Could not load the threads", "No comments on"),
     ],
     "inbox": [
-        (organizations.List, (), "Organizations did not load", "REVIEW REQUESTED"),
+        (organizations.List, (), "Could not load your", "REVIEW REQUESTED"),
         (change_requests.ListOfOrganization, (), "Could not load the open change requests", "REVIEW REQUESTED"),
         (spaces.List, (), "Could not load the spaces", "NEW REPLIES"),
     ],
     "changes": [
-        (change_requests.ListOfOrganization, (), "Change requests did not load", "Battery figures"),
+        (change_requests.ListOfOrganization, (), "Could not load change requests", "Battery figures"),
         (content.ListChanges, ("enter",), "Could not load the changes", "0 of 1 viewed"),
         (content.GetPage, (), "Could not load Word list", "+ "),
     ],
     "comments": [
-        (comments.List, (), "Some threads did not load", "● Yuki Tanabe  I asked two"),
+        (comments.List, (), "Could not load some threads", "● Yuki Tanabe  I asked two"),
         (comments.ListReplies, (), "Could not load the replies", "↳ Mara Lindqvist"),
     ],
 }
@@ -173,7 +173,7 @@ async def test_a_first_load_that_fails_is_said_in_its_place_and_r_tries_again(st
 
 async def test_the_frame_says_that_an_answer_is_waited_for(stage: Stage) -> None:
     async with stage.play() as run:
-        await run.see("● live")
+        await run.see("● updated")
         run.gate.shut(content.GetPage)
         await run.press("j", "j", "enter")
         await run.later(seconds=4)
@@ -181,20 +181,20 @@ async def test_the_frame_says_that_an_answer_is_waited_for(stage: Stage) -> None
         assert "waiting" not in run.text
         await run.later(seconds=8)
         run.app.workspace.look_at_link()
-        await run.see("○ waiting 12s")
+        await run.see("○ no response for 12s")
         run.gate.open()
-        await run.see("From nothing to a water level", "● live")
+        await run.see("From nothing to a water level", "● updated")
 
 
 async def test_the_frame_says_that_what_is_asked_fails_until_it_does_not(stage: Stage) -> None:
     async with stage.play() as run:
-        await run.see("● live", "how deep is the water now")
+        await run.see("● updated", "how deep is the water now")
         run.platform.refuse_next(content.GetPage, 500, "The platform stumbled.", times=50)
         await run.press("j", "j", "enter")
-        await run.see("Could not load Quickstart", "○ failing")
+        await run.see("Could not load Quickstart", "○ server error")
         run.accept()
         await run.press("r")
-        await run.see("From nothing to a water level", "● live")
+        await run.see("From nothing to a water level", "● updated")
 
 
 async def test_a_list_that_cannot_be_read_on_is_asked_again_only_by_a_person(stage: Stage) -> None:

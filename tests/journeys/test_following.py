@@ -157,5 +157,5 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
         assert not screen.view.contents.is_whole
         assert {STILL, "The selection is copied as soon as all of it is loaded."} <= set(run.said)
         await run.see("Footnote late", "The note at the end.")
-        await run.hear("This is too long to be copied through the terminal: nothing is copied.")
+        await run.hear("Could not copy: the text is too long for the terminal's clipboard.")
         assert run.app.clipboard == ""

@@ -62,7 +62,7 @@ async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
         await form.settings()
         await run.see("Saltmarsh Docs", "Visibility", "public", "Adaptive content")
         await run.press("ctrl+s")
-        await run.see("Nothing was changed, so nothing is sent.")
+        await run.see("You changed nothing. Nothing was sent.")
         assert not run.gate.sent(sites.Update)
         await run.press("ctrl+u", "x")
         await run.see("Title must have at least 2 characters.")
@@ -91,7 +91,7 @@ async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_
         await form.open(sites.Update)
         await run.see("Adaptive content      left out ▾")
         await run.press("ctrl+s")
-        await run.see("Nothing was changed, so nothing is sent.")
+        await run.see("You changed nothing. Nothing was sent.")
         await run.press("tab", "tab", "tab", "space", "space", "ctrl+s")
         await run.gone("A form")
         assert form.sent[0][0].adaptive_content == sites.AdaptiveContent(enabled=False)
@@ -164,7 +164,7 @@ async def test_what_others_made_just_so_is_not_sent(stage: Stage) -> None:
         await run.press("ctrl+u", *"Same")
         await run.ask(sites.Update(at=DOCS, title="Same"), NOOR)
         await run.press("ctrl+s")
-        await run.see("Nothing was changed, so nothing is sent.")
+        await run.see("You changed nothing. Nothing was sent.")
         assert not run.gate.sent(sites.Update)
 
 

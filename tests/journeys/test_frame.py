@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces
 from octavo.tui.review import change_request
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.shell.frame import StatusBar, TopBar
+from octavo.tui.widgets import wording
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import Run, Stage
 
@@ -115,7 +117,7 @@ async def test_where_rows_are_few_the_frame_has_no_lines(stage: Stage) -> None:
             await run.press(key)
             assert not any("──────" in line for line in run.lines[:2] + run.lines[-3:]), run.text
             assert "6 Admin" in run.lines[0]
-            assert "● live" in run.lines[0]
+            assert "● updated" in run.lines[0]
             assert "? help" in run.keybar
     async with stage.play(start="inbox", size=(80, 24)) as run:
         for key in VIEWS:
@@ -156,11 +158,11 @@ async def test_where_the_name_of_the_account_has_no_room_the_state_of_the_connec
     stage: Stage,
 ) -> None:
     async with stage.play(start="inbox", size=(100, 24)) as run:
-        await run.see("● live", "DEMO")
+        await run.see("● updated", "DEMO")
         run.app._session = replace(run.app.session, label="somebody@documents.example.com:8443")
         run.app.screen.query_one(TopBar).refresh()
         await run.gone("DEMO")
-        await run.see("● live")
+        await run.see("● updated")
         assert "somebody@" not in run.text
 
 
@@ -237,3 +239,17 @@ async def test_lists_of_the_organization_are_asked_in_one_way_by_all_views(stage
         assert lists == {change_requests_of(organization.id, status) for status in UNDECIDED}
         assert set(run.gate.sent(spaces.List)) == {spaces_of(organization.id)}
         assert lists | {spaces_of(organization.id)} <= set(run.app.workspace.ops)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+async def test_the_top_bar_does_not_move_while_the_data_gets_older(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    async with stage.play(start="inbox", size=(width, 24)) as run:
+        await run.see("● ", "0s ago")
+        bar, now = run.app.screen.query_one(TopBar), wording.clock()
+        begins = set()
+        for seconds in (0, 9, 10, 59, 60, 600, 3_600, 36_000, 86_400):
+            monkeypatch.setattr(wording, "clock", lambda age=seconds: now + timedelta(seconds=age))
+            begins.add(bar._line().plain.partition(" ago")[0].rstrip("0123456789smhd"))
+        assert len(begins) == 1

@@ -215,12 +215,12 @@ async def test_a_notice_does_not_hold_the_dialog_it_was_said_in(stage: Stage) ->
     async with stage.play() as run:
         opened = Opened(run)
         await opened.go(("i",))
-        run.app.screen.call_later(run.app.notices.say, "Copied the address.")
-        await run.see("Copied the address.")
+        run.app.screen.call_later(run.app.notices.say, "Copied the link.")
+        await run.see("Copied the link.")
         await opened.leave()
         run.app.trail.clear()
         await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
-        assert "Copied the address." in run.text
+        assert "Copied the link." in run.text
 
 
 class Opened:

@@ -140,7 +140,7 @@ async def test_own_moves_and_a_rename_are_shown_one_after_the_other(stage: Stage
             await run.see("Move Time and time zones below")
             await run.type(words)
             await run.press("enter")
-            await run.see("stand there?")
+            await run.see("Position of")
             await run.press("enter")
             await run.hear("Time and time zones is moved in #9")
             await run.see(f"Concepts → {title}")

@@ -421,16 +421,16 @@ async def test_the_frame_says_live_once_the_lists_were_answered_that_all_rows_ar
     async with stage.play(start="inbox", shut=True) as run:
         run.gate.open(change_requests.ListOfOrganization)
         await run.settle()
-        assert "● saved 3h" in run.lines[0], "all rows are of the last run, whatever stands beside one of them"
+        assert "○ cached 3h" in run.lines[0], "all rows are of the last run, whatever stands beside one of them"
         run.gate.open()
         await run.settle()
-        assert "● live" in run.lines[0]
+        assert "● updated" in run.lines[0]
 
 
 async def test_keys_that_come_before_the_rows_are_told_that_it_loads(new_stage: Stage) -> None:
     async with new_stage.play(start="inbox", shut=True) as run:
         await run.press("j")
-        await run.hear("Wait a moment: this is still loading.")
+        await run.hear("Still loading. Wait a moment.")
 
 
 async def test_curly_brackets_go_from_heading_to_heading(stage: Stage) -> None:

@@ -92,8 +92,8 @@ async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
 
 
 async def test_what_is_wrong_in_the_settings_is_said(stage: Stage) -> None:
-    async with stage.play(problems=("undo_seconds in config.toml is not a number of seconds from 0 to 30.",)) as run:
-        await run.hear("undo_seconds in config.toml is not a number of seconds from 0 to 30.")
+    async with stage.play(problems=("undo_seconds in config.toml must be a number of seconds from 0 to 30.",)) as run:
+        await run.hear("undo_seconds in config.toml must be a number of seconds from 0 to 30.")
 
 
 async def test_a_theme_that_is_none_is_said_with_its_place_and_the_nearest(stage: Stage) -> None:

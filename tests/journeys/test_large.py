@@ -112,10 +112,10 @@ def _read(run: Run, op: comments.List) -> tuple[comments.Comment, ...]:
 async def test_a_second_start_shows_all_rows_at_once_and_asks_twelve_times_at_the_most(stage: Stage) -> None:
     await complete(stage)
     async with stage.play(start="", shut=True) as run:
-        await run.see("32 of 32", "● saved")
+        await run.see("32 of 32", "○ cached")
         assert view(run).rows.cursor == 0
         await begun(run)
-        await run.see("32 of 32", "● live")
+        await run.see("32 of 32", "● updated")
         assert view(run).rows.cursor == 0
         assert len(run.gate.passed) <= 9, run.gate.passed
         await run.press("2")
@@ -124,7 +124,7 @@ async def test_a_second_start_shows_all_rows_at_once_and_asks_twelve_times_at_th
         await begun(run)
         assert not isinstance(run.app.screen, InboxScreen), "who was reading reads on"
         await run.press("1")
-        await run.see("32 of 32", "● live")
+        await run.see("32 of 32", "● updated")
         words = [op for op in run.gate.sent(comments.List) if op.status == "open"]
         assert len(run.gate.passed) - len(words) <= 12, (
             "twelve, and what the reviews say that stand beside the first row"

@@ -26,7 +26,7 @@ async def test_an_address_outside_is_opened_without_the_key(
     sit_before_it(monkeypatch, browser(tmp_path))
     async with stage.play() as run:
         await run.press("G", "enter")
-        await run.see("Leave for status.saltmarsh.example?", "Open in the browser")
+        await run.see("Open status.saltmarsh.example?", "Open in browser")
         await run.press("y")
         await run.hear("Opened in the browser.")
         await run.until(lambda: (tmp_path / "told").exists(), "start the browser")
@@ -41,9 +41,9 @@ async def test_a_browser_that_fails_is_said_and_the_address_offered(
     sit_before_it(monkeypatch, browser(tmp_path, code=3))
     async with stage.play() as run:
         await run.press("G", "enter", "y")
-        await run.see("own-browser could not open it (3).", "Copy the address")
+        await run.see("own-browser ended with status 3.", "Copy link")
         await run.press("y")
-        await run.hear("Copied the address.")
+        await run.hear("Copied the link.")
         assert run.app.clipboard.startswith(ADDRESS.rstrip("/"))
 
 

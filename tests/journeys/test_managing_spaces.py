@@ -210,7 +210,7 @@ async def test_who_may_only_read_finds_what_writes_dim_and_what_it_takes(stage: 
         assert set(WRITING) <= reasons.keys()
         assert reasons["X"] == (
             "Your role in Harbour API does not let you delete this space: it takes the right to administer it. "
-            "An administrator of the organization can give it to you."
+            "Ask an organization admin for access."
         )
         for key in WRITING:
             await run.press(key)

@@ -65,7 +65,7 @@ async def test_whatever_the_server_answers_there_is_a_sentence_and_all_that_was_
     async with on_quickstart(stage, mood) as (run, moody):
         moody.mood = mood
         await run.press("r")
-        await run.see(sentence, "✗ Pages could not be", "showing 40 from", "✗ Threads could not be")
+        await run.see(sentence, "✗ Pages could not be", "Showing 40 items", "✗ Threads could not be")
         await run.see("You need a terminal", "Your first tide", "Elisa Moretti", "Harbour API › Get started")
         moody.mood = None
         await run.press("r")
@@ -103,10 +103,10 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
         await run.until(lambda: bool(moody.asked), "be asked")
         await run.settle()
         if becomes == "refused":
-            await run.hear("Could not comment: The harbour master says no. What you wrote is a draft again.")
-            await run.see(WORDS, "not sent", "1 need you: !")
+            await run.hear("Could not comment: The harbour master says no. Your text is saved as a draft.")
+            await run.see(WORDS, "not sent", "1 needs you: press !")
         else:
-            await run.see(WORDS, "sending", "1 waiting")
+            await run.see(WORDS, "sending", "1 queued")
         moody.mood = None
         assert await posted(run) == 0
         if becomes == "refused":
@@ -116,9 +116,9 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
         if becomes == "doubted":
             await run.later(seconds=100)
             await run.hear("“comment” may have been sent: the response was lost, and Octavo did not find the change.")
-            await run.see(WORDS, "in doubt", "1 need you: !")
+            await run.see(WORDS, "maybe sent", "1 needs you: press !")
             await run.press("!")
-            await run.see("NEED YOU", "in doubt", "Check the server, then press !")
+            await run.see("NEED YOUR DECISION", "maybe sent", "Check the server, then press !")
             await run.press("r", "escape")
         await all_sent(run)
         assert await posted(run) == 1

@@ -38,15 +38,15 @@ async def look_at_all(run: Run, said: str, *, is_live: bool = True) -> None:
         await run.press(view)
         await run.see(said)
         assert [words for words in NOTHING if words in run.text] == []
-        assert is_live == ("● live" in run.text)
+        assert is_live == ("● updated" in run.text)
 
 
 @pytest.mark.parametrize(
     ("status", "answer", "said"),
     [
-        (403, {"error": {"code": 403, "message": "It is Sunday."}}, "Organizations did not"),
-        pytest.param(200, {"items": "none"}, "Organizations did not", marks=pytest.mark.long),
-        pytest.param(200, {"items": [{"id": 5}]}, "Organizations cannot", marks=pytest.mark.long),
+        (403, {"error": {"code": 403, "message": "It is Sunday."}}, "Could not load your organizations"),
+        pytest.param(200, {"items": "none"}, "Could not load your organizations", marks=pytest.mark.long),
+        pytest.param(200, {"items": [{"id": 5}]}, "Could not read your organizations", marks=pytest.mark.long),
         (200, {"items": []}, "You are in no"),
     ],
 )
@@ -85,7 +85,7 @@ async def test_what_some_lists_did_not_say_is_missing_in_what_is_made_of_several
         platform.refuse_next(change_requests.ListOfOrganization, 403, "They are being sorted.", times=99)
 
     async with stage.play(start="comments", change=refuse) as run:
-        await run.see("Some threads did not load", "Spaces are counted today. (and 2 more)")
+        await run.see("Could not load some threads", "Spaces are counted today. (and 2 more)")
         assert "No open threads" not in run.text
         await run.press("s", *"zzz")
         await run.see("Could not search everything")
@@ -108,8 +108,8 @@ async def test_no_key_of_a_table_needs_an_organization(stage: Stage, view: str) 
 
     async with stage.play(over=over, start="inbox") as run:
         await run.press(view)
-        await run.see("✗ Organizations did not")
+        await run.see("✗ Could not load your organizations")
         for key in (*"jkgGxv*[]SFXeayYJK b/z", "enter", "ctrl+n", "ctrl+e", "space", "tab"):
             await run.press(key if key != " " else "space", "escape")
         await run.press(view)
-        await run.see("✗ Organizations did not")
+        await run.see("✗ Could not load your organizations")

@@ -25,7 +25,7 @@ async def test_what_cannot_be_taken_back_is_said_and_can_be_later(stage: Stage) 
         await run.see("Open 71")
         allow = refuse_to_save(run.app.session.state)
         await run.press("u")
-        await run.hear("Couldn't take back what you wrote last: Nothing is being saved: ")
+        await run.hear("Could not undo your last change: Nothing is being saved: ")
         allow()
         await run.press("u")
         await run.hear("Canceled: resolve the thread · ")
@@ -41,11 +41,11 @@ async def test_what_cannot_be_sent_again_or_discarded_is_said(stage: Stage) -> N
         await run.see("COULD NOT BE DONE", "failed", "resolve the thread")
         allow = refuse_to_save(run.app.session.state)
         await run.press("r")
-        await run.hear("Couldn't send “resolve the thread” again: Nothing is being saved: ")
+        await run.hear("Could not send “resolve the thread” again: Nothing is being saved: ")
         await run.press("X")
         await run.see("Discard this write?", "resolve the thread")
         await run.press("y")
-        await run.hear("Couldn't discard “resolve the thread”: Nothing is being saved: ")
+        await run.hear("Could not discard “resolve the thread”: Nothing is being saved: ")
         await run.see("COULD NOT BE DONE", "failed")
         allow()
         await run.press("X", "y")
@@ -100,7 +100,7 @@ async def test_a_row_says_that_its_text_is_not_saved_until_it_is(stage: Stage) -
             await run.press("c")
             await run.type("Half a thought")
             await run.pilot.press("escape")
-            await run.see("! not saved yet", "1 text not saved yet: ", "another program is using the file")
+            await run.see("! not saved yet", "1 draft not saved yet: ", "another program is using the file")
             assert "✎ draft" not in run.text
             await run.pilot.press("c")
             await run.see("Not saved yet: another program is using the file. Octavo keeps trying.")
@@ -123,21 +123,21 @@ async def test_quitting_asks_before_a_text_is_lost(stage: Stage, key: str) -> No
             await run.type("Half a thought")
             await run.pilot.press("escape", key)
             await run.see(
-                "Quit and lose unsaved text?", "14 characters: Half a thought", "another program is using the file"
+                "Quit and lose unsaved drafts?", "14 characters: Half a thought", "another program is using the file"
             )
             await run.pilot.press("c")
             assert run.app.clipboard == "Half a thought"
             await run.pilot.press("w")
-            await run.see("Save the unsaved text?")
+            await run.see("Save the unsaved drafts?")
             await run.pilot.press("ctrl+u", *str(stage.folder / "kept.md"), "enter")
-            await run.see("Saved the unsaved text to")
+            await run.see("Saved the unsaved drafts to")
             assert (stage.folder / "kept.md").read_text() == "Half a thought"
             await run.pilot.press("escape")
             await run.gone("Quit and lose")
             assert not run.app.ending
             await run.pilot.press(key)
-            await run.see("Quit and lose unsaved text?")
-        await run.see("All texts are saved now.")
+            await run.see("Quit and lose unsaved drafts?")
+        await run.see("All drafts are saved now.")
         await run.press("y")
         assert run.app.ending
     assert drafts_on_disk(stage) == ["Half a thought"]
@@ -152,7 +152,7 @@ async def test_quitting_with_an_open_text_that_cannot_be_saved_loses_it_only_on_
             await run.press("c")
             await run.type("Half a thought")
             await run.pilot.press("ctrl+q")
-            await run.see("Quit and lose unsaved text?")
+            await run.see("Quit and lose unsaved drafts?")
             await run.pilot.press("y")
             await run.until(lambda: run.app.ending)
     assert list((stage.folder / "state").glob("editing/unsaved-*")) == []
@@ -171,9 +171,9 @@ async def test_a_form_that_cannot_be_saved_is_asked_about_too(stage: Stage) -> N
             await run.see("New change request")
             await run.type("A subject nobody saw")
             await run.pilot.press("ctrl+q")
-            await run.see("Quit and lose unsaved text?", "A subject nobody saw")
+            await run.see("Quit and lose unsaved drafts?", "A subject nobody saw")
             await run.pilot.press("escape")
-            await run.see("1 text not saved yet")
+            await run.see("1 draft not saved yet")
         await run.gone("not saved yet")
     assert drafts_on_disk(stage) == ["A subject nobody saw"]
 
@@ -194,7 +194,7 @@ async def test_a_text_that_cannot_be_saved_when_the_app_is_ended_comes_back(stag
             await run.until(lambda: run.app.ending)
     assert drafts_on_disk(stage) == ["Sixteen letters."]
     async with stage.play(start="comments") as run:
-        await run.hear("is a draft again")
+        await run.hear("as a draft")
         await run.press("c")
         await run.see("Sixteen letters. And three thousand more.", "draft")
         await run.press("escape")

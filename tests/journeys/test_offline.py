@@ -39,7 +39,7 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         await run.press("i")
         await run.see("offline", "kept, ", "0 seconds ago")
         await run.press("escape", "!")
-        await run.see("KEPT FOR OFFLINE", "Harbour API")
+        await run.see("AVAILABLE OFFLINE", "Harbour API")
         await run.press("r")
         await run.hear("This is a space that is kept for offline")
         await run.press("X")
@@ -54,9 +54,9 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         await run.hear("Removed offline access to Harbour API")
         assert run.app.session.offline.all == ()
         await keep(run)
-        await run.hear("Harbour API is kept for offline: 33 pages")
+        await run.hear("Harbour API is available offline: 33 pages")
         await run.press("!")
-        await run.see("KEPT FOR OFFLINE")
+        await run.see("AVAILABLE OFFLINE")
         await run.press("X", "y")
         await run.hear("Removed offline access to Harbour API")
         assert run.app.session.offline.all == ()
@@ -72,12 +72,12 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
         await run.see("#")
 
     async with stage.play(over=nowhere, start="content") as run:
-        await run.see("○ offline", "Harbour API › Welcome", "This is as it was")
+        await run.see("○ offline", "Harbour API › Welcome", "Last updated")
         run.app.screen.set_focus(run.app.screen.query_one("#page"))
         for _ in range(6):
             await run.press("J")
             await run.until(
-                lambda: "Could not load" not in run.text and "loading" not in run.text, "open the next page"
+                lambda: "Could not load" not in run.text and "Loading" not in run.text, "open the next page"
             )
             assert "not read before" not in run.text
         await run.press("s", *"leilani helps")
@@ -91,11 +91,11 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
             await run.press("ctrl+s")
             await run.see(words, "sending")
         await run.press("j", "d")
-        await run.see("4 waiting")
+        await run.see("4 queued")
         await run.press("d")
-        await run.see("5 waiting")
+        await run.see("5 queued")
         await run.later(seconds=run.app.settings.undo_seconds + 1)
-        await run.see("5 waiting", "○ offline")
+        await run.see("5 queued", "○ offline")
 
     async with stage.play(start="comments") as run:
         await run.later(minutes=5)
@@ -120,9 +120,9 @@ async def test_rows_that_are_kept_are_shown_with_one_quiet_line_that_says_how_ol
         await run.quit()
     stage.clock.forward(hours=2)
     async with stage.play(over=nowhere, start=view, size=size) as run:
-        await run.see("○ offline", "offline: as it was 2 hours ago")
+        await run.see("○ offline", "Offline. Last updated 2 hours ago")
         assert "Could not load" not in run.text
-        assert "from before" not in run.text
+        assert "loaded earlier" not in run.text
 
 
 async def test_what_was_never_read_says_so(stage: Stage) -> None:

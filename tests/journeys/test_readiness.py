@@ -64,7 +64,7 @@ async def test_a_change_request_whose_space_the_server_does_not_name_is_marked_w
     async with stage.play(start="changes", over=altered(r".*/change-requests(/[^/]+)?", forget)) as run:
         await go_to(run, "refused")
         await run.press("~")
-        await run.hear("The server does not say which space #7 is of")
+        await run.hear("Could not open #7: the server does not say which space it belongs to")
         await run.press("escape")
         await run.press("]", "enter")
         await run.press("~")
@@ -105,7 +105,7 @@ async def test_who_may_not_edit_is_told_so(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="changes") as run:
         await go_to(run, "refused")
         await run.press("~")
-        await run.hear("Your role in Harbour API does not let you edit. Ask an administrator of the space.")
+        await run.hear("Your role in Harbour API does not let you edit. Ask an admin of the space for access.")
         assert not run.gate.sent(change_requests.Update)
 
 

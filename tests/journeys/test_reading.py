@@ -59,9 +59,9 @@ async def test_an_address_outside_is_shown_in_full_and_asked_about(stage: Stage)
         await run.press("G")
         await run.see("▌    Service status")
         await run.press("enter")
-        await run.see("Leave for status.saltmarsh.example?", "https://status.saltmarsh.example")
+        await run.see("Open status.saltmarsh.example?", "https://status.saltmarsh.example")
         await run.press("escape")
-        await run.gone("Leave for")
+        await run.gone("Open status")
         assert run.said == []
 
 

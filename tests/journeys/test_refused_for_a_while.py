@@ -12,10 +12,10 @@ from tests.journeys.moods import Mood, Moody
 from tests.journeys.stage import MARA, Run, Stage
 
 MOODS = {
-    "503": (Mood(503), "○ failing", "4 waiting"),
-    "429": (Mood(429), "○ told to wait", "4 waiting until"),
-    "429 for two minutes": (Mood(429, headers=(("retry-after", "120"),)), "○ told to wait", "4 waiting until"),
-    "401": (Mood(401), "○ key refused", "4 waiting for you to sign in"),
+    "503": (Mood(503), "○ server error", "4 queued"),
+    "429": (Mood(429), "○ rate limited", "4 queued until"),
+    "429 for two minutes": (Mood(429, headers=(("retry-after", "120"),)), "○ rate limited", "4 queued until"),
+    "401": (Mood(401), "○ API key rejected", "4 queued until you sign in"),
 }
 
 OFTEN = ("429 for two minutes", "401")
@@ -67,7 +67,7 @@ async def test_what_waits_goes_out_once_and_the_lists_are_asked_more_seldom_unti
         moody[0].mood = None
         await pass_time(run, 11)
         assert not run.app.session.outbox.entries
-        assert run.app.workspace.link[0].startswith("● live")
+        assert run.app.workspace.link[0].startswith("● updated")
         for at in places:
             there = (await run.ask(comments.List(at=at, format="markdown", limit=1000), MARA)).items
             assert sorted(each.body.text for each in there if "of these" in each.body.text) == [

@@ -136,7 +136,7 @@ async def test_one_goes_into_a_site_and_out_of_it(stage: Stage) -> None:
 
 async def test_keys_pressed_before_there_are_kinds_go_through_them_then(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", shut=True) as run:
-        assert "Nothing here." not in run.text
+        assert "No items." not in run.text
         await run.press("]", "]", "]", "[")
         assert not run.said
         run.gate.open()

@@ -324,7 +324,7 @@ async def test_X_deletes_what_is_under_the_cursor_and_archives_nothing(stage: St
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
         await run.press("X")
-        await run.hear("A change request cannot be deleted: L archives it.")
+        await run.hear("A change request cannot be deleted. Press L to archive it.")
         await run.press("L")
         await run.see("Archive #7 Show what a refused time looks like?")
         await run.press("escape", "enter")
@@ -333,7 +333,7 @@ async def test_X_deletes_what_is_under_the_cursor_and_archives_nothing(stage: St
         await run.see("Delete Time and time zones?")
         await run.press("escape", "enter", "t")
         await run.press("X")
-        await run.hear("Only Yuki Tanabe or an administrator can delete this.")
+        await run.hear("Only Yuki Tanabe or an admin can delete this comment.")
         await run.press("L")
         await run.see("Archive #7 Show what a refused time looks like?")
         await run.press("y")
@@ -345,7 +345,7 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "Battery")
         await run.press("m")
-        await run.hear("Your role in Limpet manual does not let you merge. Ask an administrator of the space.")
+        await run.hear("Your role in Limpet manual does not let you merge. Ask an admin of the space for access.")
         await run.press("escape")
         await go_to(run, "refused")
         await run.press("L")

@@ -26,8 +26,8 @@ KEYS = {
     "m": "merge",
 }
 
-NO_COMMENTING = "Your role in Harbour API does not let you comment. Ask an administrator of the space."
-NO_RESOLVING = "Only the author of a thread or an editor of the space can resolve it."
+NO_COMMENTING = "Your role in Harbour API does not let you comment. Ask an admin of the space for access."
+NO_RESOLVING = "Only the author or an Editor of the space can resolve this thread."
 
 
 def people(*often: str) -> pytest.MarkDecorator:
@@ -52,7 +52,9 @@ async def test_keys_of_a_change_request_that_cannot_act_are_dim_and_say_why(stag
             if key in dim(run):
                 before = run.app.screen
                 await run.press(key)
-                await run.hear(f"Your role in Harbour API does not let you {right}. Ask an administrator of the space.")
+                await run.hear(
+                    f"Your role in Harbour API does not let you {right}. Ask an admin of the space for access."
+                )
                 assert run.app.screen is before
         await run.press("enter")
         await run.see("0 of 2 viewed")
@@ -72,16 +74,16 @@ async def test_who_may_not_resolve_a_thread_is_told_so(stage: Stage, person: str
         if person in ("elin-brandt", "sipho-dlamini"):
             assert {"d", "D"} <= dim(run).keys()
             await run.press("d")
-            await run.hear("Only the author of a thread or an editor of the space can resolve it.")
+            await run.hear("Only the author or an Editor of the space can resolve this thread.")
         else:
             assert not {"d", "D"} & dim(run).keys()
         assert ("c" in dim(run)) == (person == "elin-brandt")
         assert ("+" in dim(run)) == (person == "elin-brandt")
         assert "e" in dim(run)
         await run.press("e")
-        await run.hear("Only Elisa Moretti can edit this.")
+        await run.hear("Only Elisa Moretti can edit this comment.")
         await run.press("X")
-        await run.hear("Only Elisa Moretti or an administrator can delete this.")
+        await run.hear("Only Elisa Moretti or an admin can delete this comment.")
 
 
 @people("elin-brandt", "sipho-dlamini", "mara-lindqvist")
@@ -138,7 +140,7 @@ async def test_what_is_merged_can_not_be_approved_or_merged_again(stage: Stage) 
         for key in ("a", "A", "m", "U", "L"):
             assert key in dim(run)
         await run.press("m")
-        await run.hear("is merged: this is for those that are draft or open.")
+        await run.hear("is merged. This is possible only for draft or open change requests.")
 
 
 async def test_without_a_change_request_its_keys_say_so(stage: Stage) -> None:

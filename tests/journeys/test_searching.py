@@ -121,7 +121,7 @@ async def test_a_filter_finds_threads_by_their_replies_and_the_words_they_hang_o
 async def test_a_click_on_a_key_of_the_key_bar_closes_what_it_is_in(stage: Stage) -> None:
     """The key bar is closed with the screen it is in: it cannot wait for that."""
     async with stage.play(start="content") as run:
-        await run.see("● live")
+        await run.see("● updated")
         await run.press("s")
         await run.see("esc close")
         bar = run.app.screen.query_one(KeyBar)

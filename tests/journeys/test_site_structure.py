@@ -150,7 +150,7 @@ async def test_who_may_not_arrange_a_site_finds_its_keys_dim_and_why(stage: Stag
         assert {"ctrl+n", "e", "M", "X", "a", "alt+↑", "alt+↓"} <= why.keys()
         assert why["M"] == (
             "Your role in Saltmarsh Docs does not let you move what is on it: it takes the right to edit it. "
-            "An administrator of the organization can give it to you."
+            "Ask an organization admin for access."
         )
         await run.press("alt+up", "M", "X", "e")
         assert not [op for op in run.gate.passed if isinstance(op, site_structure.Sort | sites.Update)]

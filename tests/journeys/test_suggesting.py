@@ -72,7 +72,9 @@ async def test_a_suggestion_is_seen_as_a_diff_applied_and_taken_back(stage: Stag
             "Shorter:", "suggested change", "− All times in requests and answers", "+ All times are in UTC.", "a apply"
         )
         await run.press("a")
-        await run.hear("Applied to Time and time zones. d resolves the thread, D answers it first.")
+        await run.hear(
+            "Applied the suggestion to Time and time zones. Press d to resolve the thread, or D to reply and resolve."
+        )
         _, after = await the_page(run, at)
         lines = before.split("\n")
         first = next(number for number, line in enumerate(lines) if line.startswith("All times in requests"))
@@ -80,7 +82,7 @@ async def test_a_suggestion_is_seen_as_a_diff_applied_and_taken_back(stage: Stag
         assert after == "\n".join([*lines[:first], "All times are in UTC.", *lines[last:]])
         await run.see("✓ applied to the page")
         await run.press("a")
-        await run.hear("Time and time zones says so already: d resolves the thread.")
+        await run.hear("Time and time zones already has the suggested text. Press d to resolve the thread.")
         assert len(run.gate.sent(content.Edit)) == 1
 
 
@@ -131,11 +133,11 @@ async def test_applied_by_mistake_it_is_taken_back_with_u(stage: Stage) -> None:
         await run.press("enter", "t", "enter")
         await run.see("suggested change")
         await run.press("a")
-        await run.hear("Applied to Time and time zones.")
+        await run.hear("Applied the suggestion to Time and time zones.")
         await run.see("✓ applied to the page")
         assert "<<<<<<< x" in (await the_page(run, at))[1]
         await run.press("u")
-        await run.hear("Taken back: the page is as it was.")
+        await run.hear("Undid the suggestion.")
         await run.gone("✓ applied to the page")
         assert (await the_page(run, at))[1] == before
 
@@ -153,8 +155,8 @@ async def test_where_the_block_was_edited_since_nothing_is_written_and_the_edito
         await run.press("enter", "t", "enter")
         await run.see("suggested change", "outdated: the block was edited or deleted")
         await run.press("a")
-        await run.hear("Nothing is written: the block was edited since this was suggested, or is gone.")
-        await run.see("Settle it in Time and time zones?")
+        await run.hear("Could not apply the suggestion: its block was edited or deleted in the meantime.")
+        await run.see("Resolve the conflict in Time and time zones?")
         await run.press("n")
         assert (await the_page(run, at))[1] == now
         assert not run.gate.sent(content.Edit)
@@ -172,11 +174,11 @@ async def test_all_suggestions_of_a_page_are_applied_at_once_and_each_is_told(st
         await run.press("%")
         await run.see("Apply 2 suggestions to Time and time zones?", "All times are in UTC.", "The end.")
         await run.press("y")
-        await run.hear("2 of 2 suggestions applied.")
+        await run.hear("Applied 2 of 2 suggestions.")
         _, after = await the_page(run, at)
         assert "All times are in UTC.\n" in after
         assert "The end." in after
         assert len(run.gate.sent(content.Edit)) == 1
         await run.press("u")
-        await run.hear("Taken back: the page is as it was.")
+        await run.hear("Undid the suggestion.")
         assert (await the_page(run, at))[1] == before

@@ -183,13 +183,13 @@ async def test_many_writes_that_need_a_person_are_named_and_sent_again_at_once(s
         await run.type("Done.")
         await run.press("ctrl+s")
         await run.later(seconds=6)
-        await run.see("3 need you: !")
+        await run.see("3 need you: press !")
         await run.press("!")
-        await run.see("NEED YOU", "reply  “", " on How a change becomes a page")
+        await run.see("NEED YOUR DECISION", "reply  “", " on How a change becomes a page")
         await run.press("*")
-        await run.see("3 ticked: r sends them again, X discards them")
+        await run.see("3 selected. Press r to send again, or X to discard")
         await run.press("r")
-        await run.gone("NEED YOU")
+        await run.gone("NEED YOUR DECISION")
         await run.press("escape")
         assert len(run.gate.sent(comments.CreateReply)) == 6
 
@@ -206,7 +206,7 @@ async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Sta
         await run.press("!", "*", "X")
         await run.see("Discard 3 writes?", "stays as a draft")
         await run.press("y")
-        await run.gone("NEED YOU")
+        await run.gone("NEED YOUR DECISION")
         await run.press("escape")
         await run.gone("failed:")
         await run.see("3 selected")  # they were refused, and are ticked again: what was said to all can be said again

@@ -41,9 +41,9 @@ async def test_in_no_change_request_a_new_one_is_offered_first(stage: Stage) -> 
     async with stage.play() as run:
         await open_page(run)
         await run.press("e")
-        await run.see("Write it into")
+        await run.see("Choose a change request")
         first, *others = offered(run)
-        assert first == "A new change request"
+        assert first == "New change request"
         assert any(each.startswith("#6 ") for each in others), "one's own can still be chosen"
 
 
@@ -55,21 +55,21 @@ async def test_the_one_written_to_last_is_offered_first_also_after_a_restart_unt
         assert made.subject == "Rename Time and time zones"
         await open_page(run)
         await run.press("e")
-        await run.see("Write it into", "Written to last")
-        assert offered(run)[:2] == [f"#{made.number} {made.subject}", "A new change request"]
+        await run.see("Choose a change request", "Used last")
+        assert offered(run)[:2] == [f"#{made.number} {made.subject}", "New change request"]
         assert len(set(offered(run))) == len(offered(run))
         await run.press("escape")
         await run.quit()
     async with stage.play() as run:
         await open_page(run)
         await run.press("e")
-        await run.see("Write it into")
+        await run.see("Choose a change request")
         assert offered(run)[0] == f"#{made.number} {made.subject}"
         await run.press("escape")
         await run.ask(change_requests.Merge(at=made.ref(HARBOUR)), MARA)
         await run.press("e")
-        await run.see("Write it into")
-        assert offered(run)[0] == "A new change request"
+        await run.see("Choose a change request")
+        assert offered(run)[0] == "New change request"
         assert not any(each.startswith(f"#{made.number} ") for each in offered(run))
 
 
@@ -81,8 +81,8 @@ async def test_one_that_was_archived_is_no_default(stage: Stage) -> None:
         await run.ask(change_requests.Update(at=made.ref(HARBOUR), status="archived"), MARA)
         await open_page(run)
         await run.press("e")
-        await run.see("Write it into")
-        assert offered(run)[0] == "A new change request"
+        await run.see("Choose a change request")
+        assert offered(run)[0] == "New change request"
 
 
 async def test_one_of_somebody_else_that_was_written_to_last_is_offered_with_their_name(stage: Stage) -> None:
@@ -97,7 +97,7 @@ async def test_one_of_somebody_else_that_was_written_to_last_is_offered_with_the
         await run.hear("Time and time zones is called Time in #7")
         await open_page(run)
         await run.press("e")
-        await run.see("Write it into", "by Tomás Okafor")
+        await run.see("Choose a change request", "by Tomás Okafor")
         assert offered(run)[0] == "#7 Show what a refused time looks like"
 
 
@@ -110,7 +110,7 @@ async def test_one_that_was_started_by_hand_is_offered_first(stage: Stage) -> No
         await run.see("No changes yet.")
         await open_page(run)
         await run.press("e")
-        await run.see("Write it into")
+        await run.see("Choose a change request")
         assert offered(run)[0] == "#9 Say what a surge is"
 
 
@@ -120,6 +120,6 @@ async def test_in_a_change_request_nothing_is_asked(stage: Stage) -> None:
         await run.see("0 of 2 viewed", "Time and time zones")
         await run.press("M", "enter")
         await run.see("Title of Time and time zones")
-        assert "Write it into" not in run.text
+        assert "Choose a change request" not in run.text
         assert not run.gate.sent(content.Edit)
         assert not [op for op in run.gate.sent(change_requests.List) if op.creator]

@@ -410,7 +410,7 @@ async def test_without_a_terminal_there_is_no_editor_and_nothing_is_lost() -> No
         await pilot.press("ctrl+e")
         await pilot.pause()
         assert composer.text == "text"
-        assert "An editor cannot be started from this terminal." in shown(app)
+        assert "Octavo cannot start an editor in this terminal." in shown(app)
 
 
 async def test_what_is_pasted_or_quoted_is_text() -> None:

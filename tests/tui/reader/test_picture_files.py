@@ -60,7 +60,7 @@ async def test_of_moving_pictures_the_first_is_shown() -> None:
     [
         (b"", "of no kind"),
         (b"%PDF-1.4", "of no kind"),
-        (lying(60_000, 60_000), "60,000 × 60,000 pixels, more than the 24 million"),
+        (lying(60_000, 60_000), "60,000 × 60,000 pixels; the limit is 24 million"),
         (lying(4_800, 4_800), "damaged"),
         (file_of(Image.new("L", (5_000, 5_000))), "more than the 24 million"),
     ],

@@ -42,7 +42,7 @@ def test_a_comment_with_all_there_is_to_tell() -> None:
         "page id": "p1",
         "block": "n1",
         "revision": "r1",
-        "you may": "view, edit",
+        "your permissions": "view, edit",
     }
 
 

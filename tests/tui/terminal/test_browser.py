@@ -51,7 +51,7 @@ def test_it_gets_the_address_and_neither_the_key_nor_the_terminal(tmp_path: Path
     "url", ["file:///etc/passwd", "javascript:alert(1)", "mailto:a@b.example", "--version", "http://a\x1b[2J"]
 )
 def test_only_web_addresses_are_opened(url: str) -> None:
-    with pytest.raises(ValueError, match="Only http and https"):
+    with pytest.raises(ValueError, match="only http and https"):
         Browser(("true",)).start(url, {})
     assert url.startswith("http") or isinstance(find(url, {"DISPLAY": ":7", "PATH": os.environ["PATH"]}), NoBrowser)
 
@@ -60,9 +60,9 @@ def test_only_web_addresses_are_opened(url: str) -> None:
     ("without", "said"),
     [
         ({"DISPLAY": ""}, "no display"),
-        ({"SSH_TTY": "/dev/pts/7"}, "the other end of SSH"),
-        ({"BROWSER": "", "PATH": "/nowhere"}, "Set BROWSER to yours"),
-        ({"BROWSER": "lynx:'half", "PATH": "/nowhere"}, "Set BROWSER to yours"),
+        ({"SSH_TTY": "/dev/pts/7"}, "connected over SSH"),
+        ({"BROWSER": "", "PATH": "/nowhere"}, "BROWSER to yours"),
+        ({"BROWSER": "lynx:'half", "PATH": "/nowhere"}, "BROWSER to yours"),
     ],
 )
 @pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has a display and a browser")

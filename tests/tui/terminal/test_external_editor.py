@@ -57,7 +57,7 @@ def test_a_text_that_cannot_be_kept_stays_in_its_file(tmp_path: Path, private: P
     assert result.kept is not None
     assert result.kept.read_text() == "new"
     assert "the disk is full" in result.sentence
-    assert "It is kept: ! opens it again." in result.said
+    assert "Your text is saved. Press ! to open it again." in result.said
 
 
 def test_a_text_that_could_not_be_read_back_is_not_opened(tmp_path: Path, private: Path) -> None:
@@ -88,7 +88,7 @@ def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, pri
     assert isinstance(result, NotEdited)
     assert result.kept is not None
     assert result.kept.read_text() == "half a"
-    assert "It is kept: ! opens it again." in result.said
+    assert "Your text is saved. Press ! to open it again." in result.said
     assert "ended with 3" in result.sentence
     assert stat.S_IMODE(result.kept.stat().st_mode) == 0o600
 
@@ -99,10 +99,10 @@ def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, pri
         (f"path.write_bytes(b'x' * {LARGEST + 1})", "larger than 1 MiB"),
         ("path.write_bytes(bytes([255, 254, 0]))", "not UTF-8"),
         ("path.write_bytes(bytes([97, 0]))", "NUL characters"),
-        ("path.unlink(); path.symlink_to('/etc/passwd')", "could not be read back"),
-        ("path.unlink(); path.mkdir()", "no regular file"),
-        ("path.unlink(); os.mkfifo(path)", "no regular file"),
-        ("path.unlink()", "could not be read back"),
+        ("path.unlink(); path.symlink_to('/etc/passwd')", "Could not read"),
+        ("path.unlink(); path.mkdir()", "not a regular file"),
+        ("path.unlink(); os.mkfifo(path)", "not a regular file"),
+        ("path.unlink()", "Could not read"),
     ],
 )
 def test_what_is_no_text_is_not_read(tmp_path: Path, private: Path, script: str, said: str) -> None:
@@ -114,9 +114,9 @@ def test_what_is_no_text_is_not_read(tmp_path: Path, private: Path, script: str,
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
-        ({"EDITOR": "/no/such/editor"}, "/no/such/editor could not be started"),
-        ({"EDITOR": "vi 'unfinished"}, "EDITOR cannot be understood"),
-        ({"PATH": "/nowhere"}, "There is no editor. Set EDITOR"),
+        ({"EDITOR": "/no/such/editor"}, "Could not start /no/such/editor"),
+        ({"EDITOR": "vi 'unfinished"}, "Could not read EDITOR"),
+        ({"PATH": "/nowhere"}, "Octavo found no editor. Set EDITOR"),
     ],
 )
 def test_without_an_editor_it_says_what_to_do(private: Path, environment: dict[str, str], said: str) -> None:
@@ -144,7 +144,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     blocked.write_text("")
     result = run_editor("text", blocked / "editing", {"EDITOR": "true"})
     assert isinstance(result, NotEdited)
-    assert "No file to edit could be made" in result.sentence
+    assert "Could not create a file" in result.sentence
 
 
 @pytest.mark.parametrize(

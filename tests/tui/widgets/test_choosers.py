@@ -48,7 +48,7 @@ class Page(HasCommands, Widget, can_focus=True):
 class App(Scratch):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("colon,ctrl+p", "palette", "Commands", tooltip="Every command", id="app.palette"),
-        Binding("question_mark", "help", "Help", tooltip="Help for what has focus", id="app.help"),
+        Binding("question_mark", "help", "Help", tooltip="Show help for the focused pane", id="app.help"),
     ]
 
     async def action_palette(self) -> None:
@@ -92,8 +92,8 @@ async def test_the_palette_begins_with_what_can_be_done_and_ends_with_steps() ->
         assert isinstance(palette, PaletteScreen)
         found = [(choice.group, choice.title) for choice in palette.choices() if choice.group != "THEMES"]
         groups = list(dict.fromkeys(group for group, _ in found))
-        assert groups[-1] == "MOVING ABOUT"
-        moving = [title for group, title in found if group == "MOVING ABOUT"]
+        assert groups[-1] == "NAVIGATION"
+        moving = [title for group, title in found if group == "NAVIGATION"]
         assert moving == ["Down", "Up", "Top", "Bottom", "Half page down", "Half page up"]
         done = [title for group, title in found if group == "MERGES"]
         assert done[:2] == ["Open", "Merge"], "what the key bar shows"
@@ -185,7 +185,7 @@ async def test_the_help_lists_what_can_be_done_before_steps_as_the_palette_does(
         helped = [(choice.group, choice.title) for choice in HelpScreen(below, lambda: None).choices()]
         offered = [(choice.group, choice.title) for choice in PaletteScreen(below, ThemePicker(app)).choices()]
         assert helped[:2] == [("MERGES", "Open"), ("MERGES", "Merge")]
-        assert helped[-6][0] == helped[-1][0] == "MOVING ABOUT"
+        assert helped[-6][0] == helped[-1][0] == "NAVIGATION"
         assert [each for each in helped if each != ("ANYWHERE", "Commands")] == [
             each for each in offered if each[0] != "THEMES"
         ]
@@ -291,5 +291,5 @@ async def test_what_is_read_while_a_picker_is_being_put_up_is_offered() -> None:
         await at_rest(app)
         text = shown(app)
         assert "Ada Lovelace" in text
-        assert "Reading what there is" not in text
+        assert "Loading choices" not in text
         assert "Who · read" in text

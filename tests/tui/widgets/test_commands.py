@@ -67,7 +67,9 @@ class Page(HasCommands, Widget, can_focus=True):
 class App(Scratch):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "elsewhere", "Elsewhere", tooltip="Something else", id="app.elsewhere"),
-        Binding("question_mark", "help", "Help", key_display="?", tooltip="Help for what has focus", id="app.help"),
+        Binding(
+            "question_mark", "help", "Help", key_display="?", tooltip="Show help for the focused pane", id="app.help"
+        ),
         Binding("q", "leave", "Leave", tooltip="Leave this place", id="app.leave"),
     ]
 
@@ -168,8 +170,11 @@ async def test_what_a_key_map_cannot_do_is_said_and_left_out() -> None:
     async with app.run_test() as pilot:
         keymap = {"page.nxt": "f", "page.comment": "j", "page.next": "ctrl+n", "page.down": "k,ctlr+d"}
         said = dict(apply_keymap(app, keymap, [Page, App]))
-        assert said["page.nxt"] == "is not the id of a command. Did you mean page.next? The README lists the ids."
-        assert said["page.comment"] == "cannot be j, which is the key of page.down."
+        assert (
+            said["page.nxt"]
+            == "is not the id of a command. Did you mean page.next? Run octavo help keys for the list of ids."
+        )
+        assert said["page.comment"] == "cannot be j: page.down already uses that key."
         assert said["page.down"].startswith("names 'ctlr+d', which is not a key. Did you mean ctrl+d? ")
         await pilot.press("c", "ctrl+n")
         assert page.done == ["comment", "next"]
@@ -221,10 +226,10 @@ def test_keys_are_called_what_is_on_them() -> None:
 def test_the_readme_shows_keys_by_place() -> None:
     table = markdown_table([Page, App])
     assert table.startswith(
-        "### Page view\n\n| Keys | Does | Id |\n| --- | --- | --- |\n| `c` `\\|` | Write a comment here | page.comment |\n"
+        "### Page view\n\n| Keys | Action | Id |\n| --- | --- | --- |\n| `c` `\\|` | Write a comment here | page.comment |\n"
     )
     assert "### Anywhere\n" in table or "### App\n" in table
-    assert "| `?` | Help for what has focus | " in table
+    assert "| `?` | Show help for the focused pane | " in table
 
 
 # Commands as values

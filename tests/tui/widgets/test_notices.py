@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from textual.widget import Widget
 from textual.widgets import Static
 
+from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.dialog import Frame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
 from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.section_tabs import Section, Sections
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until
 
 
@@ -20,6 +24,17 @@ class Telling(Scratch):
         self.keep(message)
 
 
+class WithNotices(Scratch):
+    """An app that `Dialog` shows the notices of."""
+
+    def __init__(self, *widgets: Widget, board: NoticeBoard) -> None:
+        super().__init__(*widgets)
+        self.notices = board
+
+    def undo(self) -> None:
+        """Nothing is undone here."""
+
+
 async def test_what_was_done_and_what_failed() -> None:
     clock = Clock()
     board = NoticeBoard(clock)
@@ -28,7 +43,7 @@ async def test_what_was_done_and_what_failed() -> None:
         board.say("5 threads resolved", undo=True, seconds=10)
         clock.now += 3
         board.say(
-            "Couldn't resolve the thread: you need the comment role in Payments API. Ask an administrator.", "failed"
+            "Could not resolve the thread: you need the comment role in Payments API. Ask an administrator.", "failed"
         )
         await pilot.pause()
         await check_picture("notices", app)
@@ -141,3 +156,33 @@ async def test_what_is_hostile_is_text() -> None:
             await pilot.pause()
             assert harmless(lines(app))
             assert text != HOSTILE[0] or "! [@click=app.quit]x[/]" in shown(app)
+
+
+async def test_notices_hide_neither_tabs_nor_a_dialog_and_are_seen_once() -> None:
+    board = NoticeBoard(Clock())
+    listed: Rows[int] = Rows(lambda number: Row(f"row {number}"), key=lambda number: number)
+    tabs = (Section("a", "All"), Section("b", "Mine"))
+    app = WithNotices(Sections(tabs, "a"), listed, Notices(board, top=0, clear=Sections), board=board)
+    async with app.run_test(size=(70, 12)) as pilot:
+        listed.show(range(12))
+        board.say("Renamed")
+        await at_rest(app)
+        await pilot.press(*"G")
+        board.say("Could not rename the page " + "because of its title " * 7, "failed")
+        await at_rest(app)
+        assert "All" in lines(app)[0]
+        assert "Mine" in lines(app)[0]
+        assert shown(app).count("Renamed") == 1
+        for height in (24, 12):
+            await pilot.resize_terminal(70, height)
+            app.push_screen(Confirm("Delete it?", verb="Delete", intro="\n".join(["It goes."] * 30)))
+            await at_rest(app)
+            (notices,) = app.screen.query(Notices)
+            (frame,) = app.screen.query(Frame)
+            assert notices.display
+            assert not notices.region.intersection(frame.region)
+            assert shown(app).count("Could not rename the page") == 1
+            app.pop_screen()
+            await at_rest(app)
+            assert shown(app).count("Could not rename the page") == 1
+            assert shown(app).count("Renamed") == 1

@@ -245,7 +245,7 @@ async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None
     async with app.run_test(size=(60, 8)) as pilot:
         listed.show(things(30), total=812)
         await at_rest(app)
-        assert lines(app)[-1] == "  30 of 812 loaded   G loads on"
+        assert lines(app)[-1] == "  30 of 812 loaded   G loads more"
         assert listed.extent.said == "30 of 812 loaded"
         assert listed.extent.said_of("thing") == "30 of 812 things loaded"
         assert not app.got_of(Lines.MoreWanted)
@@ -268,7 +268,7 @@ async def test_a_first_load_shows_grey_lines_then_what_it_waits_for() -> None:
         await pilot.pause()
         assert "Nothing needs you" not in shown(app), "waiting is not being empty"
         await until(pilot, lambda: "░░░" in shown(app))
-        await until(pilot, lambda: "loading the comments of Mobile SDK" in shown(app))
+        await until(pilot, lambda: "Loading the comments of Mobile SDK…" in shown(app))
         listed.show(things(2))
         await pilot.pause()
         assert "░" not in shown(app)
@@ -281,11 +281,11 @@ async def test_a_failed_load_is_no_empty_list() -> None:
     listed = rows()
     app = Listening(listed)
     async with app.run_test(size=(60, 8)) as pilot:
-        listed.state.fail("Comments of Mobile SDK did not load", "503 from the server, 12 s ago")
+        listed.state.fail("Could not load comments of Mobile SDK", "503 from the server, 12 s ago")
         await pilot.pause()
         await check_picture("rows-failed", app)
         listed.show(things(20))
-        listed.state.fail("Comments of Mobile SDK did not load", "503 from the server")
+        listed.state.fail("Could not load comments of Mobile SDK", "503 from the server")
         await pilot.press("G")
         await check_picture("rows-failed-below", app)
         listed.show(things(20))
@@ -300,7 +300,7 @@ async def test_an_empty_list_says_why_and_what_next() -> None:
         listed.show([])
         await pilot.press("enter")
         assert lines(app)[1:3] == ["  Nothing needs you.", "  3 change requests"]
-        assert app.explained == ["There is nothing here to open."]
+        assert app.explained == ["There is nothing to open here."]
 
 
 async def test_the_filter_line() -> None:

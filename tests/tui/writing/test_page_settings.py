@@ -34,15 +34,15 @@ def test_of_a_draft_only_what_was_changed_is_kept_so_that_what_others_change_sta
 @pytest.mark.parametrize(
     ("values", "field", "said"),
     [
-        ({"slug": "two words"}, "slug", "one step of an address"),
-        ({"slug": "a/b"}, "slug", "one step of an address"),
-        ({"slug": "LOCKS"}, "slug", "Locks, which stands beside it, has this slug already."),
-        ({"slug": "k" * 101}, "slug", "At most 100 characters: these are 101."),
-        ({"description": "d" * 1001}, "description", "At most 1000"),
+        ({"slug": "two words"}, "slug", "letters, digits and hyphens"),
+        ({"slug": "a/b"}, "slug", "letters, digits and hyphens"),
+        ({"slug": "LOCKS"}, "slug", "Locks at the same level already has this slug."),
+        ({"slug": "k" * 101}, "slug", "at most 100 characters. This text has 101."),
+        ({"description": "d" * 1001}, "description", "at most 1000"),
         ({"icon": "key"}, "icon", "an emoji or an icon"),
-        ({"icon": "A Key", "emoji": ""}, "icon", "The name of an icon"),
-        ({"emoji": "key"}, "emoji", "One emoji"),
-        ({"emoji": "é"}, "emoji", "One emoji"),
+        ({"icon": "A Key", "emoji": ""}, "icon", "the name of an icon"),
+        ({"emoji": "key"}, "emoji", "one emoji"),
+        ({"emoji": "é"}, "emoji", "one emoji"),
     ],
 )
 def test_what_cannot_be_is_said_of_its_field(values: dict[str, str], field: str, said: str) -> None:

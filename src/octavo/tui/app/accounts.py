@@ -42,7 +42,7 @@ def _sign_in(app: Opens, _: object) -> None:
     session, methods = app.session, app.sign_in_methods
     said = ""
     if session.account is not None:
-        said = f"Paste another key of {session.account.name or 'this account'}, or the key of another account."
+        said = f"Paste a new API key for {session.account.name or 'this account'}, or an API key of another account."
     reopen(app, lambda: (methods.asking(said, session), None))
 
 
@@ -53,7 +53,7 @@ def _switch(app: Opens, _: object) -> None:
     now, methods = app.session.account, app.sign_in_methods
     others = [each for each in methods.accounts() if now is None or each.name != now.name]
     if not others:
-        app.explain("There is no other account on this machine. Sign in to add an account.")
+        app.explain("There is no other account on this computer. Sign in to add an account.")
         return
 
     def chosen(name: str | None) -> None:
@@ -67,9 +67,9 @@ def _switch(app: Opens, _: object) -> None:
 def _why_not_signed_out(app: Opens, _: object) -> str | None:
     account = app.session.account
     if account is None:
-        return "You are not signed in: this library is on this machine, and needs no account."
+        return "You are not signed in. This library needs no account."
     if not account.name:
-        return "The key of this account is in OCTAVO_API_KEY. Unset OCTAVO_API_KEY to sign out."
+        return "The API key of this account is in OCTAVO_API_KEY. Unset OCTAVO_API_KEY to sign out."
     return None
 
 
@@ -88,8 +88,8 @@ def _sign_out(app: Opens, _: object) -> None:
         Confirm(
             f"Sign out of {account.name} at {account.host}?",
             verb="Sign out",
-            intro="Deletes the key and the cached pages of this account from this machine.",
-            after="Drafts and unsent writes stay, for when you sign in there again.",
+            intro="Deletes the API key and the cached pages of this account from this computer.",
+            after="Keeps your drafts and unsent writes for the next time you sign in.",
         ),
         decided,
     )
@@ -107,11 +107,11 @@ async def _signed_out(app: Opens, account: Account) -> None:
 ACCOUNT: Commands[Opens] = Commands(
     "account",
     (
-        Command("sign_in", "f3", "Sign in", "Sign in again, or with the key of another account", run=_sign_in,
+        Command("sign_in", "f3", "Sign in", "Sign in again, or to another account", run=_sign_in,
                 there=_is_signed_in, offered=_lacks_key, shown=False),
-        Command("switch", "f4", "Switch account", "Switch to another account on this machine", run=_switch,
+        Command("switch", "f4", "Switch account", "Switch to another account", run=_switch,
                 there=_is_signed_in, offered=_lacks_key, shown=False),
-        Command("sign_out", "", "Sign out", "Delete the key and the cached pages of this account",
+        Command("sign_out", "", "Sign out", "Sign out, and delete the API key and cached pages",
                 run=_sign_out, why_not=_why_not_signed_out, there=_is_signed_in, offered=_lacks_key),
     ),
     find=lambda app: app,

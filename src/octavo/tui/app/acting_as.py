@@ -1,4 +1,4 @@
-"""Being another person of the demo: the app ends for the one, and opens for the other."""
+"""Switching to another user of the demo: the app ends for one user and starts for the other."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 _MAY = {
-    "administrator": "everything",
-    "creator": "review, merge and make spaces",
-    "reviewer": "edit and review, not merge",
-    "editor": "edit and comment, not review",
+    "administrator": "do everything",
+    "creator": "review, merge and create spaces",
+    "reviewer": "edit and review, but not merge",
+    "editor": "edit and comment, but not review",
     "commenter": "read and comment",
     "reader": "read",
-    "guest": "see the one space they were let into",
+    "guest": "read one space only",
 }
-"""What is to be known of each before one is them."""
+"""What each user may do, by role."""
 
 
 def choose_role(app: Shell, begin: Callable[[Callable[[], Session]], None]) -> None:
-    """Ask whom to be, and `begin` again with their session."""
+    """Ask for a demo user, and `begin` again with the session of that user."""
     acting = app.session.acting
     if acting is None:
         return
-    choices = [Choice(role, role.capitalize(), right=f"may {_MAY[role]}") for role in acting.roles]
+    choices = [Choice(role, role.capitalize(), right=f"can {_MAY[role]}") for role in acting.roles]
 
     def chosen(role: str | None) -> None:
         if role is not None and role != acting.now:
             begin(lambda: acting.become(role))
 
-    app.push_screen(Picker("Act as", choices, now=acting.now), chosen)
+    app.push_screen(Picker("Switch user", choices, now=acting.now), chosen)

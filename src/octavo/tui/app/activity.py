@@ -42,32 +42,32 @@ class Mistake:
 
 Line = tuple[str, Entry | Mistake | KeptFile | KeptSpace | Activity]
 STATES = {
-    "gathered": "held for review",
-    "held": "held for undo",
-    "queued": "waiting",
+    "gathered": "pending review",
+    "held": "can be undone",
+    "queued": "queued",
     "sending": "sending",
-    "unknown": "looking for it",
+    "unknown": "checking",
     "failed": "failed",
 }
 _HEADINGS: dict[type, str] = {
     Mistake: "SETTINGS THAT CANNOT BE USED",
     KeptFile: "TEXTS FROM YOUR EDITOR",
-    KeptSpace: "KEPT FOR OFFLINE",
+    KeptSpace: "AVAILABLE OFFLINE",
     Activity: "REQUESTS",
 }
-_OF_WRITES = ("NEED YOU", "COULD NOT BE DONE: NOTHING IS LEFT TO DECIDE", "UNDER WAY: NOTHING TO DO")
-"""What writes stand under, those a person must decide first."""
+_OF_WRITES = ("NEED YOUR DECISION", "FAILED", "IN PROGRESS")
+"""Headings of writes. Those that need a decision come first."""
 _MOST_NAMED = 5
 """Writes that are named before they are discarded."""
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
     if others := [said for each in view.chosen if (said := app.session.outbox.why_not_mine(each))]:
-        return f"{others[0]} X keeps its words as a draft."
+        return f"{others[0]} Press X to discard the write and keep its text as a draft."
     if view.kept is not None and not view.chosen:
-        return "This is a space that is kept for offline: it is looked at by itself, and X lets go of it."
+        return "This offline space updates by itself. Press X to remove the offline copy."
     if view.file is not None and not view.chosen:
-        return "This was never sent: enter opens it again in your editor, and sends it from there."
+        return "This text was never sent. Press enter to open it in your editor and send it from there."
     return _why_not_changed(app, view)
 
 
@@ -78,19 +78,19 @@ def _why_not_discarded(app: Shell, view: ActivityScreen) -> str | None:
 def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
     chosen = view.chosen
     if not chosen:
-        return "Only a write that waits can be sent again or discarded. This is a request that was made."
+        return "Only writes can be retried or discarded. This is a finished request."
     if all(each.state == "sending" for each in chosen):
-        return "This is on its way just now. In a moment it is known what became of it."
+        return "This write is being sent. Wait a moment."
     return None
 
 
 ACTIVITY: Commands[ActivityScreen] = Commands(
     "activity",
     (
-        Command("retry", "r", "Send again", "Send this write again, or all that are ticked", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent),
-        Command("discard", "X", "Discard", "Do not send it, or any that is ticked; their text stays as drafts. Let go of a space that is kept",
+        Command("retry", "r", "Retry", "Send the selected writes again", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent),
+        Command("discard", "X", "Discard", "Discard the selected writes, keep their text as drafts",
                 run=lambda _, view: view.discard(), why_not=_why_not_discarded),
-        Command("close", "escape,q,exclamation_mark", "Close", "Close", run=lambda _, view: view.dismiss(None)),
+        Command("close", "escape,q,exclamation_mark", "Close", "Close the activity list", run=lambda _, view: view.dismiss(None)),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -105,10 +105,10 @@ class ActivityScreen(Dialog[None]):
     ]
     CONTEXT: ClassVar[str] = "activity"
     HELP: ClassVar[str] = (
-        "Writes that need you are on top: r sends one again, X throws one away and keeps its text as a draft. x ticks one, "
-        "* all: then r and X are for all that are ticked. What waits or is looked for settles by itself. What is in doubt "
-        "may have arrived, or may still: look there before you send it again. Below are texts "
-        "that could not be taken from your editor: enter opens one again, X deletes it. Of a space that is kept for offline X lets go."
+        "This list shows writes that are not sent yet, spaces available offline, and requests to the server. "
+        "r sends a write again. X discards a write and keeps its text as a draft. x selects a row. enter opens a text in your editor. "
+        "Check a write that may have been sent before you send it again. "
+        "esc closes the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
 
@@ -131,7 +131,7 @@ class ActivityScreen(Dialog[None]):
                 Column("", 8, right=True),
                 Column("", 6, right=True, drop=1),
             ),
-            empty="Nothing was asked of the server yet.",
+            empty="No requests yet.",
             id="lines",
         )
         with Frame() as frame:
@@ -174,7 +174,7 @@ class ActivityScreen(Dialog[None]):
         what = line[1]
         if isinstance(what, Entry):
             style = "$error" if what.asks else "$warning" if what.state != "failed" else "$octavo-muted"
-            state = "in doubt" if what.asks and what.state == "unknown" else STATES.get(what.state, what.state)
+            state = "maybe sent" if what.asks and what.state == "unknown" else STATES.get(what.state, what.state)
             return Row(
                 cells=(
                     Content.styled(state, style),
@@ -186,7 +186,7 @@ class ActivityScreen(Dialog[None]):
         if isinstance(what, Mistake):
             return Row(cells=(Content.styled("not used", "$warning"), what.sentence, "", ""))
         if isinstance(what, KeptFile):
-            return Row(cells=(Content.styled("kept", "$warning"), what.about.title, "", short_age(what.saved_at)))
+            return Row(cells=(Content.styled("not sent", "$warning"), what.about.title, "", short_age(what.saved_at)))
         if isinstance(what, KeptSpace):
             style = "$warning" if what.failed or what.state in ("waiting", "lost") else "$octavo-muted"
             detail = (f"  {said_of(what)}", "$octavo-muted")
@@ -198,7 +198,7 @@ class ActivityScreen(Dialog[None]):
                     short_age(what.read_at),
                 )
             )
-        status = str(what.status) if what.status else "given up" if what.given_up else "no answer"
+        status = str(what.status) if what.status else "cancelled" if what.given_up else "no response"
         style = "$octavo-muted" if what.given_up else "$error" if what.error else "$success"
         return Row(
             cells=(
@@ -227,7 +227,7 @@ class ActivityScreen(Dialog[None]):
         if first is None:
             return outbox.why_quiet if entry.state == "queued" else ""
         named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing
-        return f"Waits until this is done: {named}."
+        return f"Waiting for another write: {named}."
 
     @property
     def chosen(self) -> list[Entry]:
@@ -254,7 +254,7 @@ class ActivityScreen(Dialog[None]):
             self.dismiss(None)
             self.app.call_later(editor_files.open_again, self.shell, file)
         elif self.rows.item is not None:
-            self.shell.explain("There is nothing to open here: the line below says all there is to know of it.")
+            self.shell.explain("This row cannot be opened. The line below shows its details.")
 
     @on(Rows.Ticked)
     @on(Lines.Highlighted)
@@ -278,7 +278,7 @@ class ActivityScreen(Dialog[None]):
             case Activity():
                 said = what.error
         if self.rows.ticks.keys:
-            said = f"{len(self.rows.ticks.keys)} ticked: r sends them again, X discards them and keeps their words as drafts."
+            said = f"{len(self.rows.ticks.keys)} selected. Press r to send again, or X to discard and keep the text as drafts."
         self.query_one("#why", Static).update(Content(said))
         self.refresh_bindings()
 
@@ -306,9 +306,9 @@ class ActivityScreen(Dialog[None]):
         named = "\n".join(f"{each.doing}  {self._about(each)}".rstrip() for each in chosen[:_MOST_NAMED])
         more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
         title = f"Discard {len(chosen)} writes?" if several else "Discard this write?"
-        after = f"{'They are' if several else 'It is'} not sent any more. What you wrote stays as a draft."
+        after = f"{'These writes' if several else 'This write'} will not be sent. Your text stays as a draft."
         if any(each.state == "unknown" for each in chosen):
-            after += " What is in doubt, or looked for, may arrive all the same."
+            after += " A write that may have been sent can still reach the server."
         self.app.push_screen(Confirm(title, verb="Discard", intro=named + more, after=after), decided)
 
     def _do(self, verb: str, how: str, chosen: Sequence[Entry], step: Callable[[str], Awaitable[None]]) -> None:
@@ -321,7 +321,7 @@ class ActivityScreen(Dialog[None]):
                 try:
                     await step(entry.id)
                 except NotSaved as error:
-                    app.say(f"Couldn't {f'{verb} “{entry.doing}” {how}'.rstrip()}: {error}", tone="failed")
+                    app.say(f"Could not {f'{verb} “{entry.doing}” {how}'.rstrip()}: {error}", tone="failed")
                     return
 
         app.background(done())

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 SECONDS = 15.0
-_LEFT = "It was open in an editor when Octavo ended."
+_LEFT = "This text was open in an editor when Octavo ended."
 UNSAVED = "unsaved"
 """How the names of files begin that hold a draft which could not be saved."""
-_NAMES = {"comment": "A comment", "conflict": "What becomes of a conflict", "page": "A page"}
+_NAMES = {"comment": "A comment", "conflict": "The result of a conflict", "page": "A page"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class KeptFile:
         """Why the text was not taken, and what can be done."""
         read = read_back(self.path)
         why = self.about.why or (read.sentence if isinstance(read, NotEdited) else _LEFT)
-        return f"{why} enter opens it again in your editor, X throws it away. It is in {self.path}."
+        return f"{why} Press enter to open the text in your editor, or X to delete the file {self.path}."
 
 
 def kept_files(app: Shell) -> tuple[KeptFile, ...]:
@@ -88,7 +88,9 @@ def open_again(app: Shell, file: KeptFile) -> None:
         app.say(result.said, tone="care", seconds=SECONDS)
     elif not place:
         app.copy_to_clipboard(result.text)
-        app.say("It is not known any more what this was written for: it is copied.", tone="care", seconds=SECONDS)
+        app.say(
+            "Copied your text to the clipboard: Octavo no longer knows where it belongs.", tone="care", seconds=SECONDS
+        )
     else:
         _say_where(app, file.about)
 
@@ -102,12 +104,10 @@ def throw_away(app: Shell, file: KeptFile) -> None:
             try:
                 forget(file.path)
             except OSError as error:
-                app.say(f"{file.path} is still there: {error.strerror}.", tone="failed")
+                app.say(f"Could not delete {file.path}: {error.strerror}.", tone="failed")
 
-    said = "What you wrote in your editor is lost: nobody else has it."
-    app.push_screen(
-        Confirm(f"Throw away your text of “{file.about.title}”?", verb="Throw it away", intro=said), decided
-    )
+    said = "Your text from the editor will be lost. You cannot undo this."
+    app.push_screen(Confirm(f"Discard your text of “{file.about.title}”?", verb="Discard", intro=said), decided)
 
 
 async def tell(app: Shell) -> None:
@@ -132,9 +132,11 @@ async def tell(app: Shell) -> None:
         else:
             left.append(file)
     if len(left) == 1:
-        app.say(f"Your text of “{left[0].about.title}” is kept: ! opens it again.", tone="care", seconds=SECONDS)
+        app.say(f"Your text of “{left[0].about.title}” was not sent. Press ! to open it.", tone="care", seconds=SECONDS)
     elif left:
-        app.say(f"{len(left)} texts from your editor are kept: ! opens them again.", tone="care", seconds=SECONDS)
+        app.say(
+            f"{len(left)} texts from your editor were not sent. Press ! to open them.", tone="care", seconds=SECONDS
+        )
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
@@ -152,9 +154,11 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
                 break
     said = f"Octavo could not save {plural(len(unsaved), 'text')}: {session.drafts.why_unsaved}."
     if written[own]:
-        said += f" {plural(written[own], 'text comes back as a draft', 'texts come back as drafts')} at the next start."
+        said += f" {plural(written[own], 'text')} will be restored as {'a draft' if written[own] == 1 else 'drafts'} at the next start."
     if written[other]:
-        said += f" {plural(written[other], 'text is', 'texts are')} in {other}, in files named {UNSAVED}-…."
+        said += (
+            f" {plural(written[other], 'text is', 'texts are')} in {other}, in files whose names begin with {UNSAVED}-."
+        )
     if lost := len(unsaved) - sum(written.values()):
         said += f" {plural(lost, 'text is', 'texts are')} lost."
     return said
@@ -175,7 +179,7 @@ def _keep(app: Shell, about: FileNote, text: str) -> None:
 
 def _say_where(app: Shell, about: FileNote) -> None:
     if not about.place.startswith("page "):
-        app.say(f"“{about.title}” is a draft again: it is there when you open that.", seconds=SECONDS)
+        app.say(f"Saved your text of “{about.title}” as a draft.", seconds=SECONDS)
         return
     from octavo.api.places import SpaceRef
     from octavo.tui.writing.page_drafts import page_place

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 REST = 1.0
 """Seconds a page is on show before its picture is taken: who leafs through pages is not held up."""
 
-SAVED = "● saved"
-_LINK = re.compile("[●○] (live|offline)")
+SAVED = "○ cached"
+_LINK = re.compile("[●○] ")
 
 
 @runtime_checkable

@@ -68,7 +68,7 @@ def _view(app: Octavo) -> View | None:
 
 def _why_no_info(app: Octavo, _: object) -> str | None:
     view = _view(app)
-    return None if view is not None and view.things_at_hand else "There is nothing here to tell of."
+    return None if view is not None and view.things_at_hand else "No details. Select an item first."
 
 
 def _show_info(app: Octavo, _: object) -> None:
@@ -88,7 +88,7 @@ def _refresh_all(app: Octavo, _: object) -> None:
     ops = dict.fromkeys((*app.workspace.ops, *(op for each in following for op in each.ops())))
     for op in ops:
         app.background(app.session.live.refresh(op))
-    app.say(f"Asked again for everything that is on show in any view: {plural(len(ops), 'question')}.")
+    app.say(f"Refreshing all views ({plural(len(ops), 'request')})…")
 
 
 def _show_topics(app: Octavo, _: object) -> None:
@@ -130,9 +130,9 @@ def _say_server(app: Octavo, _: object) -> None:
         try:
             service = await app.session.live.send(Get())
         except ApiError as error:
-            app.say(f"The server does not say which version it has: {error}", tone="failed")
+            app.say(f"Could not read the server's version: {error}", tone="failed")
         else:
-            app.say(f"The server has version {service.version}{f', build {service.build}' if service.build else ''}.")
+            app.say(f"Server version {service.version}{f', build {service.build}' if service.build else ''}.")
 
     app.background(ask())
 
@@ -152,50 +152,52 @@ def _go_up_or_quit(app: Octavo, _: object) -> None:
 ANYWHERE: Commands[Octavo] = Commands(
     "app",
     (
-        Command("help", "question_mark", "Help", "Help for what has focus", run=lambda app, _: app.show_help(), key_display="?"),
+        Command("help", "question_mark", "Help", "Show help for the focused pane", run=lambda app, _: app.show_help(), key_display="?"),
         Command("topics", "f1", "Help topics", "Read about keys, settings, commands, security and problems",
                 run=_show_topics, shown=False),
-        Command("palette", "colon,ctrl+p", "Commands", "Every command, with its key",
+        Command("palette", "colon,ctrl+p", "Commands", "Open the command palette",
                 run=lambda app, _: app.show_palette(), there=_has_session, key_display=":", shown=False),
         Command("search", "s,ctrl+k", "Search", "Search pages, change requests and spaces", run=_search, there=_has_session),
-        Command("inbox", "1", "Inbox", "What needs you, and why",
+        Command("inbox", "1", "Inbox", "Open the inbox",
                 run=lambda app, _: app.show_view("inbox"), there=_has_session, id="view.inbox", shown=False),
-        Command("content", "2", "Content", "Spaces and their pages",
+        Command("content", "2", "Content", "Open spaces and pages",
                 run=lambda app, _: app.show_view("content"), there=_has_session, id="view.content", shown=False),
-        Command("changes", "3", "Changes", "Change requests", run=lambda app, _: app.show_view("changes"), there=_has_session, id="view.changes", shown=False),
-        Command("comments", "4", "Comments", "Comment threads", run=lambda app, _: app.show_view("comments"), there=_has_session, id="view.comments", shown=False),
-        Command("sites", "5", "Sites", "Sites: what is published, and to whom",
+        Command("changes", "3", "Change requests", "Open change requests",
+                run=lambda app, _: app.show_view("changes"), there=_has_session, id="view.changes", shown=False),
+        Command("comments", "4", "Comments", "Open comments", run=lambda app, _: app.show_view("comments"), there=_has_session, id="view.comments", shown=False),
+        Command("sites", "5", "Sites", "Open sites",
                 run=lambda app, _: app.show_view("sites"), there=_has_session, id="view.sites", shown=False),
-        Command("admin", "6", "Admin", "The organization: its people, teams, access and settings",
+        Command("admin", "6", "Admin", "Open organization members, teams and settings",
                 run=lambda app, _: app.show_view("admin"), there=_has_session, id="view.admin", shown=False),
         Command("next", "tab", "Next pane", "Go to the next pane", run=lambda app, _: app.action_focus_next(), id="pane.next", shown=False),
-        Command("previous", "shift+tab", "Previous pane", "Go to the pane before", run=lambda app, _: app.action_focus_previous(), id="pane.previous", shown=False),
-        Command("refresh", "r", "Refresh", "Ask the server again for what is on show",
+        Command("previous", "shift+tab", "Previous pane", "Go to the previous pane",
+                run=lambda app, _: app.action_focus_previous(), id="pane.previous", shown=False),
+        Command("refresh", "r", "Refresh", "Reload this view",
                 run=_refresh, there=_has_session, id="view.refresh", shown=False),
-        Command("refresh_all", "R", "Refresh all", "Ask the server again for what is on show in any view",
+        Command("refresh_all", "R", "Refresh all", "Reload all views",
                 run=_refresh_all, there=_has_session, id="view.refresh_all", shown=False),
-        Command("info", "i", "Info", "Ids, people, dates and rights of what the cursor is on, and why keys are dim",
+        Command("info", "i", "Info", "Show details, and why keys are disabled",
                 run=_show_info, why_not=_why_no_info, there=_has_session, id="view.info", shown=False),
-        Command("undo", "u", "Undo", "Take back the last write, or stop it while it waits",
+        Command("undo", "u", "Undo", "Undo the last change, or cancel it if unsent",
                 run=lambda app, _: app.undo(), there=_has_session, id="write.undo", shown=False),
-        Command("organization", "ctrl+o", "Organization", "Another organization: your role and what waits in each",
+        Command("organization", "ctrl+o", "Switch organization", "Switch to another organization",
                 run=_choose_organization, there=_has_session, id="app.organization", shown=False),
-        Command("theme", "f2", "Theme", "Choose the colours; what the cursor is on is tried on", run=lambda app, _: app.theme_picker.choose(), shown=False),
-        Command("activity", "exclamation_mark", "Activity", "Requests, errors and writes that wait",
+        Command("theme", "f2", "Theme", "Choose a theme, with live preview", run=lambda app, _: app.theme_picker.choose(), shown=False),
+        Command("activity", "exclamation_mark", "Activity", "Show requests, errors and queued writes",
                 run=_show_activity, there=_has_session, key_display="!", shown=False),
-        Command("offline", "", "Offline: what is kept", "The spaces that are kept for offline: how far, how large, how old, and what could not be read",
+        Command("offline", "", "Offline spaces", "List spaces available offline",
                 run=_show_kept, there=_has_session),
-        Command("server", "", "Server: its version", "Which version of the interface the server has: who is told of a fault asks for it",
+        Command("server", "", "Server version", "Show the server's API version",
                 run=_say_server, there=_has_session),
-        Command("act_as", "", "Act as …", "Be another person of the demo: an administrator, a reviewer, a reader, a guest",
+        Command("act_as", "", "Switch user…", "Switch to another demo user",
                 run=_act_as, there=lambda app, _: app.has_session and app.session.acting is not None),
-        Command("go_back", "backspace,less_than_sign", "Back", "Back to where I was, over all views", run=lambda app, _: app.trail.travel(-1),
+        Command("go_back", "backspace,less_than_sign", "Back", "Go back to the previous location", run=lambda app, _: app.trail.travel(-1),
                 why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
-        Command("forward", "greater_than_sign", "Forward", "Forward again", run=lambda app, _: app.trail.travel(1),
+        Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.trail.travel(1),
                 why_not=lambda app, _: app.trail.why_not(1), there=_has_session, id="view.forward", key_display=">", shown=False),
-        Command("back", "q", "Back or quit", "Go back to the list one came from; at the top of a view: quit", run=_go_up_or_quit, shown=False),
-        Command("quit", "ctrl+q", "Quit", "Quit from anywhere", run=lambda app, _: app.action_quit(), shown=False, priority=True),
-        Command("suspend", "ctrl+z", "Suspend", "Suspend to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
+        Command("back", "q", "Back or quit", "Go back, or quit from the top level", run=_go_up_or_quit, shown=False),
+        Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), shown=False, priority=True),
+        Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
     ),
     find=lambda app: app,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The organizations one is in: the role in each, what waits there, and the way into it."""
+"""The switcher of organizations: your role and the numbers of open items in each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.data.organization_lists import spaces_of
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.chooser import Choice, Chooser
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.wording import plural, role_name
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -27,7 +27,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
     """Choose the organization that is on show. What waits in each is told as it becomes known."""
 
     def __init__(self) -> None:
-        super().__init__("Organization")
+        super().__init__("Switch organization")
         self._subscriptions = Subscriptions(self)
         self._roles: dict[str, str] = {}
         self._waits: dict[str, str] = {}
@@ -63,17 +63,17 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
             spaces = snapshot.value.items
             said = [
                 plural(len(spaces), "space"),
-                plural(sum(each.change_requests_open for each in spaces), "change request"),
-                plural(sum(each.comments for each in spaces), "comment"),
+                plural(sum(each.change_requests_open for each in spaces), "open change request"),
+                plural(sum(each.comments for each in spaces), "open comment"),
             ]
             self._waits[organization.id] = " · ".join(said)
         elif snapshot.error is not None:
-            self._waits[organization.id] = f"its spaces did not load: {snapshot.error}"
+            self._waits[organization.id] = f"could not load spaces: {snapshot.error}"
         self._show()
 
     def _show_role(self, organization: Organization, snapshot: Snapshot[Member]) -> None:
         if snapshot.value is not None:
-            self._roles[organization.id] = snapshot.value.role or "guest"
+            self._roles[organization.id] = role_name(snapshot.value.role or "guest")
             self._show()
 
     def choices(self) -> list[Choice[Organization]]:
@@ -83,7 +83,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
                 each,
                 each.title,
                 detail=" · ".join(filter(None, (self._roles.get(each.id), self._waits.get(each.id, "…")))),
-                right="here" if here is not None and here.id == each.id else "",
+                right="current" if here is not None and here.id == each.id else "",
                 sign="◆",
             )
             for each in self._known
@@ -96,6 +96,6 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         if not is_whole(self):
             return
         nowhere = self.shell.workspace.nowhere
-        self._empty = f"{nowhere[0]}." if nowhere is not None else "Your organizations are still loading."
+        self._empty = f"{nowhere[0]}." if nowhere is not None else "Loading organizations…"
         self.rows.state.hint = nowhere[1] if nowhere is not None else ""
         self.show_choices(self.choices())

@@ -53,14 +53,14 @@ def _quit(app: Shell) -> None:
             app.background(app.action_quit())
 
     doing = Counter(entry.doing for entry in entries)
-    named = [each if times == 1 else f"{each}, {times} times" for each, times in doing.most_common(MOST_NAMED)]
+    named = [each if times == 1 else f"{each} ({times} times)" for each, times in doing.most_common(MOST_NAMED)]
     more = f" · and {len(doing) - MOST_NAMED} more" if len(doing) > MOST_NAMED else ""
     said = f"{' · '.join(named)}{more}"
     held = sum(entry.state == "gathered" for entry in entries)
-    after = "What waits is sent before Octavo ends, if it can be. The rest is kept, and goes on at the next start."
+    after = "Octavo tries to send these writes now, and sends the rest at the next start."
     if held == len(entries):
-        after = "It is held for your review, and is kept: a and A send it at any later start."
+        after = "Pending comments stay in your review. Submit the review with a or A after the next start."
     elif held:
-        after += f" {plural(held, 'comment stays', 'comments stay')} held for your review."
-    title = f"Quit? {plural(len(entries), 'thing is', 'things are')} not sent"
+        after += f" {plural(held, 'pending comment stays', 'pending comments stay')} in your review."
+    title = f"Quit with {plural(len(entries), 'unsent write')}?"
     app.push_screen(Confirm(title, verb="Quit", intro=said, after=after), decided)

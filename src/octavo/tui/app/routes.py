@@ -88,10 +88,13 @@ def go(shell: Shell, route: Route) -> None:
 def _to_page(shell: Shell, route: ToPage) -> None:
     if shell.workspace.spaces.value is not None and shell.workspace.space(route.space) is None:
         if shell.session.kind == "folder":
-            shell.say("This leads to another space, which is not in this folder.", tone="care")
+            shell.say("This link leads to a space outside this folder.", tone="care")
             return
         where = shell.workspace.organization.title if shell.workspace.organization is not None else "this organization"
-        shell.say(f"{where} has no space {route.space} that you may see: it may be in another, or gone.", tone="care")
+        shell.say(
+            f"Could not find the space {route.space} in {where}. It may be deleted, or you may not have access.",
+            tone="care",
+        )
         return
 
     shell.trail.leave()
@@ -113,7 +116,7 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
             return  # the app ends
         content.reading.nav.choose("spaces", content.reading.space, focus=True)
         if not content.reading.nav.spaces.reveal(route.collection):
-            shell.say("That collection is not among those you may see: it may be gone.", tone="care")
+            shell.say("Could not find the collection. It may be deleted, or you may not have access.", tone="care")
 
     shell.background(show())
 

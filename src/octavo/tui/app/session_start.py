@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from octavo.tui.widgets.wording import plural
+
 if TYPE_CHECKING:
     from octavo.tui.shell.session import Session
     from octavo.tui.shell.shell import Shell
@@ -29,5 +31,9 @@ async def tell(app: Shell, session: Session) -> None:
 async def _tell_left_out(app: Shell, ask: Callable[[], Awaitable[Sequence[str]]]) -> None:
     """The first of what could not be loaded as it is, and how much more there is."""
     if told := await ask():
-        more = f"; and {len(told) - 1} more, all listed when you quit" if len(told) > 1 else ""
-        app.say(f"In this folder, {told[0].rstrip('.')}{more}.", tone="care", seconds=LEFT_OUT_SECONDS)
+        more = (
+            f" {plural(len(told) - 1, 'more problem is', 'more problems are')} listed when you quit."
+            if len(told) > 1
+            else ""
+        )
+        app.say(f"Problem in this folder: {told[0].rstrip('.')}.{more}", tone="care", seconds=LEFT_OUT_SECONDS)

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 SIGN_IN: Commands[SignInScreen] = Commands(
     "sign_in",
     (
-        Command("demo", "ctrl+d", "Try the demo", "Real screens, a made-up library, no account", run=lambda _, view: view.try_demo(), priority=True),
-        Command("folder", "ctrl+o", "Open a folder", "Read and review a folder of pages", run=lambda _, view: view.open_folder(), priority=True),
-        Command("back", "escape", "Back", "Go back to what was on show before", run=lambda _, view: view.go_back(),
+        Command("demo", "ctrl+d", "Try the demo", "Open a sample library without an account", run=lambda _, view: view.try_demo(), priority=True),
+        Command("folder", "ctrl+o", "Open a folder", "Read and review a folder of Markdown files", run=lambda _, view: view.open_folder(), priority=True),
+        Command("back", "escape", "Back", "Go back without signing in", run=lambda _, view: view.go_back(),
                 there=lambda _, view: bool(view.shell.sign_in_methods.before),
                 called=lambda _, view: f"Back to {view.shell.sign_in_methods.before}"),
-        Command("quit", "ctrl+q", "Quit", "Leave Octavo", run=lambda app, _: app.action_quit(), priority=True),
+        Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), priority=True),
         # Where letters are typed there is no `?`.
-        Command("help", "f1", "Help", "Help for this screen", run=lambda app, _: app.show_help(), there=lambda _, view: isinstance(view.focused, Input)),
+        Command("help", "f1", "Help", "Show help for this screen", run=lambda app, _: app.show_help(), there=lambda _, view: isinstance(view.focused, Input)),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -49,7 +49,8 @@ class SignInScreen(HasCommands, Screen[None]):
     CSS_PATH = "sign_in.tcss"
     CONTEXT = "sign in"
     HELP: ClassVar[str] = (
-        "Paste a personal access key to work on a server, try the demo to work on a made-up library, or open a folder of pages."
+        "This screen signs you in. Paste an API key, which is a personal access token of the platform, and press enter twice. "
+        "ctrl+d opens a demo without an account. ctrl+o opens a folder of Markdown files. ctrl+q quits."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SIGN_IN,)
 
@@ -79,19 +80,19 @@ class SignInScreen(HasCommands, Screen[None]):
                     yield SecretCount(secret, id="count")
                 yield Static("", id="facts")
                 with Horizontal(id="next"):
-                    yield TextButton("Check the key", id="check", classes="-primary")
+                    yield TextButton("Check key", id="check", classes="-primary")
                     yield TextButton("Start", id="start")
             with Horizontal(classes="way"):
                 yield TextButton("Try the demo", "ctrl+d", id="demo")
-                yield Static("a made-up library, no account, offline", classes="why")
+                yield Static("a sample library, no account, works offline", classes="why")
             with Horizontal(classes="way"):
                 yield TextButton("Open a folder", "ctrl+o", id="open")
-                yield PathInput(placeholder="path of a folder of markdown pages", id="folder")
+                yield PathInput(placeholder="path of a folder of Markdown files", id="folder")
         yield KeyBar()
 
     @staticmethod
     def _asks_for(host: str, keeping: str) -> Content:
-        return Content(f"Paste a personal access key for {host}. {keeping}".rstrip())
+        return Content(f"Paste an API key (personal access token) for {host}. {keeping}".rstrip())
 
     async def _say_where_kept(self) -> None:
         sign_in_methods = self.shell.sign_in_methods
@@ -111,9 +112,9 @@ class SignInScreen(HasCommands, Screen[None]):
     def _check(self) -> None:
         secret = self.query_one("#key", SecretInput).secret
         if secret is None:
-            self._say(("care", "There is no key here yet. Paste one, or try the demo."))
+            self._say(("care", "Paste an API key first, or try the demo."))
             return
-        self._say(("asking", "checking…"))
+        self._say(("asking", "Checking the API key…"))
         self.shell.background(self._sign_in(secret.get_secret_value()))
 
     async def _sign_in(self, key: str) -> None:
@@ -132,7 +133,7 @@ class SignInScreen(HasCommands, Screen[None]):
     @on(TextButton.Pressed, "#start")
     def _start(self) -> None:
         if self._signed_in is None:
-            self._say(("care", "Paste a key and check it first, or try the demo."))
+            self._say(("care", "Paste an API key and check the key first, or try the demo."))
         else:
             self.shell.background(self.shell.start(self._signed_in.session, "inbox"))
 
@@ -141,8 +142,8 @@ class SignInScreen(HasCommands, Screen[None]):
         self.try_demo()
 
     def try_demo(self) -> None:
-        """Set out the demo library, and show it."""
-        self._say(("asking", "Setting out the demo library…"))
+        """Open the demo library."""
+        self._say(("asking", "Preparing the demo…"))
         self.shell.background(self._enter(self.shell.sign_in_methods.demo))
 
     @on(TextButton.Pressed, "#open")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 UNSAVED: Commands[UnsavedTexts] = Commands(
     "unsaved",
     (
-        Command("copy", "c", "Copy", "Copy the texts to the clipboard", run=lambda _, dialog: dialog.copy()),
-        Command("write", "w", "Write to a file", "Write the texts to a file", run=lambda _, dialog: dialog.write()),
+        Command("copy", "c", "Copy", "Copy the drafts to the clipboard", run=lambda _, dialog: dialog.copy()),
+        Command("write", "w", "Write to a file", "Write the drafts to a file", run=lambda _, dialog: dialog.write()),
     ),
     find=lambda dialog: dialog,
 )
@@ -31,8 +31,8 @@ class UnsavedTexts(Confirm):
 
     CONTEXT: ClassVar[str] = "unsaved texts"
     HELP: ClassVar[str] = (
-        "These texts are not on disk. Octavo keeps trying to save them. c copies them, w writes them to a file, y quits "
-        "and loses them, esc goes back."
+        "This dialog lists drafts that Octavo cannot save to disk. c copies the drafts, w writes the drafts to a file, "
+        "y quits without the drafts. esc goes back."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (UNSAVED,)
 
@@ -41,8 +41,8 @@ class UnsavedTexts(Confirm):
         self._leave = shell.session.drafts.watch(self._look)
         self._texts: tuple[Draft, ...] = shell.session.drafts.unsaved()
         super().__init__(
-            "Quit and lose unsaved text?",
-            verb="Quit and lose the text",
+            "Quit and lose unsaved drafts?",
+            verb="Quit and lose drafts",
             intro=self._why,
             facts=self._named,
             foot="c copy · w write to a file",
@@ -68,12 +68,12 @@ class UnsavedTexts(Confirm):
         if self._texts:
             self.update(intro=self._why, facts=self._named)
         else:
-            self.update(intro="All texts are saved now.", facts=(), verb="Quit", foot="")
+            self.update(intro="All drafts are saved now.", facts=(), verb="Quit", foot="")
 
     def copy(self) -> None:
         """Copy the texts."""
         self._shell.copy_to_clipboard(self._together)
-        self._shell.say(f"Copied {plural(len(self._texts), 'text')}.")
+        self._shell.say(f"Copied {plural(len(self._texts), 'draft')}.")
 
     def write(self) -> None:
         """Write the texts to a file you name."""
@@ -82,7 +82,7 @@ class UnsavedTexts(Confirm):
         async def content() -> AsyncIterator[bytes]:
             yield written
 
-        ask_where(self._shell, Export("the unsaved text", "octavo-unsaved.md", content))
+        ask_where(self._shell, Export("the unsaved drafts", "octavo-unsaved.md", content))
 
     @property
     def _together(self) -> str:

@@ -1,4 +1,4 @@
-"""Copying what a thing is called and where it is, and opening it in the browser: of the thing the keys are about."""
+"""Commands that copy the title or link of the selected thing, or open it in the browser."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def _copy_name(app: Shell, thing: Named) -> None:
         clipboard.copy(app, thing.body.text, "Copied the text of the comment.")
         return
     number = f"#{thing.number} " if isinstance(thing, ChangeRequest) else ""
-    clipboard.copy(app, f"{number}{thing.title}", f"Copied the name of the {_kind(thing)}.")
+    clipboard.copy(app, f"{number}{thing.title}", f"Copied the title of the {_kind(thing)}.")
 
 
 def _copy_address(app: Shell, thing: Named) -> None:
-    clipboard.copy(app, _address(thing), f"Copied the address of the {_kind(thing)}.")
+    clipboard.copy(app, _address(thing), f"Copied a link to the {_kind(thing)}.")
 
 
 def _open(app: Shell, thing: Named) -> None:
@@ -63,12 +63,12 @@ def _why_no_address(app: Shell, thing: Named) -> str | None:
 ADDRESS: Commands[Named] = Commands(
     "thing",
     (
-        Command("yank", "y", "Copy", "Copy the number and subject of the change request, the text of the comment, or the title", run=_copy_name, shown=False),
-        Command("yank_url", "Y", "Copy address", "Copy the address of what the cursor is on", run=_copy_address, why_not=_why_no_address, shown=False),
-        Command("open_browser", "o", "In the browser", "Open what the cursor is on in the browser", run=_open, why_not=_why_no_address, shown=False),
+        Command("yank", "y", "Copy", "Copy the title or text", run=_copy_name, shown=False),
+        Command("yank_url", "Y", "Copy link", "Copy a link to the selected item", run=_copy_address, why_not=_why_no_address, shown=False),
+        Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", run=_open, why_not=_why_no_address, shown=False),
     ),
-    context="what the cursor is on",
-    nothing="The cursor is on nothing that has a name.",
+    context="selected item",
+    nothing="Select an item that has a title and a link first.",
     find=lambda view: _named(view.things_at_hand),
 )  # fmt: skip
 """What can be done in a view with the first of the things at hand, where it has a name and an address."""

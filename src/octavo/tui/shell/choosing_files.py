@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _LAST = "file chosen last"
 _ABOUT = {
-    "customization_font": "A WOFF2 or WOFF font: its weight is read off its name.",
-    "import_file": "A page or an archive: Markdown, HTML, DOCX or ZIP.",
-    "text": "A text in UTF-8.",
+    "customization_font": "A WOFF2 or WOFF font. Octavo reads the weight from the file name.",
+    "import_file": "A Markdown, HTML or DOCX page, or a ZIP archive.",
+    "text": "A text file in UTF-8.",
 }
 
 
@@ -33,9 +33,9 @@ def ask_for_file(
         if answer is not None:
             app.background(_look(app, title, kind, then, answer.text))
 
-    field = Field("Path, tab goes on with it", begin, required="Write the path of a file.", is_path=True)
+    field = Field("Path (tab completes it)", begin, required="Enter the path of a file.", is_path=True)
     about = _ABOUT.get(kind, "")
-    app.push_screen(Confirm(f"{title}: which file?", verb="Take it", intro=about, after=trouble, field=field), decided)
+    app.push_screen(Confirm(f"{title}: choose a file", verb="Choose", intro=about, after=trouble, field=field), decided)
 
 
 async def _look(app: Shell, title: str, kind: str, then: Callable[[str], None], written: str) -> None:

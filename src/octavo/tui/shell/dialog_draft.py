@@ -11,7 +11,7 @@ from octavo.data.state import NotSaved
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-SAID = "What you wrote is kept: it is there when you open this again."
+SAID = "Saved as a draft. Open this again to continue."
 
 
 class DialogDraft:

@@ -67,7 +67,7 @@ def save_file(app: Shell, file: File) -> None:
     """Ask where a file of a space is to be saved, and save it there."""
     url = file.download_url
     if not url:
-        app.say(f"The server gives no address for {file.name or 'this file'}, so it cannot be saved.", tone="care")
+        app.say(f"Could not save {file.name or 'this file'}: the server has no download link for it.", tone="care")
         return
     size = size_in_words(file.size) if file.size else ""
     export = Export(file.name or "the file", file.name, lambda: app.session.download(url, FILE_BYTES), intro=size)
@@ -85,11 +85,11 @@ def choose(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[
         exports["This page as PDF"] = Export(
             name, f"{slug(name)}.pdf", lambda: _pdf(app, pdf.Get(at=at, page=page_id, only=True))
         )
-        exports["This page and those below as PDF"] = Export(
+        exports["This page and its subpages as PDF"] = Export(
             name, f"{slug(name)}.pdf", lambda: _pdf(app, pdf.Get(at=at, page=page_id))
         )
     exports[f"{whole} as Markdown"] = Export(
-        title, slug(title), files=lambda report: _pages(app, at, report), intro="A folder with a file for each page."
+        title, slug(title), files=lambda report: _pages(app, at, report), intro="A folder with one file per page."
     )
     exports[f"{whole} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=at)))
 
@@ -99,7 +99,9 @@ def choose(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[
         elif what is not None:
             ask_where(app, exports[what])
 
-    choices = [Choice(what, what, detail=each.so_far or "nothing of it stays") for what, each in stops.items()]
+    choices = [
+        Choice(what, what, detail=each.so_far or "the unfinished export is deleted") for what, each in stops.items()
+    ]
     choices += [Choice(what, what, detail=export.what) for what, export in exports.items()]
     app.push_screen(Picker("Export", choices), chosen)
 
@@ -130,7 +132,7 @@ async def _pages(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tu
     """Every page of a space as a file, and the tree of them as platforms read it."""
     tree = await app.session.live.send(content.ListPages(at=at))
     pages = [page for page in tree.walk() if page.type == "document"]
-    app.say(f"Reading {plural(len(pages), 'page')}: exporting again offers to stop.")
+    app.say(f"Exporting {plural(len(pages), 'page')}… Export again to stop.")
     paths = {page.id: path_of(page) for page in pages}
     yield ("SUMMARY.md",), "\n".join(["# Table of contents", "", *_summary(tree.pages, paths, 0), ""]).encode()
     for first in range(0, len(pages), AT_ONCE):
@@ -170,8 +172,8 @@ def ask_where(app: Shell, export: Export, *, written: str = "", trouble: str = "
     """Ask where `export` goes: a path, with a folder that was used before. `trouble`: why it did not go to `written`."""
     name = safe_name(export.name)
     where = written or short_path(_folder(app) / name)
-    label = "Save to this new folder" if export.files else "Save to this file, or in this folder"
-    field = Field(label, where, required="Write where it is to be saved.", is_path=True)
+    label = "Save to this new folder" if export.files else "Save to this file or folder"
+    field = Field(label, where, required="Enter a path.", is_path=True)
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -189,7 +191,7 @@ def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
         else:
             ask_where(app, export, written=short_path(path))
 
-    intro = f"{path.name} is already in {short_path(path.parent)}. What is in it would be lost."
+    intro = f"{path.name} already exists in {short_path(path.parent)}. Its content will be lost."
     app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
 
 
@@ -197,7 +199,7 @@ def _begin(app: Shell, export: Export, written: str, *, replace: bool = False) -
     def ended(task: asyncio.Task[None]) -> None:
         _under_way[app].remove(saving)
         if task.cancelled():
-            app.say(f"Saving {export.what} was stopped: nothing of it was kept.", tone="care")
+            app.say(f"Stopped saving {export.what}. Nothing was saved.", tone="care")
 
     def report(so_far: str) -> None:
         saving.so_far = so_far
@@ -228,10 +230,10 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
     except NotSaved as error:
         ask_where(app, export, written=written, trouble=str(error))
     except ApiError as error:
-        app.say(f"{export.what} was not saved. {error}", tone="failed")
+        app.say(f"Could not save {export.what}: {error}", tone="failed")
     else:
         app.session.state.remember(_FOLDER, str(path.parent))
-        app.say(f"Saved {export.what} to {short_path(path)}, {said}.")
+        app.say(f"Saved {export.what} to {short_path(path)} ({said}).")
 
 
 def _folder(app: Shell) -> Path:

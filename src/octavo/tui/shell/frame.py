@@ -107,7 +107,7 @@ class TopBar(Widget):
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
         self._spans = []
         name = Content.styled(f"{_cut(title, letters)} ", "bold $foreground") if letters else Content("")
-        left = self._add(left, Content.assemble(name, "▾"), "organization") + Content(" ") + between
+        left = self._add(left, Content.assemble(name, "▾"), "organization") + Content(" ")
         for key, view, name_of_view in VIEWS:
             label = Content.assemble((key, "$primary"), f" {name_of_view}" if is_named or view == self._view else "")
             if (count := self.shell.workspace.counts.get(view)) and is_named:
@@ -127,7 +127,7 @@ class TopBar(Widget):
         pieces: list[Piece | Content] = [(in_short if short else words, style), " "]
         if wide and self.shell.has_session:
             label = self.shell.session.label
-            pieces += [" ", (label, "bold $warning" if self.shell.session.kind == "demo" else "$octavo-muted"), " "]
+            pieces += [(label, "bold $warning" if self.shell.session.kind == "demo" else "$octavo-muted"), " "]
         return Content.assemble(*pieces)
 
     def on_click(self, event: Click) -> None:

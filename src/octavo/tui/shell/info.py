@@ -10,7 +10,7 @@ from textual.screen import Screen
 from octavo.api.operation import Model
 from octavo.api.spaces import Space
 from octavo.data.offline import KeptSpace
-from octavo.tui.shell.info_facts import ADDRESSES, facts_of
+from octavo.tui.shell.info_facts import LINKS, facts_of
 from octavo.tui.shell.kept_words import said_of
 from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
@@ -34,8 +34,8 @@ def show_info(view: View) -> None:
 class InfoScreen(Chooser[str | None, str]):
     """Facts of some things, one below the other, then the dim keys of the screen below. Enter copies a fact."""
 
-    PLACEHOLDER: ClassVar[str] = "Find a fact or a key"
-    FOOT: ClassVar[str] = "enter copies it · esc close"
+    PLACEHOLDER: ClassVar[str] = "Find a detail or key"
+    FOOT: ClassVar[str] = "enter copy · esc close"
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class InfoScreen(Chooser[str | None, str]):
     ) -> None:
         """`kept`: how far keeping a space for offline got. `addresses`: whether a browser comes to what they are the
         addresses of."""
-        super().__init__("Info", empty="Nothing is known here.")
+        super().__init__("Info", empty="No details. Select an item first.")
         self._kept = kept
-        self._things, self._below, self._left_out = things, below, () if addresses else ADDRESSES
+        self._things, self._below, self._left_out = things, below, () if addresses else LINKS
 
     def choices(self) -> Sequence[Choice[str]]:
         found: list[Choice[str]] = []
@@ -62,7 +62,7 @@ class InfoScreen(Chooser[str | None, str]):
         for command in active_commands(self._below):
             if command.reason:
                 name = f"{command.key}  {command.title}"
-                found.append(Choice("", name, group="KEYS THAT ARE DIM NOW", off=command.reason))
+                found.append(Choice("", name, group="KEYS THAT ARE DISABLED NOW", off=command.reason))
         return found
 
     def take(self, choice: Choice[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is known of a thing that its view has no room for: ids, people, dates, rights, addresses."""
+"""Details of a thing that its view has no room for: ids, people, dates, permissions, links."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.tui.widgets.wording import long_age
 
-ADDRESSES = ("address", "published")
-"""The facts that are addresses."""
+LINKS = ("link", "published link")
+"""Names of the details that are links."""
 
 
 def facts_of(thing: Model) -> tuple[str, list[tuple[str, str]]]:
@@ -47,13 +47,13 @@ def _of_fields(thing: Model, without: Collection[str], within: str = "") -> Iter
             continue
         match value:
             case Urls():
-                yield "address", value.app
-                yield "published", value.published or value.public
+                yield "link", value.app
+                yield "published link", value.published or value.public
             case User():
                 yield said, value.name
                 yield f"{said} e-mail", value.email
             case Model() if name == "permissions":
-                yield "you may", _rights(value)
+                yield "your permissions", _rights(value)
             case Model() if title := getattr(value, "title", ""):
                 yield said, title
             case Model():
@@ -98,12 +98,12 @@ def _of_comment(comment: Comment) -> Iterator[tuple[str, object]]:
     yield "status", comment.status
     yield "resolved by", comment.resolved_by.name if comment.resolved_by else ""
     yield "resolved", comment.resolved_at
-    yield "page", (target.page.title or target.page.path) if target.page else "as a whole"
+    yield "page", (target.page.title or target.page.path) if target.page else "none (about the whole)"
     yield "page id", target.page.id if target.page else ""
     yield "block", target.node.id if target.node else ""
     yield "revision", target.revision
-    yield "you may", _rights(comment.permissions)
-    yield "address", comment.urls.app
+    yield "your permissions", _rights(comment.permissions)
+    yield "link", comment.urls.app
 
 
 def _of_page(page: Page) -> Iterator[tuple[str, object]]:
@@ -114,22 +114,25 @@ def _of_page(page: Page) -> Iterator[tuple[str, object]]:
     yield "created", page.created_at
     yield "changed", page.updated_at
     yield "hidden", "yes" if page.hidden else ""
-    yield "address", page.urls.app
-    yield "published", page.urls.published
+    yield "link", page.urls.app
+    yield "published link", page.urls.published
 
 
 def _of_space(space: Space) -> Iterator[tuple[str, object]]:
     yield "id", space.id
     yield "title", space.title
     yield "visibility", space.visibility
-    yield "edited", {"live": "live", "locked": "in change requests only"}.get(space.edit_mode or "", space.edit_mode)
+    yield (
+        "edit mode",
+        {"live": "live edits", "locked": "change requests only"}.get(space.edit_mode or "", space.edit_mode),
+    )
     yield "language", space.language
     yield "revision", space.revision
     yield "created", space.created_at
     yield "changed", space.updated_at
-    yield "you may", _rights(space.permissions)
-    yield "address", space.urls.app
-    yield "published", space.urls.published
+    yield "your permissions", _rights(space.permissions)
+    yield "link", space.urls.app
+    yield "published link", space.urls.published
 
 
 def _of_change_request(each: ChangeRequest) -> Iterator[tuple[str, object]]:
@@ -140,12 +143,12 @@ def _of_change_request(each: ChangeRequest) -> Iterator[tuple[str, object]]:
     yield "author", each.created_by.name if each.created_by else ""
     yield "created", each.created_at
     yield "changed", each.updated_at
-    yield "outdated", "yes: main moved on" if each.outdated else ""
+    yield "outdated", "yes, main has newer changes" if each.outdated else ""
     yield "revision", each.revision
-    yield "began at", each.revision_initial
-    yield "updated from", each.revision_merged_ancestor
-    yield "merged as", each.revision_merged
-    yield "address", each.urls.app
+    yield "first revision", each.revision_initial
+    yield "last update from main", each.revision_merged_ancestor
+    yield "merged revision", each.revision_merged
+    yield "link", each.urls.app
 
 
 def _of_organization(organization: Organization) -> Iterator[tuple[str, object]]:
@@ -153,5 +156,5 @@ def _of_organization(organization: Organization) -> Iterator[tuple[str, object]]
     yield "title", organization.title
     yield "plan", organization.plan
     yield "created", organization.created_at
-    yield "you may", _rights(organization.permissions)
-    yield "address", organization.urls.app
+    yield "your permissions", _rights(organization.permissions)
+    yield "link", organization.urls.app

@@ -1,4 +1,4 @@
-"""What is said of a space that is kept for offline."""
+"""Status of a space that is available offline, in words."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ def progress_of(kept: KeptSpace) -> str:
 
 
 def mark_of(kept: KeptSpace) -> str:
-    """How it stands, in a word for a row."""
+    """Return the status for a row, in a word or two."""
     if kept.state == "lost":
-        return "kept, gone"
+        return "offline copy only"
     if kept.read_at is not None:
-        return "kept"
-    return f"↓ {progress_of(kept)}" if kept.state == "reading" else "↓ waits"
+        return "offline"
+    return f"↓ {progress_of(kept)}" if kept.state == "reading" else "↓ queued"
 
 
 def said_of(kept: KeptSpace) -> str:
-    """How it stands, how large and how old it is: `kept, 12 MB, 3 minutes ago`."""
+    """Return status, size and age: `available offline, 12 MB, updated 3 minutes ago`."""
     size, age = megabytes(kept.bytes), long_age(kept.read_at)
+    updated = f"updated {age}" if age else ""
     failed = f"{plural(len(kept.failed), 'part')} could not be read" if kept.failed else ""
     match kept.state:
         case "lost":
-            said = ["kept, but not to be seen any more", size, f"as it was {age}" if age else "", kept.why]
+            said = ["offline copy of a space you can no longer access", size, updated, kept.why]
         case "reading" if kept.read_at is None:
-            said = [f"being read, {progress_of(kept)}", size]
+            said = [f"downloading, {progress_of(kept)}", size]
         case "waiting" if kept.read_at is None:
-            said = [f"waits, {progress_of(kept)} is here", size, kept.why]
+            said = [f"waiting, {progress_of(kept)} downloaded", size, kept.why]
         case _:
-            said = ["kept", size, age, kept.why]
+            said = ["available offline", size, updated, kept.why]
     return ", ".join(filter(None, (*said, failed)))
 
 

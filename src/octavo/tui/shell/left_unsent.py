@@ -85,7 +85,7 @@ class LeftUnsent:
         late = self._made_of[1]
         if self._session is None or not late:
             return ""
-        return f"{plural(len(late), 'text')} not saved yet: {self._session.drafts.why_unsaved}"
+        return f"{plural(len(late), 'draft')} not saved yet: {self._session.drafts.why_unsaved}"
 
 
 def mark(words: Iterable[Unsent], *, tight: bool = False) -> Content:

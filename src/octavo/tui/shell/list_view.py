@@ -15,6 +15,7 @@ from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.row_list import Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.wording import in_a_line
 
 T = TypeVar("T")
 
@@ -59,12 +60,12 @@ class Narrowing(Generic[N]):
 
         now = self.by
         choices: list[Choice[N | Callable[[], None]]] = [
-            Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now
+            Choice(each, each.name, right="enter removes", group="CURRENT FILTER") for each in now
         ]
         choices += [Choice(each, each.name, right=left, group=each.kind.upper()) for each, left in more]
 
         if save is not None:
-            choices.append(Choice(save, "Save this filter", right="as a tab", group="KEEP"))
+            choices.append(Choice(save, "Save this filter", right="as a tab", group="SAVE"))
 
         def chosen(one: N | Callable[[], None] | None) -> None:
             if callable(one):
@@ -148,7 +149,7 @@ class ListView(View, Generic[T]):
             self.rows.show(())
             self.rows.state.wait_for(waits_for)
         if answer.error is not None:
-            self.rows.state.fail(f"{what} did not load", str(answer.error))
+            self.rows.state.fail(f"Could not load {in_a_line(what)}", str(answer.error))
 
     # In what order
 
@@ -183,15 +184,16 @@ class ListView(View, Generic[T]):
 
 def _no_room(app: Shell, preview: Preview) -> str | None:
     if preview.view.has_class("-tiny") or preview.view.has_class("-narrow"):
-        return "There is no room beside the list: the terminal is too narrow."
+        return "The terminal is too narrow for a preview beside the list."
     return None
 
 
 SECTIONS: Commands[ListView[Any]] = Commands(
     "list",
     (
-        Command("previous_section", "left_square_bracket", "Before", "Section before", key_display="[", shown=False, run=lambda _, view: view.sections.go(-1)),
-        Command("next_section", "right_square_bracket", "Next section", "Next section", key_display="]", run=lambda _, view: view.sections.go(1)),
+        Command("previous_section", "left_square_bracket", "Previous tab", "Go to the previous tab", key_display="[", shown=False,
+                run=lambda _, view: view.sections.go(-1)),
+        Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.sections.go(1)),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -199,10 +201,10 @@ SECTIONS: Commands[ListView[Any]] = Commands(
 PANES: Commands[Preview] = Commands(
     "pane",
     (
-        Command("preview", "p", "Preview", "Hide what is beside the list, or show it again", run=lambda _, preview: preview.hide(), shown=False),
-        Command("side", "P", "Preview below", "Put what is beside the list below it, or beside it again", run=lambda _, preview: preview.move(),
+        Command("preview", "p", "Preview", "Show or hide the preview", run=lambda _, preview: preview.hide(), shown=False),
+        Command("side", "P", "Preview below", "Move the preview below or beside the list", run=lambda _, preview: preview.move(),
                 why_not=_no_room, shown=False),
-        Command("zoom", "z", "Zoom", "Only the pane with the keys, or both", run=lambda _, preview: preview.zoom(), shown=False),
+        Command("zoom", "z", "Zoom", "Show only the focused pane, or both", run=lambda _, preview: preview.zoom(), shown=False),
     ),
     context="list and preview",
     find=lambda view: view.preview,

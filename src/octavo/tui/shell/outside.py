@@ -1,4 +1,4 @@
-"""Addresses outside: shown in full and asked about before a browser opens them; and what is said where there is none."""
+"""Links to outside: shown in full and confirmed before a browser opens them; and the message where there is no link."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
 
     target = links.outside(url)
     if not isinstance(target, links.ToUrl):
-        app.say("This address cannot be opened: only http, https and mail addresses are.", tone="care")
+        app.say("Could not open the link: only http, https and mailto links are supported.", tone="care")
         return
     found = browser.NoBrowser(trouble) if trouble else browser.find(target.url, os.environ)
     is_mail = target.url.startswith("mailto:")
@@ -43,17 +43,21 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
         if isinstance(found, browser.Browser):
             _browse(app, found, target.url)
         else:
-            clipboard.copy(app, target.host if is_mail else target.url, "Copied the address.")
+            clipboard.copy(
+                app,
+                target.host if is_mail else target.url,
+                "Copied the e-mail address." if is_mail else "Copied the link.",
+            )
 
     said = [links.doubt(words, target), links.other_letters(target.host)]
     if isinstance(found, browser.Browser):
-        where = "This address is outside the platform." if target.host not in links.APP_HOSTS else ""
-        verb, said = "Open in the browser", [where, *said]
+        where = "This link leads outside the platform." if target.host not in links.APP_HOSTS else ""
+        verb, said = "Open in browser", [where, *said]
     elif is_mail:
-        verb, said = "Copy the address", ["Octavo sends no mail: copy the address to your mail program.", *said]
+        verb, said = "Copy address", ["Octavo cannot send mail. Copy the address to your mail program.", *said]
     else:
-        verb, said = "Copy the address", [f"{found.sentence} Copy the address instead.", *said]
-    title = f"Write to {target.host}?" if is_mail else f"Leave for {target.host}?"
+        verb, said = "Copy link", [f"{found.sentence} Copy the link instead.", *said]
+    title = f"Write to {target.host}?" if is_mail else f"Open {target.host}?"
     after = "\n".join(filter(None, said))
     app.push_screen(Confirm(title, verb=verb, intro=_address(target), after=after), decided)
 
@@ -64,10 +68,10 @@ def address_of_page(page: Page | None) -> str:
 
 
 def said_without_address(app: Shell, what: str) -> str:
-    """Why a page, space or link has no address, in a sentence."""
+    """Return a sentence why a page, space or link cannot be opened in a browser."""
     if app.session.is_here:
-        return f"This {what} has no address that a browser could open: all this is only in Octavo, on this machine."
-    return f"The server gives no address for this {what}."
+        return f"This {what} has no link: it exists only in Octavo on this computer."
+    return f"The server has no link for this {what}."
 
 
 def open_address(app: Shell, address: str, what: str, *, words: str = "") -> None:
@@ -95,12 +99,14 @@ def _browse(app: Shell, browser: Browser, url: str) -> None:
             return
         if code:
             with suppress(RuntimeError):  # the app has ended meanwhile
-                app.call_from_thread(open_outside, app, url, trouble=f"{browser.name} could not open it ({code}).")
+                app.call_from_thread(
+                    open_outside, app, url, trouble=f"Could not open the link: {browser.name} ended with status {code}."
+                )
 
     try:
         started = browser.start(url, os.environ)
     except OSError as error:
-        open_outside(app, url, trouble=f"{browser.name} could not be started: {error.strerror}.")
+        open_outside(app, url, trouble=f"Could not start {browser.name}: {error.strerror}.")
         return
     threading.Thread(target=watch, args=(started,), daemon=True).start()
     app.say("Opened in the browser.")

@@ -1,4 +1,4 @@
-"""Who may do what: why something in a space, with a change request of it or with a thread may not be done."""
+"""Reasons why the user cannot do something in a space, with one of its change requests or with a thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNDECIDED = ("draft", "open")
 """The states in which a change request is still worked on."""
 
 
-NEVER_DELETED = "A change request cannot be deleted: L archives it."
+NEVER_DELETED = "A change request cannot be deleted. Press L to archive it."
 _NEED_COMMENT_RIGHT = ("comment", "reply", "reply_resolve", "react")
 """What takes the right to comment."""
 
@@ -27,13 +27,13 @@ _RIGHTS = {"admin": "administer it", "edit": "edit it", "create": "create there"
 
 
 def lacks_right(owners: Sequence[Any], right: str, deed: str, one: str) -> str | None:
-    """Why what takes a right on all of `owners` cannot be done, in a sentence. What they do not say the server will. `one`
-    is what an owner is called that has no title."""
+    """Return a sentence why the user cannot do `deed` if one of `owners` denies `right`, else None. An owner that does not
+    list its permissions denies nothing: the server decides. `one` is the name for an owner without a title."""
     for owner in owners if right else ():
         if not has_right(owner, right):
             return (
-                f"Your role in {getattr(owner, 'title', '') or f'this {one}'} does not let you {deed}: it takes the right to "
-                f"{_RIGHTS.get(right, right.replace('_', ' '))}. An administrator of the organization can give it to you."
+                f"Your role in {getattr(owner, 'title', '') or f'this {one}'} does not let you {deed}. You need permission to "
+                f"{_RIGHTS.get(right, right.replace('_', ' '))}. Ask an organization admin for access."
             )
     return None
 
@@ -55,7 +55,7 @@ def not_allowed_in(app: Shell, space_id: str, right: str) -> str | None:
     """Why what takes this right in a space cannot be done, in a sentence."""
     space = app.workspace.space(space_id)
     if space is not None and not getattr(space.permissions, right):
-        return f"Your role in {space.title} does not let you {right}. Ask an administrator of the space."
+        return f"Your role in {space.title} does not let you {right}. Ask an admin of the space for access."
     return None
 
 
@@ -67,13 +67,13 @@ def not_allowed(
     if space is None:
         return why_without_space(change_request)
     if states and change_request.status not in states:
-        return f"#{change_request.number} is {change_request.status}: this is for those that are {' or '.join(states)}."
+        return f"#{change_request.number} is {change_request.status}. This is possible only for {' or '.join(states)} change requests."
     return not_allowed_in(app, space.space_id, right)
 
 
 def why_without_space(change_request: ChangeRequest) -> str:
-    """Why nothing can be done with one of which the server does not say where it is, in a sentence."""
-    return f"The server does not say which space #{change_request.number} is of, so it cannot be opened from a list of all."
+    """Return a sentence why a change request whose space is unknown cannot be opened."""
+    return f"Could not open #{change_request.number}: the server does not say which space it belongs to. Open it from its space."
 
 
 def not_allowed_with(
@@ -84,25 +84,25 @@ def not_allowed_with(
     first."""
     message = message or thread
     if message is not None and app.workspace.held(message.id) is not None:
-        held = "This is held for your review, and others do not see it yet: e changes it, X drops it, H shows all."
+        held = "This is a pending comment that only you see. Press e to edit it, X to remove it, H to list all."
         return None if deed in ("edit", "delete") else held
     if why := (thread and _not_there_yet(app, thread.id)) or (message and _not_there_yet(app, message.id)):
         return why
     if deed in _NEED_COMMENT_RIGHT and (why := not_allowed_in(app, at.space_id, "comment")):
         return why
     if deed in ("reply", "reply_resolve") and thread is not None and _is_denied(thread, "reply"):
-        return "The server lets you read this thread and not answer it. Ask an administrator of the space."
+        return "You can read this thread but not reply. Ask an admin of the space for access."
     if deed in ("resolve", "reply_resolve") and thread is not None:
         space = app.workspace.space(at.space_id)
         if not thread.permissions.edit and not (space and space.permissions.edit):
             verb = "resolve" if thread.is_open else "reopen"
-            return f"Only the author of a thread or an editor of the space can {verb} it."
+            return f"Only the author or an Editor of the space can {verb} this thread."
     if deed == "edit" and message is not None:
         is_mine = app.workspace.me is None or app.workspace.me.id == message.posted_by.id
         if not message.permissions.edit or not is_mine:
-            return f"Only {message.posted_by.name} can edit this."
+            return f"Only {message.posted_by.name} can edit this comment."
     if deed == "delete" and message is not None and not message.permissions.delete:
-        return f"Only {message.posted_by.name} or an administrator can delete this."
+        return f"Only {message.posted_by.name} or an admin can delete this comment."
     return None
 
 
@@ -114,9 +114,9 @@ def _is_denied(message: Comment | Reply, right: str) -> bool:
 def _not_there_yet(app: Shell, message_id: str) -> str | None:
     """Why nothing can be done with a message the server does not have, in a sentence."""
     if app.workspace.on_its_way(message_id) == "not sent":
-        return "This was not sent. ! says why, sends it again or discards it."
+        return "This was not sent. Press ! to see why, and to retry or discard it."
     if app.workspace.on_its_way(message_id) == "in doubt":
-        return "Nobody can tell whether this was sent. ! says why, sends it again or discards it."
+        return "This may have been sent. Press ! to see why, and to retry or discard it."
     if message_id.startswith("pending-"):
-        return "This is on its way to the server. u takes it back while it waits."
+        return "This is being sent. Press u to cancel it while it waits."
     return None

@@ -25,6 +25,7 @@ from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
+from octavo.tui.widgets.section_tabs import Sections
 from octavo.tui.widgets.wording import long_age, offline_since
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
     error = copy(snapshot.error)
     # That nobody answers stands in the frame, and in the log.
     why = "" if isinstance(error, NotSent) else f" {error}"
-    error.args = (f"This is as it was {long_age(snapshot.fetched_at)}.{why}",)
+    error.args = (f"Last updated {long_age(snapshot.fetched_at)}.{why}",)
     return replace(snapshot, error=error)
 
 
@@ -183,11 +184,11 @@ def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[
     if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in answers if each.fetched_at is not None), default=None)
         unread = sum(each.value is None for each in answers)
-        more = f" · {unread} never read" if unread else ""
+        more = f" · {unread} not loaded yet" if unread else ""
         rows.state.is_from_before(f"{offline_since(oldest)}{more}")
     elif failed:
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        rows.state.fail(f"Some {what} did not load", f"{failed[0]}{more}")
+        rows.state.fail(f"Could not load some {what}", f"{failed[0]}{more}")
     elif any(each.value is None for each in answers):
         rows.state.wait_for(what)
     else:
@@ -244,7 +245,7 @@ class View(HasCommands, Screen[None]):
         yield from self.body()
         yield StatusBar()
         yield KeyBar()
-        yield Notices(self.shell.notices)
+        yield Notices(self.shell.notices, clear=Sections)
 
     @property
     def things_at_hand(self) -> Sequence[Model]:

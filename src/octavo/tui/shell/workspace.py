@@ -25,7 +25,7 @@ from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.news_line import NewsLine
 from octavo.tui.shell.session import Session
 from octavo.tui.widgets import wording
-from octavo.tui.widgets.wording import long_age, plural, short_age
+from octavo.tui.widgets.wording import plural, short_age
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from octavo.data.entry import Entry
 
 MOST_SPACES = 1000
-HELD = "held for your review"
-_NO_KEY, _REFUSED = "no key", "key refused"
+HELD = "pending comment"
+_NO_KEY, _REFUSED = "no API key", "API key rejected"
 KEY_SECONDS = 15.0
-"""Seconds for which it is said why the key cannot be read."""
+"""Seconds for which a notice says why the API key cannot be read."""
 _VERDICTS = "open words of reviews"
 LONG = 5.0
 """Seconds without an answer after which the frame says that one is waited for."""
@@ -249,19 +249,26 @@ class Workspace:
 
     @property
     def link(self) -> tuple[str, str, str]:
-        """How old what is on show is and why, in words; the same in short; and its style."""
-        state, style = self._link
-        if self._session is None or style == "$octavo-muted" or state.startswith("○ waiting"):
-            return state, state, style
+        """The age of the data on show, with what is wrong with the connection; the same in short; and the style.
+
+        The width stays the same while an age grows: the top bar would move.
+        """
+        if self._session is None:
+            return "not signed in", "not signed in", "$octavo-muted"
+        if (waited := self._session.waited()) >= LONG:
+            return f"○ no response for {waited:.0f}s".ljust(23), f"○ waiting {waited:.0f}s".ljust(14), "$warning"
         as_of = self.data_as_of
-        if style == "$warning":
+        if (last := self._last_request) is None:
+            said = f"○ cached {_ago(as_of)}" if as_of is not None else "○ connecting"
+            return said, said, "$octavo-muted"
+        if wrong := _wrong(last) or ("server error" if self.organizations.error is not None else ""):
             if as_of is None:
-                return state, state, style
-            return f"{state} · data of {long_age(as_of)}", f"{state} · data of {short_age(as_of)}", style
+                return f"○ {wrong}", f"○ {wrong}", "$warning"
+            return f"○ {wrong}, updated {_ago(as_of)}", f"○ {wrong} {_ago(as_of)}", "$warning"
         if as_of is not None and self._began is not None and as_of < self._began:
-            return f"● saved {short_age(as_of)}", f"● saved {short_age(as_of)}", "$octavo-muted"
-        age = short_age(as_of or next((each.moment for each in self._session.activity()), None))
-        return f"{state} {age}", f"{state} {age}", style
+            return f"○ cached {_ago(as_of)}", f"○ cached {_ago(as_of)}", "$octavo-muted"
+        age = _ago(as_of or last.moment)
+        return f"● updated {age}", f"● {age}", "$success"
 
     @property
     def lacks_key(self) -> bool:
@@ -278,18 +285,6 @@ class Workspace:
     def is_from_before(self) -> bool:
         """Whether what is on show is of an earlier run, and nothing speaks against that the server answers."""
         return self._session is not None and self.link[-1] == "$octavo-muted"
-
-    @property
-    def _link(self) -> tuple[str, str]:
-        """The state of the connection in words, and its style."""
-        if self._session is None:
-            return "not signed in", "$octavo-muted"
-        if (waited := self._session.waited()) >= LONG:
-            return f"○ waiting {waited:.0f}s", "$warning"
-        if (last := self._last_request) is None:
-            return "● saved", "$octavo-muted"
-        wrong = _wrong(last) or ("failing" if self.organizations.error is not None else "")
-        return (f"○ {wrong}", "$warning") if wrong else ("● live", "$success")
 
     def look_at_link(self) -> None:
         """Something was asked, or came, or time passed: say it where the connection is in another state since, or what is
@@ -324,11 +319,11 @@ class Workspace:
         return {thread: entry.reason.removeprefix(f"Could not {entry.doing}: ") for thread, entry in couldnt.items()}
 
     def on_its_way(self, message_id: str) -> str:
-        """`sending`, `not sent` when the server refused it, `in doubt` when nobody can tell, or `held` for a review.
+        """`sending`, `not sent` when the server refused it, `may have been sent` if the response was lost, or `HELD`.
         Empty for what the server has."""
         entry = self._entry(message_id)
         if entry is not None and entry.asks:
-            return "in doubt" if entry.state == "unknown" else "not sent"
+            return "may have been sent" if entry.state == "unknown" else "not sent"
         if entry is not None and entry.state == "gathered":
             return HELD
         return "sending" if entry is not None or message_id.startswith("pending-") else ""
@@ -345,20 +340,20 @@ class Workspace:
         held = sum(entry.state == "gathered" for entry in entries)
         under_way = sum(entry.state not in ("gathered", "failed") and not entry.asks for entry in entries)
         until = f" until {wording.time_of_day(outbox.waits_until)}" if outbox.waits_until is not None else ""
-        why = " for you to sign in" if outbox.waits_for_key else until
+        why = " until you sign in" if outbox.waits_for_key else until
         said = [
-            f"{held} held" if held else "",
-            f"{under_way} waiting{why}" if under_way else "",
-            f"{asking} need you: !" if asking else "",
-            f"{len(others)} of another account: !" if others else "",
-            *(f"keeping {each.title} {progress_of(each)}" for each in self._session.offline.all if is_new(each)),
+            plural(held, "pending comment") if held else "",
+            f"{under_way} queued{why}" if under_way else "",
+            f"{asking} need{'s' * (asking == 1)} you: press !" if asking else "",
+            f"{len(others)} queued for another account: press !" if others else "",
+            *(f"downloading {each.title} {progress_of(each)}" for each in self._session.offline.all if is_new(each)),
         ]
         return " · ".join(each for each in said if each)
 
     def _write_done(self, entry: Entry) -> None:
         """A verdict that went out after its comments has arrived: nobody looked at it for as long as that took."""
         if entry.is_verdict:
-            self._app.say(f"Your review has arrived: {entry.doing}.")
+            self._app.say(f"Submitted your review: {entry.doing}.")
 
     def _writes_changed(self) -> None:
         self._frame()
@@ -383,21 +378,22 @@ class Workspace:
                 self._being_kept.add(kept.id)
             elif kept.state == "kept" and kept.id in self._being_kept:
                 self._being_kept.remove(kept.id)
-                left_out = f", but {plural(len(kept.failed), 'part')} could not be read: !" if kept.failed else ""
-                said = (
-                    f"{kept.title} is kept for offline: {plural(kept.pages, 'page')}, {megabytes(kept.bytes)}{left_out}"
+                left_out = (
+                    f" {plural(len(kept.failed), 'part')} could not be read. Press ! for details."
+                    if kept.failed
+                    else ""
                 )
-                self._app.say(said if left_out else f"{said}.", tone="care" if left_out else "done")
+                said = f"{kept.title} is available offline: {plural(kept.pages, 'page')}, {megabytes(kept.bytes)}.{left_out}"
+                self._app.say(said, tone="care" if left_out else "done")
 
     def _tell_unreadable(self, op: Operation[Any], parts: int) -> None:
-        """Say, once for each number of them, that parts of answers are left out."""
+        """Say that parts of a response could not be read, once for each number of them."""
         area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
         if (key := f"unreadable {area} {parts}") not in self._told:
             self._told.add(key)
             self._app.say(
-                f"{plural(parts, 'part')} of an answer about {area} could not be read and "
-                f"{'is' if parts == 1 else 'are'} left out: the server sent it in a form Octavo does not know. "
-                "A newer Octavo may.",
+                f"{plural(parts, 'part')} of the server's response ({area}) could not be read and "
+                f"{'is' if parts == 1 else 'are'} not shown. A newer version of Octavo may support the response.",
                 tone="care",
             )
 
@@ -448,10 +444,16 @@ class Workspace:
         if self.organization is not None or (answer.value is None and answer.error is None):
             return None
         if answer.error is not None:
-            return "Organizations did not load", str(answer.error)
+            return "Could not load your organizations", str(answer.error)
         if answer.value is not None and answer.value.unreadable:
-            return "Organizations cannot be read", "The server sent them in a form Octavo does not know."
-        return "You are in no organization", "Ask an administrator for an invitation, or sign in with another key."
+            return (
+                "Could not read your organizations",
+                "This version of Octavo does not support the server's response. Try a newer version.",
+            )
+        return (
+            "You are not a member of an organization",
+            "Ask an organization admin for an invitation, or sign in with another API key.",
+        )
 
     def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
         if snapshot.value is not None and self.organization is not None:
@@ -474,15 +476,20 @@ def _is_news(entry: Entry) -> bool:
 
 
 def _told_of(entry: Entry) -> str:
-    kept = " What you wrote is a draft again." if entry.place and entry.words and entry.state == "failed" else ""
+    kept = " Your text is saved as a draft." if entry.place and entry.words and entry.state == "failed" else ""
     return f"{entry.reason}{kept}"
 
 
+def _ago(moment: datetime) -> str:
+    """Return an age in the width of the longest: `4s ago `, `10s ago`."""
+    return f"{short_age(moment)} ago".ljust(7)
+
+
 def _wrong(last: Activity) -> str:
-    """What an answer, or that there was none, says is wrong with the connection. Nothing, when it is good."""
+    """Return what is wrong with the connection after the `last` request. Empty if nothing is."""
     if last.status is None:
         return _NO_KEY if last.method == KEY else "offline"
-    return "failing" if last.status >= 500 else {401: _REFUSED, 429: "told to wait"}.get(last.status, "")
+    return "server error" if last.status >= 500 else {401: _REFUSED, 429: "rate limited"}.get(last.status, "")
 
 
 def _undecided_in(organization: Organization) -> dict[str, ListOfOrganization]:

@@ -101,7 +101,7 @@ class WriteQueue:
                     await here.do()
                 entries = await app.session.outbox.add_all(writes)
             except NotSaved as error:
-                app.say(f"Couldn't {writes[0].doing}: {error}", tone="failed")
+                app.say(f"Could not {writes[0].doing}: {error}", tone="failed")
                 return
             self._views |= dict.fromkeys((entry.id for entry in entries), app.current_mode)
             held = app.settings.undo_seconds if entries[-1].state == "held" else 0.0
@@ -115,7 +115,7 @@ class WriteQueue:
             try:
                 await change.do()
             except NotSaved as error:
-                self._app.say(f"Couldn't {change.doing}: {error}", tone="failed")
+                self._app.say(f"Could not {change.doing}: {error}", tone="failed")
                 return
             self._is_done(change, writes=False)
         self._app.say(said, seconds=max(self._app.settings.undo_seconds, NOTICE_SECONDS), undo=True)
@@ -150,7 +150,7 @@ class WriteQueue:
         async with self._turn:
             sent = await sending
             if sent.kind != "done":
-                app.say(f"Couldn't {doing}. {sent.sentence}", tone="failed")
+                app.say(f"Could not {doing}. {sent.sentence}", tone="failed")
                 return
             self._is_done(None)
         held = app.settings.undo_seconds
@@ -165,7 +165,7 @@ class WriteQueue:
             try:
                 done = await work
             except NotSaved as error:
-                self._app.say(f"Couldn't {doing}: {error}", tone="failed")
+                self._app.say(f"Could not {doing}: {error}", tone="failed")
                 return
         if done is False:
             self._app.say(
@@ -195,9 +195,9 @@ class WriteQueue:
             try:
                 answer = await app.session.live.write(op, *edits)
             except ApiError as error:
-                app.say(f"Couldn't {doing}: {error} {otherwise}".rstrip(), tone="failed")
+                app.say(f"Could not {doing}: {error} {otherwise}".rstrip(), tone="failed")
                 return
-            self.is_final(final or f"To {doing} cannot be taken back with u.")
+            self.is_final(final or f"You cannot undo this with u: {doing}.")
             if back is not None:
                 self.take_back_by(back)
         if said:
@@ -221,7 +221,7 @@ class WriteQueue:
         app = self._app
         sent = await self._followed(doing, sending)
         if sent.kind in ("done", "unknown"):
-            self.is_final(f"To {doing} cannot be taken back with u.")
+            self.is_final(f"You cannot undo this with u: {doing}.")
         if sent.kind != "done" or sent.answer is None:
             app.say(f"{sent.sentence} {otherwise}".rstrip(), tone="failed")
             return
@@ -273,7 +273,7 @@ class WriteQueue:
                     return
                 undone = await app.session.outbox.undo()
             except NotSaved as error:
-                app.say(f"Couldn't take back what you wrote last: {error}", tone="failed")
+                app.say(f"Could not undo your last change: {error}", tone="failed")
                 return
         self._close_undo()
         app.say(undone.sentence if undone is not None else "Nothing to undo.")

@@ -34,7 +34,7 @@ class Browser:
     def start(self, url: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         """Open `url`, of one of `SCHEMES`, out of reach of our terminal. Raises ValueError, OSError."""
         if not url.startswith(SCHEMES) or not url.isprintable():
-            raise ValueError("Only http and https addresses are opened in a browser.")
+            raise ValueError("Octavo opens only http and https links in a browser.")
         words = [word.replace("%s", url) for word in self.words]
         return subprocess.Popen(
             words if words != list(self.words) else [*words, url],
@@ -56,15 +56,15 @@ class NoBrowser:
 def find(url: str, environment: Mapping[str, str]) -> Browser | NoBrowser:
     """What opens `url`: the first of BROWSER that there is, else what the desktop has for it."""
     if not url.startswith(SCHEMES):
-        return NoBrowser("Only web addresses are opened from here.")
+        return NoBrowser("Octavo opens only web links in a browser.")
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
-        return NoBrowser("A browser would open on the machine at the other end of SSH, not before you.")
+        return NoBrowser("You are connected over SSH: a browser would open on the remote computer.")
     if sys.platform != "darwin" and not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
-        return NoBrowser("There is no display here for a browser.")
+        return NoBrowser("Octavo found no display for a browser.")
     for words in (*_wanted(environment.get("BROWSER", "")), *_OPENERS):
         if shutil.which(words[0], path=environment.get("PATH")) and PurePath(words[0]).name not in _IN_THE_TERMINAL:
             return Browser(words)
-    return NoBrowser("No browser was found here. Set BROWSER to yours.")
+    return NoBrowser("Octavo found no browser. Set the environment variable BROWSER to yours.")
 
 
 def _wanted(setting: str) -> list[tuple[str, ...]]:

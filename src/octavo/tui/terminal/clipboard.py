@@ -20,7 +20,7 @@ def fits(app: ClipboardApp, text: str) -> bool:
     """Whether `text` can be copied. If it is too long, that is said."""
     if len(text.encode("utf-8", "replace")) <= COPIED_BYTES:
         return True
-    app.say("This is too long to be copied through the terminal: nothing is copied.", tone="care")
+    app.say("Could not copy: the text is too long for the terminal's clipboard.", tone="care")
     return False
 
 

@@ -27,10 +27,10 @@ def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
         error = error.error  # what is told of a worker's error is told where no line of it is under way any more
     said = line(redact(f"{type(error).__name__}: {error}"))
     try:
-        where = f"The details are in {_write(folder, text(redact(''.join(traceback.format_exception(error)))))}"
+        where = f"The crash report is in {_write(folder, text(redact(''.join(traceback.format_exception(error)))))}"
     except OSError as refused:
-        where = f"The details could not be written: {refused.strerror}"
-    kept = unsaved or "Nothing you typed is lost: drafts and unsent comments are kept."
+        where = f"The crash report could not be saved: {refused.strerror}"
+    kept = unsaved or "Your drafts and unsent comments are saved."
     return Text(f"Octavo ended: {said}\n{where}\n{kept}\n")
 
 
@@ -82,4 +82,4 @@ def _new(folder: Path) -> tuple[Path, int]:
         path = folder / (f"crash-{os.getpid()}.txt" if number == 1 else f"crash-{os.getpid()}-{number}.txt")
         with suppress(FileExistsError):
             return path, os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-    raise OSError(errno.EEXIST, f"there are {REPORTS_OF_ONE_PROCESS} of this process already; delete those in {folder}")
+    raise OSError(errno.EEXIST, f"{folder} already holds {REPORTS_OF_ONE_PROCESS} reports of this process; delete them")

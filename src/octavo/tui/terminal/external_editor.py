@@ -33,7 +33,7 @@ AT_ONCE = 0.5
 LARGEST = 1024 * 1024
 """Bytes: a longer file is not read back."""
 
-OPENS_AGAIN = "It is kept: ! opens it again."
+OPENS_AGAIN = "Your text is saved. Press ! to open it again."
 
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 _FOR_THE_CHILD = (signal.SIGINT, signal.SIGQUIT)
@@ -123,7 +123,7 @@ def _standing_still(app: SuspendableApp, run: Callable[[Sequence[str]], Edited |
         with signals_for_the_child(), app.suspend():
             return run(command)
     except SuspendNotSupported:
-        return NotEdited("An editor cannot be started from this terminal.")
+        return NotEdited("Octavo cannot start an editor in this terminal.")
 
 
 @contextmanager
@@ -164,11 +164,11 @@ def run_editor(
     if isinstance(program, NotEdited):
         return program
     if len(text.encode(errors="surrogatepass")) > LARGEST:
-        return NotEdited("The text is larger than 1 MiB, which is more than is read back from an editor.")
+        return NotEdited("The text is larger than 1 MiB, the limit for an editor.")
     try:
         path = write_file(text, folder, name, suffix, about and replace(about, process=os.getpid()))
     except OSError as error:
-        return NotEdited(f"No file to edit could be made in {folder}: {error.strerror}.")
+        return NotEdited(f"Could not create a file in {folder}: {error.strerror}.")
     read = _run(at_line(program, str(path), line), path, environment, text, keep)
     if isinstance(read, NotEdited) or keep is not None:
         return read
@@ -189,7 +189,7 @@ def _run(
     except OSError as error:
         if before is not None:
             forget(path)
-        return NotEdited(f"{words[0]} could not be started: {error.strerror}. Set EDITOR to another program.")
+        return NotEdited(f"Could not start {words[0]}: {error.strerror}. Set EDITOR to another program.")
     is_quick = option_to_wait(words) or time.monotonic() - began < AT_ONCE
     if ended.returncode == 0 and is_quick and _text_of(path) == found and sys.stdin.isatty():
         _wait_until_done(words, path, found)
@@ -200,7 +200,7 @@ def _run(
         said = f"{PurePath(words[0]).name} {_ended(ended.returncode)}"
         if before is not None and isinstance(read, Edited) and read.text == before:
             forget(path)
-            return NotEdited(f"{said}, and nothing was changed.")
+            return NotEdited(f"{said}. Nothing was changed.")
         read = NotEdited(f"{said}.", path if _is_there(path) else None)
     elif isinstance(read, Edited) and keep is not None and (why := keep(read.text)):
         read = NotEdited(why, path)
@@ -227,7 +227,7 @@ def _wait_until_done(words: Sequence[str], path: Path, before: str | None) -> No
     sys.stdout.write(
         f"\n{name} ended at once, and the file is not changed. Is it open in another window?\n"
         "Save the file there, then press enter here. If it is not open anywhere, press enter now.\n"
-        f"To be asked no more, set EDITOR to “{name} {option or '--wait'}”, or to a program that waits.\n"
+        f"To skip this question, set EDITOR to “{name} {option or '--wait'}”, or to a program that waits.\n"
     )
     sys.stdout.flush()
     try:
@@ -268,9 +268,9 @@ def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
         try:
             return shlex.split(wanted)
         except ValueError:
-            return NotEdited(f"EDITOR cannot be understood: {wanted}")
+            return NotEdited(f"Could not read EDITOR as a command: {wanted}")
     found = next((each for each in _USUAL_EDITORS if shutil.which(each, path=environment.get("PATH"))), None)
-    return [found] if found else NotEdited("There is no editor. Set EDITOR to the one you use.")
+    return [found] if found else NotEdited("Octavo found no editor. Set EDITOR to the command of your editor.")
 
 
 def write_file(text: str, folder: Path, name: str, suffix: str, about: FileNote | None = None) -> Path:
@@ -336,20 +336,20 @@ def read_back(path: Path) -> Edited | NotEdited:
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                return NotEdited(f"{path} is no regular file any more and was not read.")
+                return NotEdited(f"Could not read {path}: it is not a regular file.")
             if found.st_size > LARGEST:
-                return NotEdited("The text is larger than 1 MiB, so it cannot be sent.", path)
+                return NotEdited("Could not send the text: it is larger than 1 MiB.", path)
             raw = os.read(descriptor, LARGEST)
         finally:
             os.close(descriptor)
     except FileNotFoundError:
-        return NotEdited("The text could not be read back: the editor took its file away.")
+        return NotEdited("Could not read the text: the editor deleted its file.")
     except OSError as error:
-        return NotEdited(f"{path} could not be read back: {error.strerror}.", path if _is_there(path) else None)
+        return NotEdited(f"Could not read {path}: {error.strerror}.", path if _is_there(path) else None)
     try:
         text = raw.decode("utf-8-sig")  # without the mark that some editors put before it
     except UnicodeDecodeError:
-        return NotEdited("The text is not UTF-8, so it cannot be sent.", path)
+        return NotEdited("Could not send the text: it is not UTF-8.", path)
     if "\0" in text:
-        return NotEdited("The text has NUL characters in it, so it cannot be sent.", path)
+        return NotEdited("Could not send the text: it contains NUL characters.", path)
     return Edited(text)

@@ -59,12 +59,12 @@ class Found(Generic[T]):
 CHOOSING: Commands[Chooser[Any, Any]] = Commands(
     "chooser",
     (
-        Command("next", "down,ctrl+n", "Next", "Go to the next", run=lambda _, chooser: chooser.rows.move(1), shown=False, priority=True),
-        Command("previous", "up,ctrl+p", "Previous", "Go to the one before", run=lambda _, chooser: chooser.rows.move(-1), shown=False, priority=True),
+        Command("next", "down,ctrl+n", "Next", "Go to the next item", run=lambda _, chooser: chooser.rows.move(1), shown=False, priority=True),
+        Command("previous", "up,ctrl+p", "Previous", "Go to the previous item", run=lambda _, chooser: chooser.rows.move(-1), shown=False, priority=True),
         Command("page_down", "pagedown", "Page down", "Go down half a page", run=lambda _, chooser: chooser.rows.page(1), shown=False, priority=True),
         Command("page_up", "pageup", "Page up", "Go up half a page", run=lambda _, chooser: chooser.rows.page(-1), shown=False, priority=True),
-        Command("choose", "enter", "Choose", "Take the one at the cursor", run=lambda _, chooser: chooser.choose_once_typed(), priority=True),
-        Command("close", "escape", "Close", "Close, and choose nothing", run=lambda _, chooser: chooser.close_empty(), priority=True),
+        Command("choose", "enter", "Choose", "Choose the selected item", run=lambda _, chooser: chooser.choose_once_typed(), priority=True),
+        Command("close", "escape", "Close", "Close without choosing", run=lambda _, chooser: chooser.close_empty(), priority=True),
     ),
     find=lambda chooser: chooser,
 )  # fmt: skip
@@ -88,7 +88,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         title: str,
         choices: Sequence[Choice[T]] = (),
         *,
-        empty: str = "Nothing to choose.",
+        empty: str = "There is nothing to choose from.",
         waits: bool = False,
     ) -> None:
         super().__init__()
@@ -201,7 +201,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             found = [Found(number, choice) for number, choice in enumerate(self._choices)]
             self.rows.state.empty = self._empty
         if self.waits:
-            self.rows.state.empty = "Reading what there is to choose…"
+            self.rows.state.empty = "Loading choices…"
         self.rows.show(found)
         self.rows.go_to_first()
         of_all = f" of {len(self._choices)}" if query.strip() and len(found) <= len(self._choices) else ""

@@ -18,12 +18,12 @@ class PaletteScreen(Chooser[None, ActiveCommand | str]):
     """Lists the commands of the screen below, then the themes by name. Enter closes it and runs a command there, or keeps
     the theme: one that the cursor is on is tried on."""
 
-    PLACEHOLDER: ClassVar[str] = "What do you want to do?"
-    FOOT: ClassVar[str] = "enter runs it"
+    PLACEHOLDER: ClassVar[str] = "Type a command"
+    FOOT: ClassVar[str] = "enter run"
     EXPLAINS: ClassVar[bool] = True
 
     def __init__(self, below: Screen[Any], themes: ThemePicker) -> None:
-        super().__init__("Commands")
+        super().__init__("Command palette")
         self._below, self._themes = below, themes
 
     def choices(self) -> Sequence[Choice[ActiveCommand | str]]:
@@ -41,7 +41,7 @@ class PaletteScreen(Chooser[None, ActiveCommand | str]):
         ]
         now = self._themes.before
         themes: list[Choice[ActiveCommand | str]] = [
-            Choice(name, f"Theme {name}", right="now" if name == now else "", group="THEMES")
+            Choice(name, f"Theme {name}", right="current" if name == now else "", group="THEMES")
             for name in self._themes.names
         ]
         return [*commands, *themes]

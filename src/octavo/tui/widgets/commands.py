@@ -33,8 +33,8 @@ from textual.widget import Widget
 from octavo.settings import nearest
 from octavo.tui.terminal.textual_internals import is_whole, keymap_of
 
-MOVING = "MOVING ABOUT"
-"""What steps stand under where all commands are listed."""
+MOVING = "NAVIGATION"
+"""Heading of the keys that move, in the list of all commands."""
 _STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
 """What nobody looks for by name: it comes after all there is to do."""
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
@@ -145,7 +145,7 @@ class Commands(Generic[T]):
     commands: tuple[Command[T], ...]
     context: str = ""
     """Name of the place in the help topic and the key map. Empty: the name that the place has."""
-    nothing: str | Callable[[Any], str] = "There is nothing here to do that with."
+    nothing: str | Callable[[Any], str] = "This command is not available here."
     """Why none of it can be done where there is no such thing: a sentence, or what the place says of it."""
     find: Callable[[Any], T | None] = lambda place: None
 
@@ -320,7 +320,7 @@ def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
 
 def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCommand:
     node, binding, enabled, tooltip = active
-    id, title, reason = binding.id or "", None, None if enabled else "That is not possible now."
+    id, title, reason = binding.id or "", None, None if enabled else "This command is not available now."
     if isinstance(node, HasCommands) and id in node._commands_by_id:
         title, reason = node.called(id), node.why_not(id)
     return ActiveCommand(
@@ -476,7 +476,10 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
         unknown = [key for key in map(str.strip, keys.split(",")) if key and not _is_key(key)]
         if command_id not in known:
             said.append(
-                (command_id, f"is not the id of a command.{nearest(command_id, ids)} The README lists the ids.")
+                (
+                    command_id,
+                    f"is not the id of a command.{nearest(command_id, ids)} Run octavo help keys for the list of ids.",
+                )
             )
         elif unknown:
             meant = nearest(unknown[0], [each.value for each in Keys])
@@ -495,7 +498,7 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
         for command_id in dict.fromkeys(binding.id for binding in bindings if binding.id in wanted):
             for key in _normal_keys(wanted.get(command_id or "", "")):
                 if (other := taken.setdefault(key, command_id)) != command_id:
-                    said.append((command_id or "", f"cannot be {key_name(key)}, which is the key of {other}."))
+                    said.append((command_id or "", f"cannot be {key_name(key)}: {other} already uses that key."))
                     wanted.pop(command_id or "", None)
     app.set_keymap(wanted)
     return list(dict.fromkeys(said))

@@ -31,7 +31,7 @@ from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 
 READ_SECONDS = 0.5
 """A yes that comes sooner after what is shown was meant for what stood there before: it is not offered yet."""
-_MORE = Binding.Group("read on")
+_MORE = Binding.Group("scroll")
 
 
 @dataclass(frozen=True)
@@ -80,17 +80,17 @@ def _is_open(app: App[Any], dialog: Confirm) -> bool:
 ANSWERS: Commands[Confirm] = Commands(
     "dialog",
     (
-        Command("yes", "y", "Yes", "Do it", run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open),
-        Command("send", "ctrl+s", "Yes", "Do it, while writing",
+        Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open),
+        Command("send", "ctrl+s", "Yes", "Confirm",
                 run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open, priority=True),
-        Command("no", "n", "No", "Leave everything as it is", run=_cancel, called=lambda _, dialog: dialog.cancel_word),
-        Command("cancel", "escape", "No", "Leave everything as it is", run=_cancel, called=lambda _, dialog: dialog.cancel_word),
+        Command("no", "n", "No", "Cancel", run=_cancel, called=lambda _, dialog: dialog.cancel_word),
+        Command("cancel", "escape", "No", "Cancel", run=_cancel, called=lambda _, dialog: dialog.cancel_word),
         Command("next", "tab,right", "Next", "Go to the next button", run=lambda _, dialog: dialog.focus_next(), shown=False),
-        Command("previous", "shift+tab,left", "Previous", "Go to the button before", run=lambda _, dialog: dialog.focus_previous(), shown=False),
-        Command("down", "down,j,pagedown", "Down", "Read on where the dialog is longer than the screen",
+        Command("previous", "shift+tab,left", "Previous", "Go to the previous button", run=lambda _, dialog: dialog.focus_previous(), shown=False),
+        Command("down", "down,j,pagedown", "Down", "Scroll down",
                 run=lambda _, dialog: dialog.scroll_body(1), together=_MORE),
-        Command("up", "up,k,pageup", "Up", "Read what stands above", run=lambda _, dialog: dialog.scroll_body(-1), together=_MORE),
-        Command("check", "r", "Check again", "Ask the server again", run=lambda _, dialog: dialog.check_again and dialog.check_again(),
+        Command("up", "up,k,pageup", "Up", "Scroll up", run=lambda _, dialog: dialog.scroll_body(-1), together=_MORE),
+        Command("check", "r", "Check again", "Reload the checks", run=lambda _, dialog: dialog.check_again and dialog.check_again(),
                 there=lambda _, dialog: dialog.check_again is not None and dialog.is_open),
     ),
     find=lambda dialog: dialog,
@@ -106,7 +106,7 @@ class Confirm(Dialog[Confirmed | None]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "confirm.tcss"]
     CONTEXT: ClassVar[str] = "confirm dialog"
-    HELP: ClassVar[str] = "Read what it would do. y does it, n or esc leaves everything as it is."
+    HELP: ClassVar[str] = "This dialog says what an action changes. y confirms. n or esc cancels."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ANSWERS,)
 
     def __init__(
@@ -276,11 +276,11 @@ class Confirm(Dialog[Confirmed | None]):
         if self._blocked:
             return self._blocked
         if self._just_in:
-            return "The checks came in just now. Read them, then press y."
+            return "The checks have just loaded. Read them, then press y."
         if self._field is not None and self._field.required and not self.text:
             return self._field.required
         if self._typed and self.query_one("#typed", LineInput).value.strip() != self._typed:
-            return self._typed_why or f"Type {self._typed} first."
+            return self._typed_why or f"Type {self._typed} to confirm."
         return None
 
     @property

@@ -1,4 +1,4 @@
-"""What a list draws when it has nothing to list, or not all of it: waiting, empty, failed, filtered, partial."""
+"""Lines a list shows without items or with only a part of them: loading, empty, failed, filtered, partial."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from octavo.tui.widgets.commands import offered_commands
 from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.wording import plural
 
 SKELETON_AFTER = 0.15
 WORDS_AFTER = 1.0
@@ -20,7 +21,7 @@ _SKELETON = (19, 11, 15)
 
 
 class Waiting:
-    """A first load: nothing for 150 ms, then three grey lines, words after 1 s, the way out after 5 s."""
+    """A first load: nothing for 150 ms, then three grey lines, a sentence after 1 s, the key that cancels after 5 s."""
 
     def __init__(self, widget: Widget, what: str, cancel: str = "") -> None:
         self.what, self._cancel = what, cancel
@@ -45,7 +46,7 @@ class Waiting:
         if self._step >= 1:
             lines += [Content.assemble("  ", ("░" * cells, "$panel")) for cells in _SKELETON]
         if self._step >= 2:
-            words = Content.assemble("  loading ", safe(self.what))
+            words = Content.assemble("  Loading ", safe(self.what), "…")
             if self._step >= 3 and self._cancel:
                 words = Content.assemble(words, "  ", safe(self._cancel))
             lines += [Content(""), words.stylize("$octavo-muted")]
@@ -53,7 +54,7 @@ class Waiting:
 
 
 def nothing(sentence: str, hint: str) -> list[Content]:
-    """An empty list: why it is empty, and the next key."""
+    """Return the lines of an empty list: why the list is empty, and the next key."""
     lines = [Content(""), Content("  ") + safe(sentence)]
     if hint:
         lines.append((Content("  ") + safe(hint)).stylize("$octavo-muted"))
@@ -61,30 +62,30 @@ def nothing(sentence: str, hint: str) -> list[Content]:
 
 
 def filtered_out(total: int, query: str) -> list[Content]:
-    """A filter that hides all."""
+    """Return the lines of a list whose filter hides all items."""
     shown = safe(query).truncate(60, ellipsis=True)
     return [
         Content(""),
         Content.assemble(f"  0 of {total} match “", (shown.plain, "bold"), "”."),
-        Content.assemble("  ", ("esc", "$primary"), (" clears", "$octavo-muted")),
+        Content.assemble("  ", ("esc", "$primary"), (" clears the filter", "$octavo-muted")),
     ]
 
 
 def failed(what: str, cause: str, app: App[Any], *, shown: int = 0) -> list[Content]:
-    """A load that failed: what, why, and the keys that help. `shown`: how many older items are still on show."""
-    ways = (("r", "retry"), *offered_commands(app), ("!", "log"))
+    """Return the lines of a failed load: what failed, why, and the keys. `shown` is the number of older items still shown."""
+    ways = (("r", "retry"), *offered_commands(app), ("!", "activity"))
     pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in ways]
     keys = Content("   ").join(pieces)
     first = Content.assemble(("  ✗ ", "$error"), safe(what))
     why = Content.assemble("    ", safe(cause)).stylize("$octavo-muted")
     if shown:
-        older = Content.styled(f"    showing {shown} from before   ", "$octavo-muted")
+        older = Content.styled(f"    Showing {plural(shown, 'item')} loaded earlier   ", "$octavo-muted")
         return [Content.assemble(first, (" · ", "$octavo-muted"), safe(cause).stylize("$octavo-muted")), older + keys]
     return [Content(""), first, why, Content("    ") + keys]
 
 
 def from_before(words: str) -> Content:
-    """The foot of a list that is as it was when the server was last reached."""
+    """Return the last line of a list that was loaded before the connection was lost."""
     keys = Content.assemble(("r", "$primary"), (" retry", "$octavo-muted"))
     return Content.assemble((f"  {words}   ", "$octavo-muted"), keys)
 
@@ -110,5 +111,5 @@ def shortened(lines: list[Content], most: int) -> list[Content]:
 
 
 def partial(loaded: str) -> Content:
-    """The foot of a list that is not loaded whole: how much of it is."""
-    return Content.assemble((f"  {loaded}   ", "$octavo-muted"), ("G", "$primary"), (" loads on", "$octavo-muted"))
+    """Return the last line of a list that is loaded in part: how much is loaded, and the key that loads more."""
+    return Content.assemble((f"  {loaded}   ", "$octavo-muted"), ("G", "$primary"), (" loads more", "$octavo-muted"))

@@ -25,8 +25,8 @@ def _keep(app: App[Any], line: FilterInput) -> None:
 FILTER: Commands[FilterInput] = Commands(
     "filter",
     (
-        Command("keep", "enter", "Keep", "Keep the filter and go to the list", run=_keep),
-        Command("leave", "escape", "Clear, then close", "Empty the line; when it is empty, close it", run=lambda _, line: line.leave()),
+        Command("keep", "enter", "Apply", "Apply the filter and go to the list", run=_keep),
+        Command("leave", "escape", "Clear", "Clear the filter, then close it", run=lambda _, line: line.leave()),
         Command("to_list", "down", "To the list", "Go to the list", run=_keep, shown=False),
     ),
     find=lambda line: line,

@@ -33,8 +33,8 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     """Explains the screen below. Enter closes it and does what the row says."""
 
     CONTEXT: ClassVar[str] = "help"
-    PLACEHOLDER: ClassVar[str] = "Find a key"
-    FOOT: ClassVar[str] = "enter does it"
+    PLACEHOLDER: ClassVar[str] = "Find a key or command"
+    FOOT: ClassVar[str] = "enter run"
     EXPLAINS: ClassVar[bool] = True
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)
 

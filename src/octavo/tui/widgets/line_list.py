@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.filter_input import FilterLine
 
 _MOST_SAID = 3
-"""Lines that say what could not be refreshed: the list is more."""
+"""Most lines of a message about a failed refresh below a list, so that the list keeps its room."""
 _KEPT_ITEMS = 2000
 _MORE = "loaded, more on the server"
 
@@ -46,32 +46,32 @@ _MORE = "loaded, more on the server"
 def _why_not_opened(app: App[Any], lines: Lines) -> str | None:
     if lines.keys:
         return None
-    return "Wait a moment: this is still loading." if lines.state.is_waiting else "There is nothing here to open."
+    return "Still loading. Wait a moment." if lines.state.is_waiting else "There is nothing to open here."
 
 
 def _why_not_moved(app: App[Any], lines: Lines) -> str | None:
-    return "Wait a moment: this is still loading." if lines.state.is_waiting and not lines.keys else None
+    return "Still loading. Wait a moment." if lines.state.is_waiting and not lines.keys else None
 
 
 LIST: Commands[Lines] = Commands(
     "list",
     (
-        Command("open", "enter", "Open", "Open what the cursor is on", run=lambda _, lines: lines.choose(), why_not=_why_not_opened),
+        Command("open", "enter", "Open", "Open the selected item", run=lambda _, lines: lines.choose(), why_not=_why_not_opened),
         Command("down", "j,down", "Down", "Go down one row", run=lambda _, lines: lines.move(1),
                 why_not=_why_not_moved, shown=False),
         Command("up", "k,up", "Up", "Go up one row", run=lambda _, lines: lines.move(-1),
                 why_not=_why_not_moved, shown=False),
         Command("top", "g,home", "Top", "Go to the first row", run=lambda _, lines: lines.go_to_first(), shown=False),
-        Command("bottom", "G,end", "Bottom", "Go to the last row, loading on", run=lambda _, lines: lines.go_to_last(), shown=False),
+        Command("bottom", "G,end", "Bottom", "Go to the last row, loading more", run=lambda _, lines: lines.go_to_last(), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Go down half a page", run=lambda _, lines: lines.page(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Go up half a page", run=lambda _, lines: lines.page(-1), shown=False),
-        Command("next_heading", "right_curly_bracket", "Next heading", "Go to the first row under the next heading",
+        Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading",
                 run=lambda _, lines: lines.go_to_heading(1), there=lambda _, lines: bool(lines.between), key_display="}", shown=False),
-        Command("previous_heading", "left_curly_bracket", "Heading before", "Go to the first row under this heading, then under the one before",
+        Command("previous_heading", "left_curly_bracket", "Previous heading", "Go to the previous heading",
                 run=lambda _, lines: lines.go_to_heading(-1), there=lambda _, lines: bool(lines.between), key_display="{", shown=False),
-        Command("filter", "slash", "Filter", "Show only what matches",
+        Command("filter", "slash", "Filter", "Filter the list",
                 run=lambda _, lines: lines.open_filter(), there=lambda _, lines: lines.can_filter, key_display="/"),
-        Command("clear", "escape", "Clear filter", "Show everything again; then untick all", run=lambda _, lines: lines.clear_filter(),
+        Command("clear", "escape", "Clear", "Clear the filter, then the selection", run=lambda _, lines: lines.clear_filter(),
                 there=lambda _, lines: lines.is_narrowed, shown=False),
     ),
     find=lambda lines: lines,
@@ -151,7 +151,7 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     def __init__(
         self,
         *,
-        empty: str = "Nothing here.",
+        empty: str = "No items.",
         hint: str = "",
         id: str | None = None,
     ) -> None:
@@ -541,10 +541,10 @@ class ListState:
         self._of.lay_out_again()
 
     def lacks(self, unreadable: int) -> None:
-        """Say that there may be something here all the same, when nothing is: so much of the answer is left out."""
+        """Show a failure instead of an empty list if all of the response was left out: `unreadable` is how many parts."""
         if unreadable and not self._of.extent.here:
-            what = f"{plural(unreadable, 'part')} of the answer could not be read"
-            self.fail(what, "It has a form Octavo does not know. A newer Octavo may.")
+            what = f"{plural(unreadable, 'item')} could not be read"
+            self.fail(what, "This version of Octavo does not support the server's response. Try a newer version.")
 
     def settled(self) -> None:
         """There is an answer: nothing is waited for, nothing has failed."""

@@ -1,4 +1,4 @@
-"""What became of your writes: at most two notices at the lower right, with the time that is left to undo."""
+"""Results of your writes: at most two notices at the lower right, with the time that is left to undo."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class NoticeBoard:
         self.changed: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show `text`, instead of the oldest when there are two. The same text again begins anew. Answers its number."""
+        """Show `text`, instead of the oldest of two notices. The same text again restarts its time. Return its number."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - NOTICES_SHOWN :]
         number = next(self._numbers)
         lasts = _SECONDS[tone] if seconds is None else seconds
         self._notices.append(Notice(number, text, tone, lasts, self._clock(), undo))
-        self._tell()
+        self.tell()
         return number
 
     def close(self, number: int) -> None:
@@ -75,7 +75,7 @@ class NoticeBoard:
         before = len(self._notices)
         self._notices = [notice for notice in self._notices if notice.number != number]
         if len(self._notices) != before:
-            self._tell()
+            self.tell()
 
     def shown(self) -> tuple[Notice, ...]:
         """The notices whose time has not run out, oldest first."""
@@ -87,13 +87,17 @@ class NoticeBoard:
         """Seconds until `notice` goes."""
         return notice.left(self._clock())
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Let all that shows the board look at it again."""
         for each in tuple(self.changed):
             each()
 
 
 class Notices(Widget):
-    """Draws a board over the lower right corner, or the upper right while the cursor is below it. Docked, it covers nothing."""
+    """Draws a board over the lower right corner, or elsewhere at the right where that hides less. Docked, it covers nothing.
+
+    Only the screen on top draws it: a dialog shows the screen below, and each notice would be seen twice.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"notices--bar", "notices--key"}
     ALLOW_SELECT = False
@@ -127,24 +131,30 @@ class Notices(Widget):
         *,
         bottom: int = 2,
         top: int = 2,
-        beside: type[Widget] | None = None,
+        clear: type[Widget] | None = None,
         id: str | None = None,
     ) -> None:
-        """`bottom` and `top`: how many lines stay free below and above. `beside`: a widget to cover as little as can be."""
+        """`bottom` and `top` are the rows that stay free below and above. Notices are shortened before they cover a `clear`."""
         super().__init__(id=id)
-        self._board, self._bottom, self._top, self._beside = board, bottom, top, beside
+        self._board, self._bottom, self._top, self._clear = board, bottom, top, clear
+        self._is_short = False
+        """Show the newest notice only, in one row: there is no room for more."""
         self._ticking: Timer | None = None
 
     def on_mount(self) -> None:
         self._board.changed.add(self._changed)
-        self._changed()
+        self._board.tell()  # the screen below draws the notices no more
 
     def on_unmount(self) -> None:
         self._board.changed.discard(self._changed)
+        self._board.tell()  # the screen below draws the notices again
 
     def _changed(self) -> None:
+        if is_being_removed(self):
+            return
         notices = self._board.shown()
-        self.display = bool(notices)
+        stack = self.app.screen_stack
+        self.display = bool(notices) and (self.screen not in stack or self.screen is stack[-1])
         if notices and self._ticking is None:
             # Once a second: a bar that runs smoothly would repaint for nothing, and not at all when motion is off.
             self._ticking = self.set_interval(1.0, self._changed)
@@ -159,20 +169,29 @@ class Notices(Widget):
         self._place()  # what stands beside it may have had no size yet when the words came
 
     def _place(self) -> None:
-        """Stand at the lower right, or the upper right when that hides less of the focused row and of the dialog."""
+        """Choose the row: the lowest, or the highest or another where that hides less."""
         if is_being_removed(self) or self.styles.dock != "none":
             return  # the screen was left meanwhile, or has rows of its own for notices
+        for self._is_short in (False, True):
+            offset, covered = self._best_place()
+            if not covered:
+                break
+        self.styles.offset = offset
+
+    def _best_place(self) -> tuple[tuple[int, int], int]:
+        """Return the place that hides least, and the number of cells of `clear` widgets hidden there."""
         screen, own = self.screen.size, self._own() + self.gutter.totals
         x = max(0, screen.width - own.width - 1)
         below = max(0, screen.height - own.height - self._bottom)
-        kept = [getattr(self.screen.focused, "cursor_region", Region())]
-        if self._beside is not None:
-            kept += [each.region for each in self.screen.query(self._beside)]
+        cursor = [getattr(self.screen.focused, "cursor_region", Region())]
+        clear = [each.region for each in self.screen.query(self._clear)] if self._clear is not None else []
 
-        def hidden(y: int) -> int:
-            return sum(Region(x, y, own.width, own.height).intersection(each).area for each in kept if each)
+        def hidden(y: int, regions: list[Region]) -> int:
+            return sum(Region(x, y, own.width, own.height).intersection(each).area for each in regions if each)
 
-        self.styles.offset = (x, self._top if hidden(self._top) < hidden(below) else below)
+        rows = (below, *range(min(self._top, below), below))
+        y = min(rows, key=lambda y: (hidden(y, clear), hidden(y, cursor)))
+        return (x, y), hidden(y, clear)
 
     def _own(self) -> Size:
         """How large its words are. Reckoned, not measured: it would be seen where it is not to stand until it is laid out."""
@@ -191,13 +210,15 @@ class Notices(Widget):
 
     def _lines(self, width: int) -> list[Content]:
         lines: list[Content] = []
-        for notice in self._board.shown():
+        for notice in self._board.shown()[-1:] if self._is_short else self._board.shown():
             mark, style = _MARKS[notice.tone]
             text, room = safe_lines(notice.text), width - len(mark)
             ending = self._undo(notice, room - text.cell_length) if notice.undo else Content("")
             words = list(text.wrap(max(10, room)))
-            if len(words) > _MOST_LINES:
-                words[_MOST_LINES - 1 :] = [(words[_MOST_LINES - 1] + Content(" …")).truncate(room, ellipsis=True)]
+            most = 1 if self._is_short else _MOST_LINES
+            last = room - ending.cell_length if self._is_short else room
+            if len(words) > most or (self._is_short and words[0].cell_length > last):
+                words[most - 1 :] = [(words[most - 1] + Content(" …")).truncate(max(1, last), ellipsis=True)]
             if words[-1].cell_length + ending.cell_length > room:
                 words.append(Content(""))
             words[-1] += ending

@@ -123,7 +123,7 @@ class Page(Protocol):
 
 
 def _why_no_ticks(app: App[Any], ticks: Ticks[Any]) -> str | None:
-    return None if any(map(ticks.can_tick, ticks.rows.items)) else "There is nothing here to tick."
+    return None if any(map(ticks.can_tick, ticks.rows.items)) else "No row here can be selected."
 
 
 def _why_not_ticked(app: App[Any], ticks: Ticks[Any]) -> str | None:
@@ -132,18 +132,18 @@ def _why_not_ticked(app: App[Any], ticks: Ticks[Any]) -> str | None:
         and (item := ticks.rows.item) is not None
         and not ticks.can_tick(item)
     ):
-        return "This row cannot be ticked. * ticks all that can."
+        return "This row cannot be selected. Press * to select all rows that can."
     return why
 
 
 TICKS: Commands[Ticks[Any]] = Commands(
     "list",
     (
-        Command("tick", "x", "Tick", "Tick this row, to act on all that are ticked", run=lambda _, ticks: ticks.tick(),
+        Command("tick", "x", "Select", "Select or deselect the row", run=lambda _, ticks: ticks.tick(),
                 why_not=_why_not_ticked, there=lambda _, ticks: ticks.are_there),
-        Command("tick_range", "v", "Tick a range", "Tick from here on; again: as far as here", run=lambda _, ticks: ticks.tick_range(),
+        Command("tick_range", "v", "Select range", "Start or end a range selection", run=lambda _, ticks: ticks.tick_range(),
                 why_not=_why_no_ticks, there=lambda _, ticks: ticks.are_there, shown=False),
-        Command("tick_all", "asterisk", "Tick all", "Tick all that match, or none", run=lambda _, ticks: ticks.tick_all(),
+        Command("tick_all", "asterisk", "Select all", "Select all rows, or none", run=lambda _, ticks: ticks.tick_all(),
                 why_not=_why_no_ticks, there=lambda _, ticks: ticks.are_there, key_display="*", shown=False),
     ),
     find=lambda rows: rows.ticks,
@@ -238,7 +238,7 @@ class Rows(Lines, Generic[T]):
         columns: Sequence[Column] = (),
         two_lines: bool = False,
         ticks: bool | Callable[[T], bool] = False,
-        empty: str = "Nothing here.",
+        empty: str = "No items.",
         hint: str = "",
         id: str | None = None,
     ) -> None:

@@ -17,7 +17,7 @@ from textual.widgets import Input
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.text_inputs import MOST
 
-_REFUSED = "Keys typed now would be written to a log. Start without {name} to sign in."
+_REFUSED = "An API key typed now would be logged. Restart Octavo without {name}."
 
 
 def why_no_key(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
@@ -40,7 +40,7 @@ def trimmed_key(pasted: str) -> str:
 
 SECRET: Commands[SecretInput] = Commands(
     "secret",
-    (Command("clear", "ctrl+l", "Empty", "Empty the line", run=lambda _, line: line.clear(), shown=False),),
+    (Command("clear", "ctrl+l", "Clear", "Clear the field", run=lambda _, line: line.clear(), shown=False),),
     find=lambda line: line,
 )
 

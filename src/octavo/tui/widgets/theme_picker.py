@@ -45,7 +45,7 @@ class ThemePicker:
                 name,
                 detail=WHAT_FOR.get(name, ""),
                 right="now" if name == self.before else "",
-                group="MADE FOR OCTAVO" if name in palettes() else "KNOWN FROM ELSEWHERE",
+                group="OCTAVO THEMES" if name in palettes() else "POPULAR THEMES",
             )
             for name in self.names
         ]

@@ -223,12 +223,12 @@ def palettes() -> dict[str, tuple[Palette, bool]]:
 
 
 WHAT_FOR = {
-    "cb-dark": "for colour-blind eyes: blue and orange",
-    "cb-light": "for colour-blind eyes, on light ground",
-    "mono": "greys only",
-    "mono-light": "greys only, on light ground",
-    "ansi-dark": "the colours of the terminal, on its dark ground",
-    "ansi-light": "the colours of the terminal, on its light ground",
+    "cb-dark": "colour-blind friendly: blue and orange",
+    "cb-light": "colour-blind friendly, light background",
+    "mono": "shades of grey",
+    "mono-light": "shades of grey, light background",
+    "ansi-dark": "colours of the terminal, dark background",
+    "ansi-light": "colours of the terminal, light background",
 }
 """What our themes are for, where the name does not say it."""
 

@@ -21,11 +21,11 @@ __all__ = ["Node", "Tree"]
 TREE: Commands[Tree] = Commands(
     "tree",
     (
-        Command("expand", "l,right", "Unfold", "Unfold; when unfolded, go to the first child", run=lambda _, tree: tree.folds.unfold_here(), shown=False),
-        Command("collapse", "h,left", "Fold", "Fold; when folded, go to the parent", run=lambda _, tree: tree.folds.fold_here(), shown=False),
-        Command("unfold", "equals_sign", "Unfold all", "Unfold everything below here", run=lambda _, tree: tree.folds.fold_below_here(False),
+        Command("expand", "l,right", "Expand", "Expand, or go to the first child", run=lambda _, tree: tree.folds.unfold_here(), shown=False),
+        Command("collapse", "h,left", "Collapse", "Collapse, or go to the parent", run=lambda _, tree: tree.folds.fold_here(), shown=False),
+        Command("unfold", "equals_sign", "Expand all", "Expand everything below", run=lambda _, tree: tree.folds.fold_below_here(False),
                 there=lambda _, tree: tree.folds_all, shown=False),
-        Command("fold", "minus", "Fold all", "Fold everything below here", run=lambda _, tree: tree.folds.fold_below_here(True),
+        Command("fold", "minus", "Collapse all", "Collapse everything below", run=lambda _, tree: tree.folds.fold_below_here(True),
                 there=lambda _, tree: tree.folds_all, shown=False),
     ),
     find=lambda tree: tree,
@@ -102,7 +102,7 @@ class Tree(Lines):
         *,
         fold_below: int | None = None,
         folds_all: bool = True,
-        empty: str = "Nothing here.",
+        empty: str = "No items.",
         hint: str = "",
         id: str | None = None,
     ) -> None:

@@ -32,8 +32,8 @@ def long_age(moment: datetime | None, now: datetime | None = None) -> str:
 
 
 def offline_since(as_of: datetime | None) -> str:
-    """What is shown although nobody answers, and how old it is."""
-    return f"offline: as it was {long_age(as_of)}" if as_of is not None else "offline"
+    """Return the remark on a list that is shown without a connection, with the age of its data."""
+    return f"Offline. Last updated {long_age(as_of)}" if as_of is not None else "Offline"
 
 
 def time_of_day(moment: datetime) -> str:

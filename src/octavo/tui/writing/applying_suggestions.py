@@ -58,7 +58,7 @@ async def apply(
         for _ in range(_TIMES):
             about = await live.send(change_requests.Get(at=at))
             if about.status not in ("draft", "open") or about.revision is None:
-                return Sent("refused", f"it is {about.status} meanwhile.")
+                return Sent("refused", f"the change request is now {about.status}.")
             outcome = await _put_in(live, at, about.revision, wordings, was)
             if not outcome.applied:
                 return Sent("moved", "", outcome)
@@ -69,7 +69,7 @@ async def apply(
                 return Sent("unknown" if sent.kind == "unknown" else "refused", sent.sentence)
     except ApiError as error:
         return Sent("refused", str(error))
-    return Sent("refused", "others are writing all the time. Try again in a moment.")
+    return Sent("refused", "others keep changing the page. Try again in a moment.")
 
 
 async def take_back(
@@ -79,13 +79,16 @@ async def take_back(
     try:
         about = await live.send(change_requests.Get(at=at))
         if about.revision is None:
-            return Sent("refused", "the server does not say where it stands.")
+            return Sent("refused", "the server does not say which revision is current.")
         for page, after in outcome.after.items():
             if await texts(live, _at(at, about.revision), page) != after:
-                return Sent("moved", "Not taken back: the page was edited since. Edit it, or press Q to put it back.")
+                return Sent(
+                    "moved",
+                    "Could not undo the suggestion: the page was edited since. Edit the page, or press Q to revert the block.",
+                )
         sent = await edit(live, at, about.revision, _says(outcome.before), sleep=sleep)
     except ApiError as error:
-        return Sent("refused", f"Not taken back: {error}")
+        return Sent("refused", f"Could not undo the suggestion: {error}")
     if sent.kind == "sent":
         return Sent("done", answer=Outcome((), outcome.after, outcome.before))
     return Sent("unknown" if sent.kind == "unknown" else "refused", sent.sentence)

@@ -59,7 +59,7 @@ class Authoring:
         """Why nothing can be written here, in a sentence."""
         app, at, change_request = self._view.shell, self.pages.space_ref, self.pages.change_request
         if at is None:
-            return "Open a space first: enter opens the one the cursor is on."
+            return "Open a space first: press enter on a space."
         if why := why_no_editing(app):
             return why
         if change_request is not None and (why := not_allowed(app, change_request, at, "edit", *UNDECIDED)):
@@ -120,26 +120,26 @@ def may_not_write(app: Shell, authoring: Authoring) -> str | None:
     """Why the page at hand cannot be changed, in a sentence."""
     if why := _may_not_insert(app, authoring):
         return why
-    return "There is no page here: choose one first." if authoring.pages.page_to_write is None else None
+    return "Select a page first." if authoring.pages.page_to_write is None else None
 
 
 def _may_not_edit(app: Shell, authoring: Authoring) -> str | None:
     page = authoring.pages.page_to_write
     if (why := may_not_write(app, authoring)) is None and page is not None and page[2] != "document":
-        return f"{page[1]} is a {page[2]}, which has no text. M renames or moves it."
+        return f"{page[1]} is a {page[2]} and has no text. Press M to rename or move the {page[2]}."
     return why
 
 
 WRITING: Commands[Authoring] = Commands(
     "page",
     (
-        Command("edit", "e", "Edit", "Edit the page in your editor; saving sends it to a change request",
+        Command("edit", "e", "Edit", "Edit the page in your editor",
                 writes=True, run=lambda _, authoring: authoring.edit(), why_not=_may_not_edit),
-        Command("arrange", "M", "Rename, move", "Rename, move, describe, hide, delete, add pages, in a change request",
+        Command("arrange", "M", "Edit pages", "Rename, move, add or delete pages",
                 writes=True, run=lambda _, authoring: authoring.arrange(), why_not=may_not_write, shown=False),
-        Command("delete", "X", "Delete", "Delete the page under the cursor, or the thread, in a change request",
+        Command("delete", "X", "Delete", "Delete the page",
                 writes=True, run=lambda _, authoring: authoring.delete(), why_not=may_not_write, shown=False),
-        Command("insert", "ctrl+n", "New page", "Add a page here, in a change request",
+        Command("insert", "ctrl+n", "New page", "Add a page",
                 writes=True, run=lambda _, authoring: authoring.insert(), why_not=_may_not_insert, shown=False),
     ),
     context="editing pages",

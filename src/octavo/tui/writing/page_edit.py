@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-KEPT = "What you wrote is kept: e on the page goes on with it."
+KEPT = "Your text is saved as a draft. Press e on the page to continue."
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class PageEdit:
         try:
             await take_over(self.app, self.space.space_id, self.page)
         except NotSaved as error:
-            self.app.say(f"{self.title} is not opened: {error}", tone="failed")
+            self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
         into = self.change_request.id if self.change_request is not None else ""
         drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, into)
@@ -96,19 +96,19 @@ class PageEdit:
 
         choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
         for draft, name in zip(drafts, named, strict=True):
-            group = f"Written {long_age(draft.saved_at)}, not sent to {name}"
+            group = f"Draft from {long_age(draft.saved_at)}, not sent to {name}"
             marked = len(markers(draft.text.text))
             if marked and draft.place.change_request:
-                said = f"{plural(marked, 'conflict')} with what others wrote"
-                choices.append(Choice(partial(self._settle_draft, draft), "Settle it", said, group=group))
-            what = f"{plural(marked, 'conflict')} between marks, in your editor" if marked else "in your editor"
+                said = f"{plural(marked, 'conflict')} with the change request"
+                choices.append(Choice(partial(self._settle_draft, draft), "Resolve conflicts", said, group=group))
+            what = f"in your editor, with {plural(marked, 'conflict')} marked" if marked else "in your editor"
             choices += [
-                Choice(partial(self._go_on, draft), "Go on writing", what, group=group),
-                Choice(partial(self._send_draft, draft), "Send it", "as it is", group=group),
-                Choice(partial(self._drop, draft), "Throw it away", "what you wrote is lost", group=group),
+                Choice(partial(self._go_on, draft), "Continue editing", what, group=group),
+                Choice(partial(self._send_draft, draft), "Send the draft", "as it is", group=group),
+                Choice(partial(self._drop, draft), "Discard the draft", "you cannot undo this", group=group),
             ]
         choices.append(
-            Choice(self._open_anew, "Begin again", "with the page as it is now; the text above stays", group="Or")
+            Choice(self._open_anew, "Start a new edit", "from the current page; keeps the drafts", group="Or")
         )
 
         def chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
@@ -124,7 +124,7 @@ class PageEdit:
         try:
             found = await self.app.session.live.known(change_requests.Get(at=place.into))
         except ApiError:
-            return "its change request"
+            return "a change request"
         return TargetRequest(self.space, change_request=found).title
 
     async def _go_on(self, draft: PageDraft) -> None:
@@ -146,10 +146,8 @@ class PageEdit:
             if answer is not None:
                 self.app.background(drop())
 
-        said = f"What you wrote {long_age(draft.saved_at)} is lost. {self.title} stays as it is."
-        self.app.push_screen(
-            Confirm(f"Throw away your text of {self.title}?", verb="Throw it away", intro=said), decided
-        )
+        said = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. {self.title} does not change."
+        self.app.push_screen(Confirm(f"Discard your draft of {self.title}?", verb="Discard", intro=said), decided)
 
     async def _into(self, place: PagePlace) -> TargetRequest | None:
         """Where a text goes that was written before. None when that cannot be asked, which was said."""
@@ -159,11 +157,11 @@ class PageEdit:
         try:
             found = await self.app.session.live.fetch(change_requests.Get(at=place.into))
         except ApiError as error:
-            self.app.say(f"The change request of this text cannot be read: {error}", tone="failed")
+            self.app.say(f"Could not load the change request of this draft: {error}", tone="failed")
             return None
         if found.status not in UNDECIDED:
             self.app.say(
-                f"#{found.number} is {found.status} meanwhile, so this goes into a new change request.", tone="care"
+                f"#{found.number} is now {found.status}. Your text goes into a new change request.", tone="care"
             )
             return new
         return TargetRequest(self.space, change_request=found)
@@ -181,11 +179,11 @@ class PageEdit:
                 )
                 text = await texts(self.app.session.live, place.base, self.page) if stands else None
         except ApiError as error:
-            self.app.say(f"{self.title} is not opened: {error}", tone="failed")
+            self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
         if text is None:
-            where = into.title if into.change_request is not None else "this space"
-            self.app.say(f"{self.title} is not in {where}, or has no text that can be edited.", tone="care")
+            where = into.title if into.change_request is not None else "main"
+            self.app.say(f"Could not edit {self.title}: the page is not in {where}, or it has no text.", tone="care")
             return
         await self._edit(place, into, Raw(change(text.text)))
 
@@ -213,11 +211,11 @@ class PageEdit:
             return
         mine = Raw(with_own_end(text.text, result.text))
         if mine == text:
-            self.app.say("Nothing was changed, so nothing is sent.")
+            self.app.say("You changed nothing. Nothing was sent.")
             self.ended(None)
         elif not mine.text.strip():
             self.app.say(
-                f"Nothing is sent: {self.title} would be empty. To delete a page press X on it in the tree.",
+                f"Nothing was sent: {self.title} would be empty. To delete the page, press X on the page in the table of contents.",
                 tone="care",
             )
         else:
@@ -239,9 +237,9 @@ class PageEdit:
                 self.app.say(KEPT)
                 self.ended(None)
 
-        what = plural(number, "conflict is", "conflicts are")
-        said = f"{what} still marked in the text: the lines <<<<<<<, ======= and >>>>>>>. Readers would see both sides."
-        self.app.push_screen(Confirm(f"Send {self.title} so?", verb="Send it", intro=said), decided)
+        what = plural(number, "conflict")
+        said = f"The text still has {what} with the marker lines <<<<<<<, ======= and >>>>>>>. Readers would see both versions."
+        self.app.push_screen(Confirm(f"Send {self.title} with conflicts?", verb="Send", intro=said), decided)
 
     # Sending
 
@@ -267,7 +265,7 @@ class PageEdit:
             if outcome.kind == "conflict" and outcome.text is not None:
                 place = await self._keep_both(place, outcome.text, outcome.revision)
         except NotSaved as error:
-            app.say(f"Not sent: {error}", tone="failed")
+            app.say(f"Could not send {self.title}: {error}", tone="failed")
             return None
         named = f"#{change_request.number} {change_request.title}"
         if outcome.kind in ("sent", "merged", "same"):
@@ -276,12 +274,12 @@ class PageEdit:
             app.say(await self._said(named, place, outcome))
             return change_request
         if outcome.kind == "conflict":
-            said = f"Not sent: others changed the same places of {self.title} in {named} meanwhile."
+            said = f"Could not send {self.title}: others changed the same text in {named}."
             if app.screen is on_show:  # who went elsewhere meanwhile is not taken away from there
-                app.say(f"{said} Decide what becomes of each.", tone="care", seconds=10.0)
+                app.say(f"{said} Resolve the conflicts.", tone="care", seconds=10.0)
                 self._settle_conflicts(place, TargetRequest(self.space, change_request=change_request))
             else:
-                app.say(f"{said} e on the page settles it.", tone="care", seconds=15.0)
+                app.say(f"{said} Press e on the page to resolve the conflicts.", tone="care", seconds=15.0)
         else:
             app.say(f"{outcome.sentence} {KEPT}", tone="failed", seconds=10.0)
         return None
@@ -313,12 +311,12 @@ class PageEdit:
 
     async def _said(self, named: str, place: PagePlace, outcome: PageOutcome) -> str:
         if outcome.kind == "same":
-            return f"{named} says so already."
-        also = " What others changed meanwhile is in it too." if outcome.kind == "merged" else ""
+            return f"{named} already has this text."
+        also = " The page also has the changes that others made in the meantime." if outcome.kind == "merged" else ""
         try:
             there = await texts(self.app.session.live, replace(place, revision=outcome.revision).base, self.page)
         except ApiError:
             there = outcome.text
         if there != outcome.text:
-            also += " The platform wrote some of it in its own way: look at the diff."
-        return f"{self.title} is written to {named}.{also}"
+            also += " The platform changed the formatting. Check the diff."
+        return f"Saved {self.title} to {named}.{also}"

@@ -21,14 +21,14 @@ from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 from octavo.tui.writing.page_settings import NAMES, Values
 
 _HINTS = {
-    "slug": "empty: made of the title",
-    "description": "what readers see below the title",
+    "slug": "leave empty to use the title",
+    "description": "shown below the title",
     "emoji": "one emoji, such as 🚀",
     "icon": "the name of an icon, such as rocket",
 }
 _ROOMY = 32
 """Rows of a terminal from which on a line is left free between fields."""
-_SHOWN, _HIDDEN = "no: it stands in the table of contents", "yes: only who has its address finds it"
+_SHOWN, _HIDDEN = "no: the page is in the table of contents", "yes: only people with the link find the page"
 
 
 class PageForm(Confirm):
@@ -40,8 +40,8 @@ class PageForm(Confirm):
         PurePath(__file__).with_name("page_form.tcss"),
     ]
     HELP: ClassVar[str] = (
-        "tab goes to the next field, enter and ctrl+s send it, and esc leaves: what is written is there the next time. On "
-        "Hidden, enter and space turn it."
+        "This form changes the details of a page. tab goes to the next field. ctrl+s saves. space turns Hidden on or off. "
+        "esc closes the form and keeps a draft."
     )
 
     def __init__(
@@ -56,7 +56,7 @@ class PageForm(Confirm):
         refused: Mapping[str, str],
     ) -> None:
         """`wrong` says what cannot be so, by field; `refused` what a server said of `values`; "" is of none of them."""
-        super().__init__(title, verb="Write it", intro=intro, foot="")
+        super().__init__(title, verb="Save", intro=intro, foot="")
         self._values, self._wrong, self._keep_values, self._keep_values_now = dict(values), wrong, keep, keep_now
         self._refused = dict(refused)
         self.answer: Values = {}

@@ -61,23 +61,23 @@ def wrong(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, st
     new = changed(page, values)
     for name, value in new.items():
         if len(value) > _LENGTHS.get(name, len(value)):
-            found[name] = f"At most {_LENGTHS[name]} characters: these are {len(value)}."
+            found[name] = f"Use at most {_LENGTHS[name]} characters. This text has {len(value)}."
     slug, icon = new.get("slug", ""), new.get("icon", "")
     if slug and "slug" not in found:
         if not _SLUG.fullmatch(slug):
-            found["slug"] = "It is one step of an address: letters, digits and hyphens, such as first-steps."
+            found["slug"] = "Use letters, digits and hyphens, such as first-steps."
         elif twin := next((each for each in _beside(tree, page) if fold(each.slug or "") == fold(slug)), None):
-            found["slug"] = f"{twin.title or 'Untitled'}, which stands beside it, has this slug already."
+            found["slug"] = f"{twin.title or 'Untitled'} at the same level already has this slug."
     if icon and "icon" not in found:
         if not _ICON.fullmatch(icon):
-            found["icon"] = "The name of an icon: small letters, digits and hyphens, such as rocket-launch."
+            found["icon"] = "Use the name of an icon: lowercase letters, digits and hyphens, such as rocket-launch."
         elif values.get("emoji", "").strip():
-            found["icon"] = "A page has an emoji or an icon: empty one of them."
+            found["icon"] = "A page has an emoji or an icon, not both. Clear one field."
     if new.get("emoji") and "emoji" not in found:
         if not _is_emoji(new["emoji"]):
-            found["emoji"] = "One emoji, such as 🚀, or its code, such as 1f680."
+            found["emoji"] = "Use one emoji, such as 🚀, or its code, such as 1f680."
         elif values.get("icon", "").strip() and "icon" not in found:
-            found["emoji"] = "A page has an emoji or an icon: empty one of them."
+            found["emoji"] = "A page has an emoji or an icon, not both. Clear one field."
     return found
 
 

@@ -51,15 +51,15 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
     """Why what a message suggests cannot be put into the page, in a sentence."""
     found = suggestions(message.body.text)
     if not found:
-        return "This message suggests no other wording."
+        return "This message has no suggestion."
     if app.workspace.on_its_way(message.id) or app.workspace.on_its_way(thread.id):
-        return "This is not sent yet: the server says what it is about once it has it."
+        return "This message is not sent yet. Apply the suggestion after it is sent."
     if len(found) > 1:
-        return "This message suggests several wordings of one block: choose one, and e edits the page."
+        return "This message has several suggestions for one block. Press e to edit the page yourself."
     if not wordings(thread, message):
-        return "This suggests words for no block of a page: the thread hangs on the whole of it."
+        return "This thread is on the whole page, so the suggestion has no block to change."
     if not isinstance(at, ChangeRequestRef):
-        return "A suggestion is put into a change request, and this was said of live content: e edits the page."
+        return "Suggestions can be applied only in change requests. This comment is on main. Press e to edit the page."
     return why_no_editing(app) or not_allowed_in(app, at.space_id, "edit")
 
 
@@ -74,16 +74,22 @@ def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Re
     async def sending() -> Sent[Outcome]:
         sent = await apply(app.session.live, at, found)
         if sent.kind != "moved" or sent.answer is None:
-            return sent if sent.kind == "done" else Sent(sent.kind, f"The suggestion is not applied: {sent.sentence}")
+            return sent if sent.kind == "done" else Sent(sent.kind, f"Could not apply the suggestion: {sent.sentence}")
         match sent.answer.fates[0][1]:
             case "same":
-                return Sent("refused", f"{title} says so already: d resolves the thread.")
+                return Sent("refused", f"{title} already has the suggested text. Press d to resolve the thread.")
             case "gone":
-                return Sent("refused", "The page is not in this change request any more.")
+                return Sent("refused", "Could not apply the suggestion: the page was deleted from this change request.")
         _offer_editor(app, at, title, found[0])
-        return Sent("refused", "Nothing is written: the block was edited since this was suggested, or is gone.")
+        return Sent("refused", "Could not apply the suggestion: its block was edited or deleted in the meantime.")
 
-    _send(app, at, sending, "apply the suggestion", f"Applied to {title}. d resolves the thread, D answers it first.")
+    _send(
+        app,
+        at,
+        sending,
+        "apply the suggestion",
+        f"Applied the suggestion to {title}. Press d to resolve the thread, or D to reply and resolve.",
+    )
 
 
 def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
@@ -93,13 +99,13 @@ def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Co
     found = [(thread, each) for thread in threads for each in wordings(thread, thread)]
 
     def one(thread: Comment, wording: Wording) -> str:
-        words = " ".join(wording.text.split()) or "(nothing: the block goes)"
+        words = " ".join(wording.text.split()) or "(deletes the block)"
         return f"• {thread.posted_by.name}: {words if len(words) <= 70 else words[:69] + '…'}"
 
     async def sending() -> Sent[Outcome]:
         sent = await apply(app.session.live, at, [wording for _, wording in found])
         if sent.answer is None:
-            return Sent(sent.kind, f"The suggestions are not applied: {sent.sentence}")
+            return Sent(sent.kind, f"Could not apply the suggestions: {sent.sentence}")
         told = _told(sent.answer)
         return Sent("done", told, sent.answer) if sent.kind == "done" else Sent("refused", told)
 
@@ -112,7 +118,7 @@ def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Co
             f"Apply {plural(len(found), 'suggestion')} to {title}?",
             verb="Apply",
             intro="\n".join(one(*each) for each in found),
-            after="Those whose blocks were edited since are left out and told. u takes all back.",
+            after="Suggestions on blocks that were edited in the meantime are skipped. You can undo this with u.",
         ),
         decided,
     )
@@ -121,11 +127,11 @@ def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Co
 def _told(outcome: Outcome) -> str:
     """What became of each of several."""
     fates = [fate for _, fate in outcome.fates]
-    said = [f"{outcome.applied} of {plural(len(fates), 'suggestion')} applied."]
+    said = [f"Applied {outcome.applied} of {plural(len(fates), 'suggestion')}."]
     if same := fates.count("same"):
-        said.append(f"{same} {'was' if same == 1 else 'were'} in the page already.")
+        said.append(f"The page already had {same}.")
     if left := fates.count("changed") + fates.count("gone"):
-        said.append(f"{left} left out: the block was edited since, or is gone. a in the thread offers the editor.")
+        said.append(f"Skipped {left}: the block was edited or deleted. Press a in the thread to open the editor.")
     return " ".join(said)
 
 
@@ -136,7 +142,7 @@ def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: 
         sending(),
         said=said,
         back=lambda outcome: UndoAction(
-            "take the suggestion back", lambda: take_back(live, at, outcome), "Taken back: the page is as it was."
+            "undo the suggestion", lambda: take_back(live, at, outcome), "Undid the suggestion."
         ),
     )
 
@@ -150,7 +156,7 @@ def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: Wording
         try:
             about = await app.session.live.fetch(change_requests.Get(at=at))
         except ApiError as error:
-            app.say(f"{title} is not opened: {error}", tone="failed")
+            app.say(f"Could not open {title}: {error}", tone="failed")
             return
         edit = PageEdit(app, at.space, wording.page, title, about)
         await edit.open_with(lambda page: beside(page, wording.key, wording.text))
@@ -159,5 +165,5 @@ def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: Wording
         if answer is not None:
             app.background(open_it())
 
-    said = "What stands there now is not what was suggested for. Your editor can show both, between marks."
-    app.push_screen(Confirm(f"Settle it in {title}?", verb="Open the editor", intro=said), decided)
+    said = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."
+    app.push_screen(Confirm(f"Resolve the conflict in {title}?", verb="Open editor", intro=said), decided)

@@ -58,10 +58,10 @@ async def choose(
 
     fresh = new(space, subject)
     try:
-        with meanwhile(app, "Looking for your change requests…"):
+        with meanwhile(app, "Loading your change requests…"):
             mine, last = await asyncio.gather(_mine(app, space), _last(app, space))
     except ApiError as error:
-        app.say(f"It is not known which change requests are yours: {error}", tone="failed")
+        app.say(f"Could not load your change requests: {error}", tone="failed")
         return
     others = [each for each in mine if last is None or each.id != last.id]
     if last is None and not others:
@@ -72,15 +72,15 @@ async def choose(
         into = TargetRequest(space, change_request=each)
         return Choice(into, f"#{each.number} {each.title}", _standing(app, each), group=group)
 
-    choices = [choice(last, "Written to last")] if last is not None else []
-    choices.append(Choice(fresh, "A new change request", f"“{fresh.subject}”", group="Or" if choices else ""))
-    choices += [choice(each, "Others of yours, not merged" if last is not None else "Or") for each in others]
+    choices = [choice(last, "Used last")] if last is not None else []
+    choices.append(Choice(fresh, "New change request", f"“{fresh.subject}”", group="Or" if choices else ""))
+    choices += [choice(each, "Your other open change requests" if last is not None else "Or") for each in others]
 
     def chosen(into: TargetRequest | None) -> None:
         if into is not None:
             app.background(then(into))
 
-    app.push_screen(Picker("Write it into", choices), chosen)
+    app.push_screen(Picker("Choose a change request", choices), chosen)
 
 
 async def _last(app: Shell, space: SpaceRef) -> ChangeRequest | None:
@@ -126,7 +126,7 @@ async def started(app: Shell, into: TargetRequest) -> ChangeRequest | None:
 def wrote(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
     """Something was written into it."""
     remember(app, space, change_request)
-    app.writes.is_final("This is in the change request now. To take it back open it, and press Q on the page.")
+    app.writes.is_final("You cannot undo this with u. Open the change request and press Q on the page to revert.")
 
 
 def remember(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:

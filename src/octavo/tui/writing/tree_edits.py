@@ -65,11 +65,11 @@ class TreeEdit:
         from octavo.tui.widgets.picker import Picker
 
         choices: list[Choice[Step]] = [
-            Choice(self.rename, "Rename", "its title"),
-            Choice(self.move, "Move", "below another page, or to another place"),
+            Choice(self.rename, "Rename", "change the title"),
+            Choice(self.move, "Move", "change the position or the parent page"),
             Choice(self.details, "Details", "slug, description, emoji or icon, hidden"),
-            Choice(self.insert, "New page", "below it, or after it"),
-            Choice(self.delete, "Delete", "with the pages below it"),
+            Choice(self.insert, "New page", "below or after this page"),
+            Choice(self.delete, "Delete", "with all its subpages"),
         ]
 
         def chosen(act: Step | None) -> None:
@@ -88,7 +88,7 @@ class TreeEdit:
 
     async def details(self) -> None:
         """Ask for what else it has."""
-        await self._in(f"Describe {self.title}", self._details)
+        await self._in(f"Edit details of {self.title}", self._details)
 
     async def delete(self) -> None:
         """Ask whether it shall go, and say what goes with it."""
@@ -111,10 +111,10 @@ class TreeEdit:
             head = (await live.fetch(change_requests.Get(at=into.at))).revision if into.at is not None else None
             tree = await live.fetch(content.ListPages(at=at))
         except ApiError as error:
-            self.app.say(f"The pages of {into.title} cannot be read: {error}", tone="failed")
+            self.app.say(f"Could not load the pages of {into.title}: {error}", tone="failed")
             return
         if self.page and tree.find(self.page) is None:
-            self.app.say(f"{self.title} is not among the pages of {into.title}.", tone="care")
+            self.app.say(f"{into.title} does not have the page {self.title}.", tone="care")
             return
         then(LoadedTree(into, tree, head))
 
@@ -127,11 +127,11 @@ class TreeEdit:
 
         def renamed(title: str) -> None:
             if title == before:
-                self.app.say("It is called that already.")
+                self.app.say("The page already has this title.")
                 draft.drop()
             else:
                 change = UpdatePage(page=self.page, title=title)
-                self._write(held, change, "rename it", f"{before} is called {title}", draft)
+                self._write(held, change, f"rename {before}", f"Renamed {before} to {title}", draft)
 
         self._ask_title(f"Title of {before}", "Rename", draft, renamed)
 
@@ -146,7 +146,7 @@ class TreeEdit:
         form = PageForm(
             f"Details of {page.title or 'Untitled'}",
             page_settings.from_draft(page, draft.text),
-            intro=f"Readers have it as it is until {held.into.title} is merged. Q there puts it back.",
+            intro=f"Readers see the new details after {held.into.title} is merged. You can revert this with Q in the change request.",
             wrong=partial(page_settings.wrong, page, held.tree),
             keep=lambda values: draft.keep(page_settings.as_draft(page, values)),
             keep_now=lambda values: draft.keep_now(page_settings.as_draft(page, values)),
@@ -158,11 +158,11 @@ class TreeEdit:
                 return
             change = page_settings.update(page, form.answer)
             if change is None:
-                self.app.say("Nothing was changed, so nothing is sent.")
+                self.app.say("You changed nothing. Nothing was sent.")
                 draft.drop()
                 return
             where = page_settings.fields(page)
-            said = f"{page.title or 'Untitled'} has other details"
+            said = f"Changed the details of {page.title or 'Untitled'}"
             on_show = self.app.screen
 
             def back(sentence: str, into: ChangeRequest) -> bool:
@@ -175,7 +175,7 @@ class TreeEdit:
                 self._details(again, page_settings.refused(sentence, where) or {"": sentence})
                 return True
 
-            self._write(held, change, "change its details", said, draft, refused=back)
+            self._write(held, change, "change the page details", said, draft, refused=back)
 
         self.app.push_screen(form, decided)
 
@@ -184,15 +184,22 @@ class TreeEdit:
 
         def placed(place: Place | None) -> None:
             if place is not None:
-                self._ask_title("Title of the new page", "Add it", draft, partial(made, place))
+                self._ask_title("Title of the new page", "Add", draft, partial(made, place))
 
         def made(place: Place, title: str) -> None:
             where = {"into": place.into} if place.at is None else {"into": place.into, "at": place.at}
             into = held.into if held.head is not None else target_request.new(self.space, f"Add {title}")
             change = InsertPage(title=title, document=DocumentBody(markdown=""), **where)
-            self._write(replace(held, into=into), change, "add it", f"{title} is a page", draft, "e writes its text.")
+            self._write(
+                replace(held, into=into),
+                change,
+                f"add {title}",
+                f"Added the page {title}",
+                draft,
+                "Press e to write its text.",
+            )
 
-        self._ask_place("Where does it stand?", new_places(held.tree, self.page), placed)
+        self._ask_place("Position of the new page", new_places(held.tree, self.page), placed)
 
     def _move(self, held: LoadedTree) -> None:
         def below(parent: str | None) -> None:
@@ -202,12 +209,12 @@ class TreeEdit:
             if len(places) == 1:
                 placed(places[0].value)
             else:
-                self._ask_place(f"Where does {self.title} stand there?", places, placed)
+                self._ask_place(f"Position of {self.title}", places, placed)
 
         def placed(place: Place | None) -> None:
             if place is not None:
                 change = UpdatePage(page=self.page, into=place.into, at=place.at)
-                self._write(held, change, "move it", f"{self.title} is moved")
+                self._write(held, change, f"move {self.title}", f"Moved {self.title}")
 
         from octavo.tui.widgets.picker import Picker
 
@@ -217,7 +224,7 @@ class TreeEdit:
         else:
             trail = held.tree.trail(self.page)
             now = trail[-2].id if len(trail) > 1 else ""
-            self.app.push_screen(Picker(f"Move {self.title} below", parents_for(held.tree, self.page), now=now), below)
+            self.app.push_screen(Picker(f"Move {self.title} below…", parents_for(held.tree, self.page), now=now), below)
 
     def _delete(self, held: LoadedTree) -> None:
         from octavo.tui.widgets.confirm import Confirm
@@ -227,10 +234,12 @@ class TreeEdit:
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
-                self._write(held, DeletePage(page=self.page), "delete it", f"{self.title} is deleted")
+                self._write(held, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
 
-        said = f"Readers have it until {held.into.title} is merged. Q in the change request puts it back."
-        also = f"{plural(below, 'page')} below it {'goes' if below == 1 else 'go'} with it."
+        said = (
+            f"Readers see the page until {held.into.title} is merged. You can revert this with Q in the change request."
+        )
+        also = f"Also deletes {plural(below, 'subpage')}."
         self.app.push_screen(
             Confirm(
                 f"Delete {self.title}?",
@@ -238,7 +247,7 @@ class TreeEdit:
                 intro=said,
                 after=also if below else "",
                 typed=str(below) if below else "",
-                why_typed=f"{also} Type {below} to delete all of it." if below else "",
+                why_typed=f"{also} Type {below} to confirm." if below else "",
             ),
             decided,
         )
@@ -251,7 +260,7 @@ class TreeEdit:
     def _ask_title(self, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
         from octavo.tui.widgets.confirm import Confirm, Field
 
-        required = "A title, please."
+        required = "Enter a title."
         field = Field("Title", draft.text, required=required, keep=draft.keep, keep_now=draft.keep_now)
 
         def decided(answer: Confirmed | None) -> None:
@@ -285,7 +294,7 @@ class TreeEdit:
         then: str,
         refused: Callable[[str, ChangeRequest], bool] | None,
     ) -> None:
-        with meanwhile(self.app, f"Writing to {held.into.title}…"):
+        with meanwhile(self.app, f"Saving to {held.into.title}…"):
             change_request = await target_request.started(self.app, held.into)
             if change_request is None:
                 return
@@ -296,7 +305,7 @@ class TreeEdit:
             return
         if outcome.kind != "sent":
             kept = f" {SAID}" if draft is not None else ""
-            self.app.say(f"Couldn't {doing} in {named}: {outcome.sentence}{kept}", tone="failed")
+            self.app.say(f"Could not {doing} in {named}: {outcome.sentence}{kept}", tone="failed")
             return
         if draft is not None:
             draft.drop()
@@ -309,10 +318,10 @@ class TreeEdit:
 def parents_for(tree: PageTree, moved: str) -> list[Choice[str]]:
     """What a page can stand below: the top ("") and every page and group that is not within it."""
     at_top = any(page.id == moved for page in tree.pages)
-    choices = [Choice("", "Nothing: at the top", right="now" if at_top else "")]
+    choices = [Choice("", "No parent (top level)", right="current" if at_top else "")]
     for page, depth in _holders(tree.pages, moved, 0):
         choices.append(
-            Choice(page.id, f"{'  ' * depth}{page.title or 'Untitled'}", right="now" if _holds(page, moved) else "")
+            Choice(page.id, f"{'  ' * depth}{page.title or 'Untitled'}", right="current" if _holds(page, moved) else "")
         )
     return choices
 
@@ -338,11 +347,11 @@ def new_places(tree: PageTree, page_id: str) -> list[Choice[Place]]:
     if trail:
         page = trail[-1]
         if page.type in ("document", "group"):
-            choices.append(Choice(Place(page.id), f"Below {page.title or 'Untitled'}", "as its last page"))
+            choices.append(Choice(Place(page.id), f"Below {page.title or 'Untitled'}", "as the last subpage"))
         siblings = trail[-2].pages if len(trail) > 1 else tree.pages
         number = next(number for number, each in enumerate(siblings, 1) if each.id == page_id)
         above = trail[-2].id if len(trail) > 1 else None
-        choices.append(Choice(Place(above, number), f"After {page.title or 'Untitled'}", "beside it"))
+        choices.append(Choice(Place(above, number), f"After {page.title or 'Untitled'}", "at the same level"))
     return [*choices, Choice(Place(), "At the end", "of the space")]
 
 

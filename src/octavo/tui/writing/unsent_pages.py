@@ -38,9 +38,9 @@ async def tell(app: Shell, session: Session) -> None:
         where = f" in {known.title}" if known is not None else ""
         named += [f"{titles[page]}{where}" for page in titles if page in unsent]
     if number == 1:
-        which = f"Your text of {named[0]} is not sent" if named else "The text of a page is not sent"
-        app.say(f"{which}: e on the page goes on with it.", tone="care", seconds=SECONDS)
+        which = f"Your draft of {named[0]} is not sent" if named else "The draft of a page is not sent"
+        app.say(f"{which}. Press e on the page to continue.", tone="care", seconds=SECONDS)
     elif number:
-        first = f", {named[0]} first" if named else ""
-        said = f"Your texts of {number} pages are not sent{first}: 2 marks the pages, e goes on with one."
+        first = f", such as {named[0]}" if named else ""
+        said = f"Your drafts of {number} pages are not sent{first}. Press 2 to see the marked pages, and e to continue a draft."
         app.say(said, tone="care", seconds=SECONDS)

@@ -17,9 +17,9 @@ from octavo.documents.merging.page_merge import merge
 
 _TIMES = 3
 """How often it is tried again when others write all the time."""
-MINE = "what you wrote"
+MINE = "your text"
 """What marks the side of the person at the keyboard."""
-THEIRS = "what others wrote meanwhile"
+THEIRS = "text of others"
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
             head = (await live.send(change_requests.Get(at=at))).revision or ""
             now = await texts(live, _revision(at, head), page_id) if head else None
             if now is None:
-                return PageOutcome("gone", "The page is not in this change request any more.")
+                return PageOutcome("gone", "Could not save the page: it was deleted from this change request.")
             if now == mine:
-                return PageOutcome("same", "It says so already.", head, mine)
+                return PageOutcome("same", "The page already has this text.", head, mine)
             text = await _merged(before or now, now, mine)
             if text is None:
                 return PageOutcome("conflict", "", head, await _both(before or now, now, mine))
@@ -59,8 +59,8 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
                 return await _beside(live, at, page_id, now, text, sent.over, sent.revision)
             return PageOutcome("sent" if text == mine else "merged", revision=sent.revision or head, text=text)
     except ApiError as error:
-        return PageOutcome("refused", f"Not written: {error}")
-    return PageOutcome("refused", "Not written: others are writing all the time. Try again in a moment.")
+        return PageOutcome("refused", f"Could not save the page: {error}")
+    return PageOutcome("refused", "Could not save the page: others keep changing it. Try again in a moment.")
 
 
 async def _beside(

@@ -31,7 +31,7 @@ def main() -> None:
         else:
             about, pixels = _decoded(data, asked)
     except MemoryError:
-        about, pixels = {"trouble": "it needs more memory than a picture may take"}, b""
+        about, pixels = {"trouble": "the image needs too much memory"}, b""
     sys.stdout.buffer.write(json.dumps(about).encode() + b"\n" + pixels)
 
 
@@ -43,12 +43,10 @@ def _decoded(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]
     try:
         image = Image.open(io.BytesIO(data), formats=FORMATS)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
-        return {"trouble": "it is of no kind that is shown here"}, b""
+        return {"trouble": "the image format is not supported"}, b""
     width, height = image.size
     if width * height > MOST_PIXELS:
-        trouble = (
-            f"it has {width:,} × {height:,} pixels, more than the {MOST_PIXELS // 1_000_000} million that are shown"
-        )
+        trouble = f"the image has {width:,} × {height:,} pixels; the limit is {MOST_PIXELS // 1_000_000} million"
         return {"trouble": trouble, "width": width, "height": height}, b""
     about = {
         "format": image.format,
@@ -60,14 +58,14 @@ def _decoded(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]
         image.draft("RGB", (asked["width"] * 2, asked["height"] * 2))
         return _small(ImageOps.exif_transpose(image), asked, about)
     except (OSError, ValueError, SyntaxError, TypeError, IndexError):
-        return {**about, "trouble": "its file is damaged"}, b""
+        return {**about, "trouble": "the file is damaged"}, b""
 
 
 def _drawn(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     try:
         import resvg_py
     except ImportError:
-        return {"format": "SVG", "trouble": "drawings (SVG) need the extra `images`: pip install 'octavo[images]'"}, b""
+        return {"format": "SVG", "trouble": "SVG images need the extra `images`: pip install 'octavo[images]'"}, b""
     from PIL import Image
 
     try:
@@ -80,7 +78,7 @@ def _drawn(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
             raise ValueError
         return _small(image, asked, {"format": "SVG", "frames": 1})
     except (ValueError, OSError, RuntimeError):
-        return {"format": "SVG", "trouble": "its drawing is not understood"}, b""
+        return {"format": "SVG", "trouble": "the SVG drawing could not be read"}, b""
 
 
 def _small(image: Any, asked: dict[str, Any], about: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
