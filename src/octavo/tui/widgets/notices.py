@@ -189,7 +189,8 @@ class Notices(Widget):
         def hidden(y: int, regions: list[Region]) -> int:
             return sum(Region(x, y, own.width, own.height).intersection(each).area for each in regions if each)
 
-        rows = (below, *range(min(self._top, below), below))
+        # Last the row below: over the status line, where a dialog leaves no other.
+        rows = (below, *range(min(self._top, below), below), below + 1)
         y = min(rows, key=lambda y: (hidden(y, clear), hidden(y, cursor)))
         return (x, y), hidden(y, clear)
 
