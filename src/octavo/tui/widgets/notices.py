@@ -164,6 +164,7 @@ class Notices(Widget):
         if notices:
             self._place()
             self.refresh(layout=self._own() != self.content_size)
+            self.call_after_refresh(self._place)  # a dialog that opens has no size before
 
     def on_resize(self) -> None:
         self._place()  # what stands beside it may have had no size yet when the words came
