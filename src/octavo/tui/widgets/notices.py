@@ -193,6 +193,7 @@ class Notices(Widget):
         # Last the row below: over the status line, where a dialog leaves no other.
         rows = (below, *range(min(self._top, below), below), below + 1)
         y = min(rows, key=lambda y: (hidden(y, clear), hidden(y, cursor)))
+        y = below + 1 if hidden(y, clear) else y
         return (x, y), hidden(y, clear)
 
     def _own(self) -> Size:
