@@ -65,7 +65,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         yield from self.body()
         yield KeyBar()
         if isinstance(self.app, HasNotices):
-            yield Notices(self.app.notices, top=0, bottom=1, clear=Frame)
+            yield Notices(self.app.notices, top=0, clear=Frame)
 
     def on_screen_resume(self) -> None:
         if isinstance(self.app, HasNotices):

@@ -164,6 +164,7 @@ class Notices(Widget):
         if notices:
             self._place()
             self.refresh(layout=self._own() != self.content_size)
+            self.call_after_refresh(self._place)  # a dialog that opens has no size before
 
     def on_resize(self) -> None:
         self._place()  # what stands beside it may have had no size yet when the words came
@@ -189,8 +190,10 @@ class Notices(Widget):
         def hidden(y: int, regions: list[Region]) -> int:
             return sum(Region(x, y, own.width, own.height).intersection(each).area for each in regions if each)
 
-        rows = (below, *range(min(self._top, below), below))
+        # Last the row below: over the status line, where a dialog leaves no other.
+        rows = (below, *range(min(self._top, below), below), below + 1)
         y = min(rows, key=lambda y: (hidden(y, clear), hidden(y, cursor)))
+        y = below + 1 if hidden(y, clear) else y
         return (x, y), hidden(y, clear)
 
     def _own(self) -> Size:
