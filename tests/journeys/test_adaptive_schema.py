@@ -39,11 +39,13 @@ async def test_a_schema_is_written_with_its_faults_placed_and_its_conditions_are
         await run.see("plan", "What they pay for")
         assert (await run.ask(adaptive_schema.Get(at=SITE), NOOR)).json_schema == SCHEMA
         await run.press("ctrl+n")
-        await run.hear("There is one adaptive schema: e changes it.")
+        await run.hear("There is already one adaptive schema. Press e to edit it.")
         await open_kind(run, "conditions")
         view.rows.focus()  # type: ignore[attr-defined]  # as above
         await run.press("enter")
-        await run.see("Try a condition", 'visitor.claims.plan == "pro"', "false: it is not shown")
+        await run.see(
+            "Test a condition", 'visitor.claims.plan == "pro"', "False: visitors with these claims do not see"
+        )
         await run.type('{"plan": "pro"}')
         await run.see("true: whoever has these claims sees it.")
         await run.press("end", "backspace")

@@ -39,7 +39,7 @@ async def test_people_are_invited_and_one_made_a_reviewer(stage: Stage, size: tu
     async with stage.play(NOOR, start="admin", size=size) as run:
         await open_kind(run, "members")
         await run.press("ctrl+n")
-        await run.see("They get an e-mail each")
+        await run.see("Each person gets an e-mail")
         await run.press(*"ann@harbour.example", "enter", *"bo@harbour.example", "ctrl+s")
         await run.hear("2 people are members now.")
         await run.until(lambda: "ann" in titles(run), "list whom was invited")
@@ -64,7 +64,7 @@ async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage:
         await into(run, "collections", "Instruments")
         await open_kind(run, "teams")
         await run.press("ctrl+n")
-        await run.see("They have it here, and in all that lies below.")
+        await run.see("The role applies here and in everything inside.")
         await run.press("enter")
         await run.see("to merge, review, edit, comment and read")
         await run.type("create")
@@ -76,7 +76,7 @@ async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage:
         given = (await run.ask(permissions.ListTeams(at=CollectionRef(collection_id="instruments")), NOOR)).items
         assert ("field-crew", "create") in {(each.team.id, each.permission) for each in given}
         await into(run, "spaces", "Limpet manual")
-        await open_kind(run, "who may merge")
+        await open_kind(run, "who can merge")
         await to_row(run, "Elin Brandt")
         await run.see("Elin Brandt may merge", "Field crew")
 
@@ -153,12 +153,12 @@ async def test_people_come_into_a_team_and_leave_it_in_one_step(stage: Stage) ->
         await open_kind(run, "teams")
         await to_row(run, "Field crew")
         await run.press("a", "enter")
-        await run.see("People come into it")
+        await run.see("Adds and removes members")
         for person in (new, before[0]):
             await run.press("enter")
             await run.type(person.name)
             await run.press("enter", "escape", "tab")
         await run.press("ctrl+s")
-        await run.hear("Field crew has these members now")
+        await run.hear("Field crew has new members")
         after = {each.organization.user.id for each in (await run.ask(teams.ListMembers(**at), NOOR)).items}
         assert after == {each.id for each in before[1:]} | {new.id}

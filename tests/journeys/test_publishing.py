@@ -31,7 +31,7 @@ async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means
         await run.see("2 spaces, 2 sections, 1 group: Instruments, Harbour")
         await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
         await run.press("y")
-        await run.hear("Saltmarsh Docs is not published any more.")
+        await run.hear("Unpublished Saltmarsh Docs.")
         assert not (await run.ask(sites.Get(at=SITE), NOOR)).published
         await run.press("u")
         await run.hear("Saltmarsh Docs is as it was.")
@@ -49,12 +49,12 @@ async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means
         await run.see(
             "Publish Saltmarsh Docs?", "whoever has one of 2 share links that work", "Instruments › Limpet manual"
         )
-        await run.see("Harbour software: only who meets the condition sees that.", "2 spaces, 2 sections, 1 group")
+        await run.see("Harbour software: only for visitors who meet the condition.", "2 spaces, 2 sections, 1 group")
         links = (await run.ask(share_links.List(at=SITE), NOOR)).items
         for each in links:
             await run.ask(share_links.Update(at=SITE, share_link_id=each.id, active=False), NOOR)
         await run.press("r")
-        await run.see("nobody yet: it takes a share link, and none works.")
+        await run.see("no one yet: visitors need a share link, and none is active.")
         for section in ("docs-instruments", "docs-software"):
             await run.ask(site_structure.DeleteSection(at=SITE, site_section_id=section), NOOR)
         await run.press("r")

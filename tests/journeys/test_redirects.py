@@ -39,7 +39,7 @@ async def test_it_is_told_where_addresses_lead_and_marked_what_goes_round_or_to_
         await to_row(run, "/old/tides")
         await run.see("/old/tides → ", "which is", "the space Limpet manual", "3 in a loop, of 5")
         await to_row(run, path)
-        await run.see("loop, which browsers give up on", "↻ loop")
+        await run.see("loop, so browsers show an error", "↻ loop")
         await run.press("t")
         await follow(run, "/api", "a loop", "browsers give up on it")
         await follow(run, f"{base}manual/", "leads to", "which is", "space Limpet manual")

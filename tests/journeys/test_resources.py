@@ -102,7 +102,7 @@ async def test_every_kind_there_is_is_listed_with_real_answers(stage: Stage, sta
         empty = {name for name, count in seen.items() if not count}
         assert empty <= {
             "fonts",
-            "sign-in addresses",
+            "sign-in links",
             "sites › adaptive schema",
             "sites › conditions",
             "members › teams",
@@ -191,7 +191,7 @@ async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "teams")
         await run.press("X")
-        await run.see("Delete Harbour software?", "4 members lose the roles they have through it in 1 space.")
+        await run.see("Delete Harbour software?", "Its roles in 1 space end for 4 members.")
         await run.press("y")
         assert not run.gate.sent(teams.Delete), "y alone deletes nothing for good"
         await run.press("escape", "X")
@@ -209,7 +209,7 @@ async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage
         await run.press("enter")
         await open_kind(run, "redirects")
         await run.press("enter", "x", "x", "X")
-        await run.see("Delete 2 redirects?", "u puts them back.", "/old/tides", "/api")
+        await run.see("Delete 2 redirects?", "You can undo this with u.", "/old/tides", "/api")
         await run.press("y")
         await run.hear("2 redirects are deleted.")
         await run.until(lambda: titles(run) == ["/help"], "see them go")
@@ -276,14 +276,14 @@ async def test_what_a_server_does_not_have_is_asked_once(stage: Stage) -> None:
         await run.press("tab")
         view = browser(run)
         view.kinds.go_to("translations")
-        await run.see("This server has no such operation", "r asks again")
+        await run.see("This server has no such operation", "Press r to retry.")
         view.kinds.go_to("fonts")
         await run.until(lambda: view.level.kind.many == "fonts" and view.answer.value is not None, "look elsewhere")
         view.kinds.go_to("translations")
         await run.see("This server has no such operation")
         assert len(run.gate.sent(translations.List)) == 1
         await run.press("r")
-        await run.see("There are no translations.")
+        await run.see("No translations.")
 
 
 async def test_a_table_is_exported(stage: Stage) -> None:
@@ -368,7 +368,7 @@ async def test_a_team_is_made_found_and_taken_away_again(stage: Stage) -> None:
         await run.until(lambda: getattr(browser(run).rows.item, "title", "") == "Divers", "be on it")
         await run.see("Organization › Teams · 5")
         await run.press("u")
-        await run.hear("Divers is gone again.")
+        await run.hear("Deleted Divers.")
         await run.until(lambda: "Divers" not in titles(run), "see it go")
 
 
@@ -410,7 +410,7 @@ async def test_a_team_is_renamed_and_named_back(stage: Stage) -> None:
         await run.hear("Harbour software is changed.")
         await run.until(lambda: "Harbour crew" in titles(run), "see its new name")
         await run.press("u")
-        await run.hear("Harbour software is as it was.")
+        await run.hear("Undid the change of Harbour software.")
         await run.until(lambda: "Harbour software" in titles(run), "see its old name")
 
 
@@ -419,14 +419,14 @@ async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage
         await run.see("Members · 306")
         before = {each.user.id: each.role for each in browser(run).rows.items[:3]}
         await run.press("x", "x", "x", "e")
-        await run.see("Change 3 members", "What is left out stays as it is in each of them.")
+        await run.see("Edit 3 members", "Fields you leave empty stay unchanged in every row.")
         await run.press("enter", *"comment", "enter", "ctrl+s")
         await run.hear("3 members are changed.")
         changed = run.gate.sent(organizations.UpdateMember)
         assert [(op.user_id, op.role) for op in changed] == [(each, "comment") for each in before]
         assert not browser(run).ticked
         await run.press("u")
-        await run.hear("3 members are as they were.")
+        await run.hear("Undid the change of 3 members.")
         back = run.gate.sent(organizations.UpdateMember)[3:]
         assert {op.user_id: op.role for op in back} == before
 

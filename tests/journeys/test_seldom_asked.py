@@ -134,7 +134,7 @@ async def test_a_member_is_let_sign_on_through_the_provider(stage: Stage) -> Non
         await run.press("a", "enter")
         await run.see("sign on through the provider")
         await run.press("y")
-        await run.hear("signs on through the provider now")
+        await run.hear("must now sign in with SSO")
 
 
 async def propose_a_page(run: Run) -> ChangeRequestRef:

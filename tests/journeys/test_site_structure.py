@@ -95,7 +95,7 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
         await run.hear("Products is moved up.")
         assert (await outline(run))[0] == "Products"
         await run.press("u")
-        await run.hear("Products is where it was.")
+        await run.hear("Moved Products back.")
         assert (await outline(run))[0] == "Harbour software"
 
         await to_part(run, "Station register")
@@ -105,7 +105,7 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
         await run.hear("Station register stands in Harbour software now.")
         assert (await outline(run))[:3] == ["Harbour software", "  Harbour API *", "  Station register"]
         await run.press("u")
-        await run.hear("Station register is where it was.")
+        await run.hear("Moved Station register back.")
         assert (await outline(run))[-1] == "    Station register"
 
         await to_part(run, "Instruments")
@@ -121,7 +121,7 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
         await run.press("X")
         await run.see("Take off Station register?", "lead nowhere")
         await run.press(*"Station register", "enter")
-        await run.hear("Station register is taken off the site.")
+        await run.hear("Removed Station register.")
         await run.until(lambda: "Station register" not in titles(run), "list it no more")
         assert "    Station register" not in await outline(run)
 
@@ -131,7 +131,7 @@ async def test_a_structure_is_filtered_with_what_its_parts_stand_in_and_a_space_
         await into_structure(run)
         await to_part(run, "Instruments")
         await run.press("S")
-        await run.hear("They stand in the order visitors find them in")
+        await run.hear("The structure keeps the order visitors see")
         await run.press("/", *"limpet", "enter")
         await run.until(lambda: titles(run) == ["Instruments", "Limpet manual"], "keep the section it is in")
         await run.press("j")
@@ -149,7 +149,7 @@ async def test_who_may_not_arrange_a_site_finds_its_keys_dim_and_why(stage: Stag
         }
         assert {"ctrl+n", "e", "M", "X", "a", "alt+↑", "alt+↓"} <= why.keys()
         assert why["M"] == (
-            "Your role in Saltmarsh Docs does not let you move what is on it: it takes the right to edit it. "
+            "Your role in Saltmarsh Docs does not let you move content on this site: it takes the right to edit it. "
             "An administrator of the organization can give it to you."
         )
         await run.press("alt+up", "M", "X", "e")

@@ -231,4 +231,4 @@ async def test_a_rule_that_is_not_met_is_said_in_its_words_and_no_key_is_offered
 ) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_approved_review"}]}
     await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
-    assert set(await before(three)) == {"the rules to merge are not met: nobody has approved it"}
+    assert set(await before(three)) == {"the rules to merge are not met: it has no approval"}

@@ -83,10 +83,10 @@ async def emptily_described(desk: Desk, at: ChangeRequestRef) -> None:
 
 
 CASES: dict[str, tuple[dict[str, Any], Deed, str]] = {
-    "review: none": ({"rule": "require_at_least_one_review"}, nothing, "nobody has reviewed it"),
+    "review: none": ({"rule": "require_at_least_one_review"}, nothing, "it has no review"),
     "review: one": ({"rule": "require_at_least_one_review"}, refused, ""),
-    "review: asked again": ({"rule": "require_at_least_one_review"}, asked_again, "nobody has reviewed it"),
-    "approval: none": ({"rule": "require_at_least_one_approved_review"}, refused, "nobody has approved it"),
+    "review: asked again": ({"rule": "require_at_least_one_review"}, asked_again, "it has no review"),
+    "approval: none": ({"rule": "require_at_least_one_approved_review"}, refused, "it has no approval"),
     "approval: one": ({"rule": "require_at_least_one_approved_review"}, approved, ""),
     "all approved: none there": ({"rule": "require_all_reviews_approved"}, nothing, ""),
     "all approved: not all": (
@@ -123,7 +123,7 @@ CASES: dict[str, tuple[dict[str, Any], Deed, str]] = {
         "it has no description",
     ),
     "description: one": ({"rule": "require_change_request_description"}, described, ""),
-    "author": ({"rule": "require_author_to_merge"}, nothing, "only Jun Lund, who started it, may merge it"),
+    "author": ({"rule": "require_author_to_merge"}, nothing, "only Jun Lund, can merge it, as its author"),
 }
 
 
@@ -174,12 +174,12 @@ async def test_who_may_pass_the_rules_by_is_told_so(desk_of: Callable[[], Awaita
     at = await proposed(desk, asks, {"rule": "allow_bypass", "users": ["ada"]})
     assert await foreseen(desk, at, "mia") == [
         Fact("bad", "merge rules", "0 of 1 met, of the space"),
-        Fact("bad", "", "nobody has reviewed it"),
+        Fact("bad", "", "it has no review"),
     ]
     assert not await merges(desk, at, "mia")
     assert await foreseen(desk, at) == [
         Fact("care", "merge rules", "0 of 1 met, of the space: they do not bind you"),
-        Fact("care", "", "nobody has reviewed it"),
+        Fact("care", "", "it has no review"),
     ]
     assert await merges(desk, at)
 
@@ -194,7 +194,7 @@ async def test_the_rules_of_the_organization_hold_where_the_space_inherits(
     await desk.ask(organizations.Update(at=ACME, merge_rules=rules))
     assert [fact.text for fact in await foreseen(desk, at)] == [
         "0 of 1 met, of the organization",
-        "nobody has reviewed it",
+        "it has no review",
     ]
     await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "none"}))
     assert await foreseen(desk, at) == [Fact("ok", "merge rules", "none")]

@@ -151,7 +151,7 @@ def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
     revision = revisions.at(world, op.at)
     found = trees.at_path(revision["pages"], op.page_path)
     if found is None:
-        raise Refused(404, f"There is no page at “{op.page_path[:300]}”: it may have been moved or deleted.")
+        raise Refused(404, f"There is no page at “{op.page_path[:300]}”. It may have been moved or deleted.")
     return _with_body(world, revision, found, op)
 
 
