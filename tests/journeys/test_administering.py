@@ -48,7 +48,7 @@ async def test_people_are_invited_and_one_made_a_reviewer(stage: Stage, size: tu
         await run.see("to review, edit, comment and read")
         await run.type("review")
         await run.press("enter", "ctrl+s")
-        await run.hear("ann is changed.")
+        await run.hear("Changed ann.")
         people = (await run.ask(organizations.ListMembers(at=HERE, limit=1000), NOOR)).items
         assert {
             each.user.email: each.role for each in people if (each.user.email or "").endswith("@harbour.example")
@@ -89,11 +89,11 @@ async def test_the_certificate_of_a_provider_is_changed_for_that_of_a_file(
         await open_kind(run, "SAML providers")
         await run.press("ctrl+n", *"Harbour ID", "tab", *"urn:harbour", "tab")
         await run.press("ctrl+f", "ctrl+u", *"~/first.pem", "enter", "tab", *"https://id.example/sso", "ctrl+s")
-        await run.hear("Harbour ID is there.")
+        await run.hear("Created Harbour ID.")
         (made,) = (await run.ask(sso.ListProviders(at=HERE), NOOR)).items
         assert (made.certificate, made.status) == (FIRST, "active")
         await run.press("e", "tab", "tab", "ctrl+f", *"second.pem", "enter", "ctrl+s")
-        await run.hear("Harbour ID is changed.")
+        await run.hear("Changed Harbour ID.")
         (made,) = (await run.ask(sso.ListProviders(at=HERE), NOOR)).items
         assert (made.certificate, made.status) == (SECOND, "active")
 
@@ -115,10 +115,10 @@ async def test_a_file_that_is_imported_says_what_it_is(stage: Stage, home: Path)
 async def test_a_site_begins_with_its_title_and_says_who_sees_it(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=(80, 24)) as run:
         await run.press("ctrl+n", *"Tide Notes", "tab", "enter")
-        await run.see("whoever has a share link of it", "everybody, and search engines list it")
+        await run.see("anyone with a share link", "everyone, and search engines list it")
         await run.type("unlisted")
         await run.press("enter", "ctrl+s")
-        await run.hear("Tide Notes is there.")
+        await run.hear("Created Tide Notes.")
         site = next(each for each in (await run.ask(sites.List(at=HERE), NOOR)).items if each.title == "Tide Notes")
         assert site.visibility == "unlisted"
 

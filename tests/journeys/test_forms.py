@@ -89,7 +89,7 @@ async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(sites.Update)
-        await run.see("Adaptive content      left out ▾")
+        await run.see("Adaptive content      not set ▾")
         await run.press("ctrl+s")
         await run.see("You have not changed anything.")
         await run.press("tab", "tab", "tab", "space", "space", "ctrl+s")
@@ -284,7 +284,7 @@ async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage:
         await run.press("enter", "enter", "escape", "tab", "space", "space")
         await run.see("neap, spring", "[ no ▾ ]", "5 fields changed")
         await run.press("space")
-        await run.see("[ left out ▾ ]", "4 fields changed")
+        await run.see("[ not set ▾ ]", "4 fields changed")
         await run.press("ctrl+s")
         assert where(dialog) == "day"
         await run.press("ctrl+u", *"2026-11-24", "ctrl+s")
@@ -363,7 +363,7 @@ async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
         assert "adaptiveContent:\n" in seen.read_text()
         await run.see("Line 3: proxy must be a single value. Press ctrl+e to correct it", "Sea")
         await run.press("ctrl+s")
-        await run.hear("Line 3: proxy is one value")
+        await run.hear("Line 3: proxy must be a single value")
         assert not run.gate.sent(sites.Update)
         await run.press("escape")
         await form.settings()
@@ -410,5 +410,5 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
         await form.open(teams.Create, known={"at": AT})
         run.platform.refuse_next(teams.Create, 502, "Nobody knows.")
         await run.press(*"Divers", "ctrl+s")
-        await run.see("Nobody knows.", "It may be there all the", "look before you send it again.")
+        await run.see("Nobody knows.", "The change may have been made.")
         assert len(run.gate.sent(teams.Create)) == 1

@@ -126,7 +126,7 @@ async def test_one_goes_into_a_site_and_out_of_it(stage: Stage) -> None:
         await open_kind(run, "redirects")
         await run.see("Sites › Saltmarsh Docs › Redirects · 3", "/old/tides", "Instruments", "Harbour software")
         await run.press("enter", "x")
-        await run.see("Redirects · 3 · 1 ticked")
+        await run.see("Redirects · 3 · 1 selected")
         await run.press("escape")  # unticks
         await run.press("escape", "escape")
         await run.see("Sites · 1")
@@ -197,10 +197,10 @@ async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
         await run.press("escape", "X")
         await run.type("Harbour software")
         await run.press("enter")
-        await run.hear("Harbour software is deleted.")
+        await run.hear("Deleted Harbour software.")
         await run.until(lambda: "Harbour software" not in titles(run), "see it go")
         await run.press("u")
-        await run.hear("cannot be taken back")
+        await run.hear("cannot be undone")
 
 
 async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage: Stage) -> None:
@@ -229,7 +229,7 @@ async def test_what_the_server_refuses_to_delete_is_still_there_and_says_why(sta
         await run.press("X")
         await run.type("Press")
         await run.press("enter")
-        await run.hear("Press was not deleted: The harbour master says no.")
+        await run.hear("Could not delete Press: The harbour master says no.")
         assert titles(run) == ["Press", "Partners"]
 
 
@@ -245,7 +245,7 @@ async def test_a_lost_answer_to_a_delete_is_read_back_and_nothing_sent_again(sta
         await run.press("X")
         await run.type("Press")
         await run.press("enter")
-        await run.hear("Press is deleted.")
+        await run.hear("Deleted Press.")
         await run.until(lambda: titles(run) == ["Partners"], "see it go")
         assert len(run.gate.sent(share_links.Delete)) == 1
 
@@ -364,7 +364,7 @@ async def test_a_team_is_made_found_and_taken_away_again(stage: Stage) -> None:
         await run.press("ctrl+n")
         await run.see("New team", "Title")
         await run.press(*"Divers", "ctrl+s")
-        await run.hear("Divers is there.")
+        await run.hear("Created Divers.")
         await run.until(lambda: getattr(browser(run).rows.item, "title", "") == "Divers", "be on it")
         await run.see("Organization › Teams · 5")
         await run.press("u")
@@ -382,7 +382,7 @@ async def test_a_redirect_is_made_with_a_section_that_is_picked(stage: Stage) ->
         await run.press("tab", "enter")
         await run.see("Harbour software")
         await run.press(*"harbour", "enter", "ctrl+s")
-        await run.hear("/old/levels is there.")
+        await run.hear("Created /old/levels.")
         await run.see("/old/levels", "Harbour software")
 
 
@@ -407,7 +407,7 @@ async def test_a_team_is_renamed_and_named_back(stage: Stage) -> None:
         await run.press("e")
         await run.see("Title", "Harbour software")
         await run.press("ctrl+u", *"Harbour crew", "ctrl+s")
-        await run.hear("Harbour software is changed.")
+        await run.hear("Changed Harbour software.")
         await run.until(lambda: "Harbour crew" in titles(run), "see its new name")
         await run.press("u")
         await run.hear("Undid the change of Harbour software.")
@@ -421,7 +421,7 @@ async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage
         await run.press("x", "x", "x", "e")
         await run.see("Edit 3 members", "Fields you leave empty stay unchanged in every row.")
         await run.press("enter", *"comment", "enter", "ctrl+s")
-        await run.hear("3 members are changed.")
+        await run.hear("Changed 3 members.")
         changed = run.gate.sent(organizations.UpdateMember)
         assert [(op.user_id, op.role) for op in changed] == [(each, "comment") for each in before]
         assert not browser(run).ticked

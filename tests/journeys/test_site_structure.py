@@ -58,41 +58,41 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
         await into_structure(run)
         assert await outline(run) == ["Instruments *", "  Limpet manual *", "Harbour software", "  Harbour API *"]
         await run.press("ctrl+n")
-        await run.see("A space in Instruments", "A section", "A group")
-        await pick(run, "A group")
+        await run.see("Space in Instruments", "Section", "Section group")
+        await pick(run, "Section group")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
         await run.press(*"Products", "tab", "tab", "enter")
         await pick(run, "Instruments")
         await run.press("escape", "ctrl+s")
-        await run.hear("Products is there.")
+        await run.hear("Created Products.")
         await to_part(run, "Instruments")
         await run.press("ctrl+n")
-        await pick(run, "A space in Instruments")
+        await pick(run, "Space in Instruments")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask which space")
         await run.press("enter")
         await pick(run, "Station register")
         await run.press("ctrl+s")
-        await run.hear("Station register is there.")
+        await run.hear("Created Station register.")
         await run.see("▌     Station register ")
         built = ["Harbour software *", "  Harbour API *", "Products", "  Instruments", "    Limpet manual *"]
         assert await outline(run) == [*built, "    Station register"]
 
         await run.press("a", "enter")
-        await run.hear("Visitors of Instruments begin at Station register now.")
+        await run.hear("Visitors of Instruments now start at Station register.")
         assert await outline(run) == [*built[:-1], "    Limpet manual", "    Station register *"]
         await run.press("u")
-        await run.hear("They begin at Limpet manual again.")
+        await run.hear("Visitors start at Limpet manual again.")
         assert await outline(run) == [*built, "    Station register"]
         await to_part(run, "Instruments")
         await run.press("a", "enter")
-        await run.hear("Visitors of Saltmarsh Docs begin at Instruments now.")
+        await run.hear("Visitors of Saltmarsh Docs now start at Instruments.")
         assert (await outline(run))[:4] == ["Harbour software", "  Harbour API *", "Products", "  Instruments *"]
 
         await to_part(run, "Products")
         await run.press("alt+down")
-        await run.hear("Products is the last where it stands. M moves it elsewhere.")
+        await run.hear("Products is already last. Press M to move it")
         await run.press("alt+up")
-        await run.hear("Products is moved up.")
+        await run.hear("Moved Products up.")
         assert (await outline(run))[0] == "Products"
         await run.press("u")
         await run.hear("Moved Products back.")
@@ -100,9 +100,9 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
 
         await to_part(run, "Station register")
         await run.press("M")
-        await run.see("Move Station register into", "Instruments", "now", "Harbour software")
+        await run.see("Move Station register to", "Instruments", "current", "Harbour software")
         await pick(run, "Harbour software", "Last")
-        await run.hear("Station register stands in Harbour software now.")
+        await run.hear("Moved Station register.")
         assert (await outline(run))[:3] == ["Harbour software", "  Harbour API *", "  Station register"]
         await run.press("u")
         await run.hear("Moved Station register back.")
@@ -112,10 +112,10 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
         await run.press("e")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
         await run.press("ctrl+u", *"Devices", "ctrl+s")
-        await run.hear("Instruments is changed.")
+        await run.hear("Changed Instruments.")
         await to_part(run, "Devices")
         await run.press("u")
-        await run.hear("Instruments is as it was.")
+        await run.hear("Undid the change of Instruments.")
 
         await to_part(run, "Station register")
         await run.press("X")

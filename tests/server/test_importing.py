@@ -251,7 +251,7 @@ async def test_who_may_not_edit_may_not_import(near: Ask, web: Web) -> None:
     await desk.merge(at)
     assert "already merged" in await refused(near(into_change_request), 409)
     await near(spaces.Update(at=desk.space, edit_mode="locked"))
-    assert "is locked" in await refused(near(into_space), 409)
+    assert "can only be edited in change requests" in await refused(near(into_space), 409)
     await refused(near(imports.Create(at=desk.space, url=url, source="markdown"), "eve"), 404)
     draft = (await near(change_requests.Create(at=desk.space))).ref(desk.space)
     assert "is not supported" in await refused(near(imports.Create(at=draft, url=url, source="notion")), 400)

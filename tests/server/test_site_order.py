@@ -49,7 +49,7 @@ async def test_parts_do_not_move_where_they_cannot_stand(ask: Ask) -> None:
     assert "either before or after" in await no(made["API"], both, 400)
     assert "A space can only be moved next to spaces" in await no(guide, before(made["API"]), 400)
     assert "A space can only be moved next to spaces" in await no(made["API"], before(guide), 400)
-    assert "names the part that is moved" in await no(made["API"], before(made["API"]), 400)
+    assert "position must name another part" in await no(made["API"], before(made["API"]), 400)
     assert "cannot be moved into itself" in await no(outer, before(inner), 400)
     assert "cannot be moved into itself" in await no(outer, after(made["API"]), 400)
     assert "The path “guide” is taken" in await no(lonely, after(guide), 409)

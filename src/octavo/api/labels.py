@@ -112,4 +112,4 @@ LABELS = MappingProxyType(
 
 def label(code: str) -> str:
     """Return how a code of the API is written on screen."""
-    return LABELS.get(code, code)
+    return LABELS.get(code) or code.replace("_", " ")

@@ -83,12 +83,12 @@ class MergeCandidate:
         approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):
             case "require_at_least_one_review" if not self.reviews:
-                return "nobody has reviewed it"
+                return "it has no review"
             case "require_at_least_one_approved_review" if not approving:
-                return "nobody has approved it"
+                return "it has no approval"
             case "require_all_reviews_approved" if len(approving) < len(self.reviews):
                 others = [review.reviewer.name for review in self.reviews if review.status != "approved"]
-                return f"{_joined(others)} asked for changes"
+                return f"{_joined(others)} requested changes"
             case "require_specific_reviewers" if lacking := [user for user in users if user not in approving]:
                 return f"not approved by {self._named(lacking)}"
             case "require_one_of_specific_reviewers" if not set(users) & set(approving):
@@ -100,14 +100,14 @@ class MergeCandidate:
             case "require_change_request_description" if not self.change_request.about.strip():
                 return "it has no description"
             case "require_author_to_merge" if self._author is not None and self.me not in (None, self._author):
-                return f"only {self._named([self._author])}, who started it, may merge it"
+                return f"only {self._named([self._author])} can merge it, as its author"
         return ""
 
     def unsure(self, rule: Mapping[str, Any]) -> str:
         """Why it cannot be told from here whether a rule is met. Empty when it can."""
         kind = str(rule.get("rule"))
         if kind == "require_author_to_merge" and (self._author is None or self.me is None):
-            return "only its author may merge it: the server decides"
+            return "only its author can merge it: the server decides"
         if kind in _KNOWN:
             return ""
         return _UNDECIDED.get(kind, f"{line(kind)}: the server decides")

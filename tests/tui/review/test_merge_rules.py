@@ -92,7 +92,7 @@ CASES: dict[str, tuple[dict[str, Any], Deed, str]] = {
     "all approved: not all": (
         {"rule": "require_all_reviews_approved"},
         approved_by_one_refused_by_another,
-        "Tom Lund asked for changes",
+        "Tom Lund requested changes",
     ),
     "all approved: all": ({"rule": "require_all_reviews_approved"}, approved, ""),
     "these: one missing": (
@@ -123,7 +123,7 @@ CASES: dict[str, tuple[dict[str, Any], Deed, str]] = {
         "it has no description",
     ),
     "description: one": ({"rule": "require_change_request_description"}, described, ""),
-    "author": ({"rule": "require_author_to_merge"}, nothing, "only Jun Lund, can merge it, as its author"),
+    "author": ({"rule": "require_author_to_merge"}, nothing, "only Jun Lund can merge it, as its author"),
 }
 
 

@@ -136,8 +136,13 @@ class _Shape:
     """The field that tells its kinds apart."""
 
 
-def fields_of(operation: type[BaseModel], *, leave_out: frozenset[str] = frozenset()) -> tuple[FormField, ...]:
-    """What can be filled in of an operation, but for where it happens and what it is known to be of (`leave_out`)."""
+def fields_of(
+    operation: type[BaseModel], *, leave_out: frozenset[str] = frozenset(), required: frozenset[str] = frozenset()
+) -> tuple[FormField, ...]:
+    """Return the fields of the form of an operation, without its place and the fields that are known (`leave_out`).
+
+    `required`: fields that must be filled in, although the API does not require them.
+    """
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
     asked_beside = set(spec.query) if spec is not None else set()
     nullable = set(spec.nullable) if spec is not None else set()
@@ -146,7 +151,7 @@ def fields_of(operation: type[BaseModel], *, leave_out: frozenset[str] = frozens
     for name, info in operation.model_fields.items():
         if name != "at" and name not in leave_out | asked_beside:
             found += _fields(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable)
-    return tuple(found)
+    return tuple(replace(each, required=each.required or each.name in required) for each in found)
 
 
 def constants_of(operation: type[BaseModel], top: str, tags: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from octavo.api.errors import ApiError, NotFound, Outcome
@@ -84,9 +84,8 @@ class FormState:
 
     def __init__(self, form: FormRequest) -> None:
         self.form = form
-        self.fields: tuple[FormField, ...] = tuple(
-            replace(each, required=each.required or each.name in form.required)
-            for each in fields_of(form.operation, leave_out=frozenset(form.known))
+        self.fields: tuple[FormField, ...] = fields_of(
+            form.operation, leave_out=frozenset(form.known), required=form.required
         )
         self.begin = beginnings(self.fields, form.now)
         self.untold = untold(self.fields, form.now)

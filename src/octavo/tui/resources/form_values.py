@@ -150,7 +150,7 @@ def make(
         for each in there
         if each.required and each.top not in required and written[each.name] is not None and not _filled(written, each)
     }
-    if there and not changed and not required and not wrong:
+    if there and not changed and required.isdisjoint(each.top for each in there) and not wrong:
         wrong = {FORM: EMPTY_FORM}
     for top in dict.fromkeys(each.top for each in there):
         if top in changed | required:
