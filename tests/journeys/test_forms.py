@@ -11,7 +11,7 @@ import pytest
 from pydantic import Field
 from textual.drivers.headless_driver import HeadlessDriver
 
-from octavo.api import mcp_servers, organizations, redirects, site_structure, sites, teams
+from octavo.api import collections, invites, mcp_servers, organizations, redirects, site_structure, sites, teams
 from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SiteRef
 from octavo.api.text import Colour, Hidden
@@ -21,6 +21,7 @@ from octavo.tui.resources.form_inputs import FieldRow
 from octavo.tui.resources.form_references import References
 from octavo.tui.widgets.chooser import Choice
 from tests.journeys.stage import Run, Stage
+from tests.journeys.test_resources import open_kind
 
 NOOR = "noor-haddad"
 AT = OrganizationRef(organization_id="saltmarsh")
@@ -412,3 +413,36 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
         await run.press(*"Divers", "ctrl+s")
         await run.see("Nobody knows.", "The change may have been made.")
         assert len(run.gate.sent(teams.Create)) == 1
+
+
+async def test_a_field_that_takes_an_object_shows_an_example(stage: Stage) -> None:
+    async with stage.play(NOOR, start="changes") as run:
+        form = Opened(run)
+        await form.open(mcp_servers.Create)
+        await run.see("YAML or JSON, for example:", "  Authorization: Bearer YOUR_TOKEN")
+        await run.press("escape")
+        await form.open(organizations.Update, known={"at": AT})
+        await run.see("type: rules", "- rule: require_at_least_one_approved_review")
+
+
+async def test_an_empty_form_creates_nothing_and_says_what_to_fill_in(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await run.see("Sites · 1")
+        await run.press("ctrl+n")
+        await run.see("New site")
+        await run.press("ctrl+s")
+        await run.see("Title is required.")
+        assert not run.gate.sent(sites.Create)
+        await run.press("escape", "6")
+        for kind, said in (("invite links", "Fill in at least one field."), ("collections", "Title is required.")):
+            await open_kind(run, kind)
+            await run.press("ctrl+n")
+            await run.see("Create  (ctrl+s)")
+            await run.press("ctrl+s")
+            await run.see(said)
+            await run.press("escape")
+        assert not run.gate.sent(invites.CreateLink)
+        assert not run.gate.sent(collections.Create)
+        await open_kind(run, "translations")
+        await run.press("ctrl+n")
+        await run.see("Source language", "Target language")

@@ -299,7 +299,7 @@ SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
     rights=Rights("", "", ""),
 )  # fmt: skip
 OF_DOMAIN: Resource[Organization] = Resource(
-    "organization", "organizations by domain", organizations.ListByEmailDomain, needs="email_domain",
+    "organization", "domain organizations", organizations.ListByEmailDomain, needs="email_domain",
     about="Organizations of people whose e-mail address is in this organization's first e-mail domain.",
     items=lambda answer: answer.organizations,
     title=lambda each: each.title,
