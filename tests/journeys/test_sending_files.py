@@ -70,7 +70,7 @@ async def test_a_font_is_made_of_files_which_are_sent_once_and_can_be_stopped(st
         while "of 300" not in run.text:
             await run.pilot.pause(0.01)
         assert "Sending Inter-Regular.woff2: " in run.text
-        assert "esc stops it." in run.text
+        assert "Press esc to cancel." in run.text
         await run.press("escape")
         await run.see("Upload canceled. Nothing was sent.", "~/fonts/Inter-Regular.woff2")
         go_on.set()

@@ -119,7 +119,7 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
 
         await to_part(run, "Station register")
         await run.press("X")
-        await run.see("Take off Station register?", "lead nowhere")
+        await run.see("Remove Station register?", "stop working")
         await run.press(*"Station register", "enter")
         await run.hear("Removed Station register.")
         await run.until(lambda: "Station register" not in titles(run), "list it no more")
