@@ -147,7 +147,7 @@ async def test_a_large_error_body_does_not_hide_the_status(connect: Connect) -> 
         return endless()
 
     async with Peer(answer) as peer:
-        with pytest.raises(ApiError, match="may not do that") as caught:
+        with pytest.raises(ApiError, match="not allowed to do this") as caught:
             await connect(peer.origin)(ME)
     assert caught.value.status == 403
 

@@ -248,7 +248,7 @@ async def test_any_error_body_gives_a_sentence(connect: Connect, body: bytes, ki
     async with Peer(always(reply(404, None, [("content-type", kind)], body=body))) as peer:
         error = await failure(connect, peer)
     assert isinstance(error, NotFound)
-    assert str(error).startswith(f"127.0.0.1:{peer.port} has nothing there")
+    assert str(error).startswith(f"127.0.0.1:{peer.port} could not find this")
 
 
 async def test_what_the_server_says_is_made_safe(connect: Connect) -> None:
@@ -310,7 +310,7 @@ async def test_a_long_wait_is_told_and_not_slept(connect: Connect, time: Time) -
     assert isinstance(error, RateLimited)
     assert error.trace.retry_at == NOON + timedelta(seconds=61)
     assert (len(peer.asked), time.slept) == (1, [])
-    assert "asked too often. Try again at " in str(error)
+    assert "received too many requests. Try again at " in str(error)
 
 
 async def test_a_wait_beyond_all_calendars_is_no_trouble(connect: Connect) -> None:
@@ -318,7 +318,7 @@ async def test_a_wait_beyond_all_calendars_is_no_trouble(connect: Connect) -> No
         error = await failure(connect, peer)
     assert isinstance(error, RateLimited)
     assert error.trace.retry_at == NOON + timedelta(days=1), "who asks for thirty years is asked again tomorrow"
-    assert "asked too often. Try again tomorrow at " in str(error)
+    assert "received too many requests. Try again tomorrow at " in str(error)
 
 
 async def test_many_failing_calls_stay_within_the_budget(connect: Connect, time: Time) -> None:

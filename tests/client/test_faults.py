@@ -71,7 +71,7 @@ async def test_a_write_is_never_sent_twice(connect: Connect, kind: Kind) -> None
             with pytest.raises((Lost, TimedOut, BadResponse)) as caught:
                 await client(POST)
             assert caught.value.outcome is Outcome.UNKNOWN
-            assert "look before you try again" in str(caught.value)
+            assert "Check it before you try again" in str(caught.value)
     assert proxy.log == [kind]
     assert len(peer.asked) <= 1
 

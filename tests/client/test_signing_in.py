@@ -101,7 +101,7 @@ async def test_a_stranger_has_no_organization(connect: Connect, platform: Platfo
 
 
 async def test_a_wrong_key_is_not_kept(sign_in: SignIn, home: Home, memory: Memory) -> None:
-    with pytest.raises(Unauthorized, match="does not accept the key"):
+    with pytest.raises(Unauthorized, match="did not accept your API key"):
         await sign_in("nobody")
     assert not home.profiles.exists()
     assert memory.kept == {}

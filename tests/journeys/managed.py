@@ -178,7 +178,7 @@ class Forms:
     async def to_make(self, kind: Resource[Any], known: Known) -> AsyncIterator[tuple[Written, Operation[Any]]]:
         """What can be written to make one more, the least first."""
         assert kind.create is not None
-        fields = fields_of(kind.create, leave_out=frozenset(known))
+        fields = fields_of(kind.create, leave_out=frozenset(known), required=kind.required)
         begin = beginnings(fields, None) if not SPECS[kind.create].changes else dict.fromkeys(names_of(fields), "")
         tags = {each.name: each.choices[0] for each in fields if each.required and each.kind == "choice"}
         least = [{**begin, **tags}]
@@ -227,7 +227,7 @@ class Forms:
     async def called(self, kind: Resource[Any], known: Known, field: FormField, value: str) -> str:
         """What is typed to pick something."""
         choices = await self._choices(kind, known, field)
-        return next((each.title for each in choices if each.value == value), value)
+        return next((each.title for each in choices if each.value == value), field.label_of(value))
 
     def _lists_places(self, kind: Resource[Any], known: Known, field: FormField) -> bool:
         lists = references(self._shell, known, kind.references).get(field.name)

@@ -23,7 +23,7 @@ async def test_a_schema_is_written_with_its_faults_placed_and_its_conditions_are
         await run.press("enter")
         view = run.app.screen
         assert view.kinds.go_to("adaptive schema")  # type: ignore[attr-defined]  # it is the browser
-        await run.see("There is no adaptive schema.")
+        await run.see("No adaptive schema.")
         await run.press("ctrl+n")
         await run.see("New adaptive schema")
         await run.type('{"type": "object",\n "properties": {"plan": }, ]')
@@ -39,17 +39,19 @@ async def test_a_schema_is_written_with_its_faults_placed_and_its_conditions_are
         await run.see("plan", "What they pay for")
         assert (await run.ask(adaptive_schema.Get(at=SITE), NOOR)).json_schema == SCHEMA
         await run.press("ctrl+n")
-        await run.hear("There is one adaptive schema: e changes it.")
+        await run.hear("There is already one adaptive schema. Press e to edit it.")
         await open_kind(run, "conditions")
         view.rows.focus()  # type: ignore[attr-defined]  # as above
         await run.press("enter")
-        await run.see("Try a condition", 'visitor.claims.plan == "pro"', "false: it is not shown")
+        await run.see(
+            "Test a condition", 'visitor.claims.plan == "pro"', "False: visitors with these claims do not see"
+        )
         await run.type('{"plan": "pro"}')
-        await run.see("true: whoever has these claims sees it.")
+        await run.see("True: visitors with these claims see the content.")
         await run.press("end", "backspace")
-        await run.see("The claims cannot be read. Line 1, column 1")
+        await run.see("Could not read the claims. Line 1, column 1")
         await run.type("}")
         await run.press("shift+tab", "end", *" &&")
         await run.see("Character 32: A value is missing at the end")
         await run.press("escape", "enter")
-        await run.see("true: whoever has these claims sees it.")  # the claims are kept
+        await run.see("True: visitors with these claims see the content.")  # the claims are kept

@@ -45,32 +45,32 @@ async def test_a_form_says_what_stands_where_it_is_changed_and_nothing_of_what_n
         await run.press("e")
         await run.see("Default site space    Limpet manual ▾", "Icon                  ruler")
         await run.press("tab", "tab", "tab", "tab")
-        await run.see("The name of one: book, rocket")
+        await run.see("The name of an icon: book, rocket")
 
 
 async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "members")
         await run.press("e", "enter")
-        await run.see("guest     sees only what they were given a role in")
+        await run.see("Guest     sees only spaces with a role given to them")
         await run.press("up", "up", "up", "up", "up", "up", "up", "up", "enter")
         await run.see("guest ▾")
         await run.press("ctrl+b", "escape")
         await into(run, "collections", "Products")
         await open_kind(run, "teams")
         await run.press("ctrl+n", "enter")
-        await run.see("none      takes back the role that was given here")
+        await run.see("none      removes the role given here")
 
 
 async def test_what_does_not_fit_into_a_field_or_a_row_is_seen_to_go_on(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "OpenAPI specifications")
         await run.press("ctrl+n")
-        await run.see("an address: https://example.com/page · at m…")
+        await run.see("a link: https://example.com/page · at m…")
         await run.press("escape")
         await to_row(run, "harbour")
         await run.press("a")
-        await run.see("It is read anew, and pages", "that show its operations show these.")
+        await run.see("From a link, a file or text.")
 
 
 async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
@@ -95,17 +95,17 @@ async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: S
         await open_kind(run, "spaces")
         for key in ("ctrl+n", "e", "X"):
             await run.press(key)
-            await run.hear("Spaces are made, changed and deleted in the tree of spaces: 2, then esc.")
+            await run.hear("Create, edit and delete spaces in Content. Press 2, then esc.")
         await into(run, "collections", "Products")
-        await open_kind(run, "who may merge")
+        await open_kind(run, "who can merge")
         await run.press("ctrl+n")
-        await run.hear("Roles are given, changed and taken back among people and teams: ] goes there.")
+        await run.hear("Change roles in Members or Teams. Press ] to go there.")
 
 
 async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await into(run, "collections", "Products")
-        await open_kind(run, "who may merge")
+        await open_kind(run, "who can merge")
         await run.see("Who may merge        2")
         await open_kind(run, "teams")
         await run.press("ctrl+n", "enter")
@@ -117,7 +117,7 @@ async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stag
         await run.hear("1 team may merge, review, edit, comment and read here now.")
         await run.see("Teams                1")
         await run.gone("Who may merge        2")
-        await open_kind(run, "who may merge")
+        await open_kind(run, "who can merge")
         await run.see("Who may merge       22")
 
 
@@ -133,8 +133,8 @@ async def test_a_share_link_says_why_it_has_no_address_and_whether_one_needs_it(
         await run.see("not published,", "public")
         await open_kind(run, "share links")
         await run.press("ctrl+n", *"Pilots", "ctrl+s")
-        await run.hear("Pilots is there.")
-        await run.see("it has one once the site is", "not while the site is public")
+        await run.hear("Created Pilots.")
+        await run.see("available once the site is", "no: the audience is “public”")
 
 
 async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word(

@@ -39,7 +39,7 @@ async def test_people_are_invited_and_one_made_a_reviewer(stage: Stage, size: tu
     async with stage.play(NOOR, start="admin", size=size) as run:
         await open_kind(run, "members")
         await run.press("ctrl+n")
-        await run.see("They get an e-mail each")
+        await run.see("Each person gets an e-mail")
         await run.press(*"ann@harbour.example", "enter", *"bo@harbour.example", "ctrl+s")
         await run.hear("2 people are members now.")
         await run.until(lambda: "ann" in titles(run), "list whom was invited")
@@ -48,7 +48,7 @@ async def test_people_are_invited_and_one_made_a_reviewer(stage: Stage, size: tu
         await run.see("to review, edit, comment and read")
         await run.type("review")
         await run.press("enter", "ctrl+s")
-        await run.hear("ann is changed.")
+        await run.hear("Changed ann.")
         people = (await run.ask(organizations.ListMembers(at=HERE, limit=1000), NOOR)).items
         assert {
             each.user.email: each.role for each in people if (each.user.email or "").endswith("@harbour.example")
@@ -64,7 +64,7 @@ async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage:
         await into(run, "collections", "Instruments")
         await open_kind(run, "teams")
         await run.press("ctrl+n")
-        await run.see("They have it here, and in all that lies below.")
+        await run.see("The role applies here and in everything inside.")
         await run.press("enter")
         await run.see("to merge, review, edit, comment and read")
         await run.type("create")
@@ -76,7 +76,7 @@ async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage:
         given = (await run.ask(permissions.ListTeams(at=CollectionRef(collection_id="instruments")), NOOR)).items
         assert ("field-crew", "create") in {(each.team.id, each.permission) for each in given}
         await into(run, "spaces", "Limpet manual")
-        await open_kind(run, "who may merge")
+        await open_kind(run, "who can merge")
         await to_row(run, "Elin Brandt")
         await run.see("Elin Brandt may merge", "Field crew")
 
@@ -89,11 +89,11 @@ async def test_the_certificate_of_a_provider_is_changed_for_that_of_a_file(
         await open_kind(run, "SAML providers")
         await run.press("ctrl+n", *"Harbour ID", "tab", *"urn:harbour", "tab")
         await run.press("ctrl+f", "ctrl+u", *"~/first.pem", "enter", "tab", *"https://id.example/sso", "ctrl+s")
-        await run.hear("Harbour ID is there.")
+        await run.hear("Created Harbour ID.")
         (made,) = (await run.ask(sso.ListProviders(at=HERE), NOOR)).items
         assert (made.certificate, made.status) == (FIRST, "active")
         await run.press("e", "tab", "tab", "ctrl+f", *"second.pem", "enter", "ctrl+s")
-        await run.hear("Harbour ID is changed.")
+        await run.hear("Changed Harbour ID.")
         (made,) = (await run.ask(sso.ListProviders(at=HERE), NOOR)).items
         assert (made.certificate, made.status) == (SECOND, "active")
 
@@ -115,10 +115,10 @@ async def test_a_file_that_is_imported_says_what_it_is(stage: Stage, home: Path)
 async def test_a_site_begins_with_its_title_and_says_who_sees_it(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=(80, 24)) as run:
         await run.press("ctrl+n", *"Tide Notes", "tab", "enter")
-        await run.see("whoever has a share link of it", "everybody, and search engines list it")
+        await run.see("anyone with a share link", "everyone, and search engines list it")
         await run.type("unlisted")
         await run.press("enter", "ctrl+s")
-        await run.hear("Tide Notes is there.")
+        await run.hear("Created Tide Notes.")
         site = next(each for each in (await run.ask(sites.List(at=HERE), NOOR)).items if each.title == "Tide Notes")
         assert site.visibility == "unlisted"
 
@@ -153,12 +153,12 @@ async def test_people_come_into_a_team_and_leave_it_in_one_step(stage: Stage) ->
         await open_kind(run, "teams")
         await to_row(run, "Field crew")
         await run.press("a", "enter")
-        await run.see("People come into it")
+        await run.see("Adds and removes members")
         for person in (new, before[0]):
             await run.press("enter")
             await run.type(person.name)
             await run.press("enter", "escape", "tab")
         await run.press("ctrl+s")
-        await run.hear("Field crew has these members now")
+        await run.hear("Field crew has new members")
         after = {each.organization.user.id for each in (await run.ask(teams.ListMembers(**at), NOOR)).items}
         assert after == {each.id for each in before[1:]} | {new.id}

@@ -29,6 +29,8 @@ from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import browser, is_answered, open_kind
 from tests.tui.resources.test_declarations import all_of
 
+PARTS = {"section": "Section", "group": "Section group", "space": "Space"}
+"""What adding a part of a site is called, by its kind."""
 VIEWS = {"sites": site_resources.KINDS, "admin": organization_resources.KINDS}
 VERBS = ("create", "update", "delete")
 OFTEN = {
@@ -128,7 +130,7 @@ class Managing:
         before = await self.there(kind)
         await self.run.press("ctrl+n")
         if (screen := self.run.app.screen) is not view and isinstance(screen, Picker):
-            offered = next(each.title for each in screen.choices() if each.title.startswith(f"A {name}"))
+            offered = next(each.title for each in screen.choices() if each.title.startswith(PARTS[name]))
             await self.run.type(offered)
             await self.run.press("enter")
         state = self.form().state
@@ -163,7 +165,7 @@ class Managing:
         await self.run.press("X")
         assert isinstance(self.run.app.screen, Confirm), self.run.text
         if part.as_it_was(view.level.known, thing) is None:
-            await self.run.type(acting.to_type(part.verbs[0], part, (thing,)))
+            await self.run.type(acting.to_type(part.verb.lower(), part, (thing,)))
             await self.run.press("enter")
         else:
             await self.run.press("y")

@@ -11,7 +11,7 @@ import pytest
 from pydantic import Field
 from textual.drivers.headless_driver import HeadlessDriver
 
-from octavo.api import mcp_servers, organizations, redirects, site_structure, sites, teams
+from octavo.api import collections, invites, mcp_servers, organizations, redirects, site_structure, sites, teams
 from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SiteRef
 from octavo.api.text import Colour, Hidden
@@ -21,6 +21,7 @@ from octavo.tui.resources.form_inputs import FieldRow
 from octavo.tui.resources.form_references import References
 from octavo.tui.widgets.chooser import Choice
 from tests.journeys.stage import Run, Stage
+from tests.journeys.test_resources import open_kind
 
 NOOR = "noor-haddad"
 AT = OrganizationRef(organization_id="saltmarsh")
@@ -62,7 +63,7 @@ async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
         await form.settings()
         await run.see("Saltmarsh Docs", "Visibility", "public", "Adaptive content")
         await run.press("ctrl+s")
-        await run.see("You changed nothing. Nothing was sent.")
+        await run.see("You have not changed anything.")
         assert not run.gate.sent(sites.Update)
         await run.press("ctrl+u", "x")
         await run.see("Title must have at least 2 characters.")
@@ -89,9 +90,9 @@ async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(sites.Update)
-        await run.see("Adaptive content      left out ▾")
+        await run.see("Adaptive content      not set ▾")
         await run.press("ctrl+s")
-        await run.see("You changed nothing. Nothing was sent.")
+        await run.see("You have not changed anything.")
         await run.press("tab", "tab", "tab", "space", "space", "ctrl+s")
         await run.gone("A form")
         assert form.sent[0][0].adaptive_content == sites.AdaptiveContent(enabled=False)
@@ -147,7 +148,7 @@ async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(st
         await run.press("ctrl+u", *"Mine")
         await run.ask(sites.Update(at=DOCS, title="Theirs", visibility="unlisted"), NOOR)
         await run.press("ctrl+s")
-        await run.see("Somebody else made it “Theirs” meanwhile. Save again sends yours.", "Mine", "unlisted")
+        await run.see("Someone else changed this to “Theirs”. Save again to use your value.", "Mine", "unlisted")
         assert where(dialog) == "title"
         assert not run.gate.sent(sites.Update)
         await run.press("ctrl+s")
@@ -164,7 +165,7 @@ async def test_what_others_made_just_so_is_not_sent(stage: Stage) -> None:
         await run.press("ctrl+u", *"Same")
         await run.ask(sites.Update(at=DOCS, title="Same"), NOOR)
         await run.press("ctrl+s")
-        await run.see("You changed nothing. Nothing was sent.")
+        await run.see("You have not changed anything.")
         assert not run.gate.sent(sites.Update)
 
 
@@ -197,11 +198,11 @@ async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
         await run.press("ctrl+s")
         await run.see("Sending")
         await run.press("ctrl+s")
-        await run.hear("It is being sent.")
+        await run.hear("The form is being sent.")
         await run.press("escape")
         await run.gone("Basename")
         run.gate.open()
-        await run.hear("A form: title is taken. What you wrote is kept.")
+        await run.hear("A form: title is taken. Your text is kept as a draft.")
         assert len(run.gate.sent(sites.Update)) == 1
         await form.settings()
         await run.see("Sea", "What you wrote before is here")
@@ -212,7 +213,7 @@ async def test_what_it_names_is_picked(stage: Stage) -> None:
         form = Opened(run)
         await form.open(teams.Create, known={"at": AT}, references={"members": PEOPLE})
         await run.press(*"Divers", "tab", "enter")
-        await run.see("Members · esc when done")
+        await run.see("Members · esc to finish")
         await run.type("Mara Lindqvist")
         await run.press("enter")
         await run.see("IN IT NOW")
@@ -239,7 +240,7 @@ async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_t
         form = Opened(run)
         await form.open(teams.Create, known={"at": AT}, references={"members": some})
         await run.press(*"Divers", "tab", "enter")
-        await run.see("the first 40: type to find others")
+        await run.see("first 40, type to find more")
         await run.gone("Noor Haddad")
         await run.type("noor hadd")
         await run.see("Noor Haddad")
@@ -267,9 +268,9 @@ async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage:
         form = Opened(run)
         dialog = await form.open(Kinds)
         swatch = dialog.query_one(".form--swatch")
-        await run.see("The day it begins · 2026-11-23, or 2026-11-23T18:30Z")
+        await run.see("The day it begins · 2026-11-23 or 2026-11-23T18:30Z")
         await run.press(*"soon", "tab", *"#34")
-        await run.see("Day must be a day: 2026-11-23.", "Colour must be a colour: #346ddb.")
+        await run.see("Day must be a date: 2026-11-23.", "Colour must be a colour: #346ddb.")
         assert not swatch.display
         await run.press(*"6ddb", "tab")
         await run.gone("Colour must be")
@@ -284,7 +285,7 @@ async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage:
         await run.press("enter", "enter", "escape", "tab", "space", "space")
         await run.see("neap, spring", "[ no ▾ ]", "5 fields changed")
         await run.press("space")
-        await run.see("[ left out ▾ ]", "4 fields changed")
+        await run.see("[ not set ▾ ]", "4 fields changed")
         await run.press("ctrl+s")
         assert where(dialog) == "day"
         await run.press("ctrl+u", *"2026-11-24", "ctrl+s")
@@ -361,13 +362,13 @@ async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
         await run.press("ctrl+e")
         assert "# Title · 2 to 128 characters\ntitle: Sea\n" in seen.read_text()
         assert "adaptiveContent:\n" in seen.read_text()
-        await run.see("Line 3: proxy is one value, not several. ctrl+e opens it again; emptied", "Sea")
+        await run.see("Line 3: proxy must be a single value. Press ctrl+e to correct it", "Sea")
         await run.press("ctrl+s")
-        await run.hear("Line 3: proxy is one value")
+        await run.hear("Line 3: proxy must be a single value")
         assert not run.gate.sent(sites.Update)
         await run.press("escape")
         await form.settings()
-        await run.see("Line 3: proxy is one value, not several.")
+        await run.see("Line 3: proxy must be a single value.")
         following.write_text("title: Shore\nvisibility: unlisted\nproxy: nowhere\n")
         await run.press("ctrl+e")
         assert seen.read_text() == wrong
@@ -410,5 +411,38 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
         await form.open(teams.Create, known={"at": AT})
         run.platform.refuse_next(teams.Create, 502, "Nobody knows.")
         await run.press(*"Divers", "ctrl+s")
-        await run.see("Nobody knows.", "It may be there all the", "look before you send it again.")
+        await run.see("Nobody knows.", "The change may have been made.")
         assert len(run.gate.sent(teams.Create)) == 1
+
+
+async def test_a_field_that_takes_an_object_shows_an_example(stage: Stage) -> None:
+    async with stage.play(NOOR, start="changes") as run:
+        form = Opened(run)
+        await form.open(mcp_servers.Create)
+        await run.see("YAML or JSON, for example:", "  Authorization: Bearer YOUR_TOKEN")
+        await run.press("escape")
+        await form.open(organizations.Update, known={"at": AT})
+        await run.see("type: rules", "- rule: require_at_least_one_approved_review")
+
+
+async def test_an_empty_form_creates_nothing_and_says_what_to_fill_in(stage: Stage) -> None:
+    async with stage.play(NOOR, start="sites") as run:
+        await run.see("Sites · 1")
+        await run.press("ctrl+n")
+        await run.see("New site")
+        await run.press("ctrl+s")
+        await run.see("Title is required.")
+        assert not run.gate.sent(sites.Create)
+        await run.press("escape", "6")
+        for kind, said in (("invite links", "Fill in at least one field."), ("collections", "Title is required.")):
+            await open_kind(run, kind)
+            await run.press("ctrl+n")
+            await run.see("Create  (ctrl+s)")
+            await run.press("ctrl+s")
+            await run.see(said)
+            await run.press("escape")
+        assert not run.gate.sent(invites.CreateLink)
+        assert not run.gate.sent(collections.Create)
+        await open_kind(run, "translations")
+        await run.press("ctrl+n")
+        await run.see("Source language", "Target language")

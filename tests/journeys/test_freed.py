@@ -75,7 +75,7 @@ async def a_form(run: Run) -> None:
 async def a_condition(run: Run) -> None:
     of_the_site = adaptive_schema.TemplateCondition(condition='visitor.claims.plan == "pro"', description="Pro")
     open_condition(run.app, {"at": SITE}, of_the_site)
-    await run.see("Try a condition")
+    await run.see("Test a condition")
     await run.type("{}")
 
 

@@ -74,7 +74,7 @@ async def make_space(run: Run, title: str) -> None:
     await run.press("enter")
     await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
     await run.press(*title, "ctrl+s")
-    await run.hear(f"{title} is there.")
+    await run.hear(f"Created {title}.")
 
 
 async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stage, web: Web) -> None:
@@ -173,14 +173,14 @@ async def test_only_what_was_changed_of_a_space_is_sent_and_u_takes_it_back(stag
     async with stage.play(NOOR) as run:
         await to_spaces(run, "Harbour API")
         await run.press("e")
-        await run.see("Title", "Emoji", "Edit mode", "Default level", "Language", "Merge rules")
+        await run.see("Title", "Emoji", "Edit mode", "Default access", "Language", "Merge rules")
         await run.press("ctrl+u", *"Port API", "ctrl+s")
-        await run.hear("Harbour API is changed.")
+        await run.hear("Changed Harbour API.")
         (sent,) = run.gate.sent(spaces.Update)
         assert sent.model_fields_set == {"at", "title"}
         await run.until(lambda: "Port API" in titles(run), "list it by its new title")
         await run.press("u")
-        await run.hear("Harbour API is as it was.")
+        await run.hear("Undid the change of Harbour API.")
         await run.until(lambda: "Harbour API" in titles(run), "list it by its title again")
 
 

@@ -16,10 +16,12 @@ WORDS = "Not a word lost."
 HARBOUR_API = SpaceRef(space_id="harbour-api")
 
 MOODS = [
-    pytest.param(Mood(401), "does not accept the key: it is wrong, expired or revoked.", "waits", id="401"),
+    pytest.param(Mood(401), "did not accept your API key: it is wrong, expired or revoked.", "waits", id="401"),
     pytest.param(Mood(403), "The harbour master says no.", "refused", id="403"),
     pytest.param(Mood(404), "The harbour master says no.", "refused", id="404"),
-    pytest.param(Mood(429, headers=(("retry-after", "3600"),)), "was asked too often. Try again at", "waits", id="429"),
+    pytest.param(
+        Mood(429, headers=(("retry-after", "3600"),)), "received too many requests. Try again at", "waits", id="429"
+    ),
     pytest.param(Mood(500), "failed (500): The harbour master says no.", "doubted", id="500"),
     pytest.param(Mood(200, b"<html>Welcome to the hotel</html>"), "127.0.0.1:", "doubted", id="garbage"),
     pytest.param(Mood(200, b'{"items": [{"id'), "127.0.0.1:", "doubted", id="half an answer"),
@@ -177,7 +179,7 @@ async def test_a_key_that_is_not_taken_any_more_is_said_and_what_was_written_wai
         await run.press("ctrl+s")
         moody.mood = Mood(401)
         await run.later(seconds=6)
-        await run.hear("does not accept the key", "Unsent changes are kept until you sign in again.")
+        await run.hear("did not accept your API key", "Unsent changes are kept until you sign in again.")
         await run.quit()
     async with stage.play() as run:
         await run.see(WORDS)

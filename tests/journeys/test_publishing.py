@@ -27,14 +27,14 @@ async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means
         await fill(run)
         await run.see("Sites · 1")
         await ask(run, "unpub")
-        await run.see("/published/saltmarsh/docs/", "2 share links lead nowhere.", "3 redirects lead nowhere.")
+        await run.see("/published/saltmarsh/docs/", "2 share links stop working.", "3 redirects stop working.")
         await run.see("2 spaces, 2 sections, 1 group: Instruments, Harbour")
         await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
         await run.press("y")
-        await run.hear("Saltmarsh Docs is not published any more.")
+        await run.hear("Unpublished Saltmarsh Docs.")
         assert not (await run.ask(sites.Get(at=SITE), NOOR)).published
         await run.press("u")
-        await run.hear("Saltmarsh Docs is as it was.")
+        await run.hear("Published Saltmarsh Docs again.")
         assert (await run.ask(sites.Get(at=SITE), NOOR)).published
 
         await run.ask(sites.Unpublish(at=SITE), NOOR)
@@ -44,21 +44,21 @@ async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means
             NOOR,
         )
         await run.press("r")
-        await run.see("share-link")
+        await run.see("share link")
         await ask(run, "publish")
         await run.see(
-            "Publish Saltmarsh Docs?", "whoever has one of 2 share links that work", "Instruments › Limpet manual"
+            "Publish Saltmarsh Docs?", "anyone with one of 2 active share links", "Instruments › Limpet manual"
         )
-        await run.see("Harbour software: only who meets the condition sees that.", "2 spaces, 2 sections, 1 group")
+        await run.see("Harbour software: only for visitors who meet the condition.", "2 spaces, 2 sections, 1 group")
         links = (await run.ask(share_links.List(at=SITE), NOOR)).items
         for each in links:
             await run.ask(share_links.Update(at=SITE, share_link_id=each.id, active=False), NOOR)
         await run.press("r")
-        await run.see("nobody yet: it takes a share link, and none works.")
+        await run.see("no one yet: visitors need a share link, and none is active.")
         for section in ("docs-instruments", "docs-software"):
             await run.ask(site_structure.DeleteSection(at=SITE, site_section_id=section), NOOR)
         await run.press("r")
-        await run.see("There is no space on it to show. Go into it: ctrl+n adds one.")
+        await run.see("The site has no space. Open the site with enter")
         await run.press("y")
         assert len(run.gate.sent(sites.Publish)) == 1, "only that of u"
 
@@ -75,11 +75,11 @@ async def test_a_site_that_has_to_be_paid_for_is_not_said_to_be_published(stage:
         await run.press("r")
         await run.see("Sites · 1")
         await ask(run, "publish")
-        await run.see("everybody: it is public, and search engines list it")
+        await run.see("everyone: the site is public, and search engines list it")
         await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
         await run.press("y")
-        await run.hear("Saltmarsh Docs is not published: it has to be paid for first.")
-        assert "Saltmarsh Docs is published." not in run.said
+        await run.hear("Could not publish Saltmarsh Docs: its plan must be paid first.")
+        assert "Published Saltmarsh Docs." not in run.said
 
 
 async def test_who_does_not_administer_a_site_is_told_so_before_anything_is_asked(stage: Stage) -> None:

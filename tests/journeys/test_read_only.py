@@ -22,7 +22,7 @@ VIEWS = {
     "sites": ("sites", (), "SITE"),
     "an organization": ("admin", (), "E-MAIL"),
     "members": ("admin", (), "Members · 306"),
-    "structure of a site": ("sites", ("enter", "enter"), "Saltmarsh Docs › Structure · 4"),
+    "site structure": ("sites", ("enter", "enter"), "Saltmarsh Docs › Structure · 4"),
     "threads": ("comments", ("/", *"09:06", "enter"), "Elisa Moretti"),
 }
 """Where one is, and how one comes there."""

@@ -102,7 +102,7 @@ async def test_every_kind_there_is_is_listed_with_real_answers(stage: Stage, sta
         empty = {name for name, count in seen.items() if not count}
         assert empty <= {
             "fonts",
-            "sign-in addresses",
+            "sign-in links",
             "sites › adaptive schema",
             "sites › conditions",
             "members › teams",
@@ -126,7 +126,7 @@ async def test_one_goes_into_a_site_and_out_of_it(stage: Stage) -> None:
         await open_kind(run, "redirects")
         await run.see("Sites › Saltmarsh Docs › Redirects · 3", "/old/tides", "Instruments", "Harbour software")
         await run.press("enter", "x")
-        await run.see("Redirects · 3 · 1 ticked")
+        await run.see("Redirects · 3 · 1 selected")
         await run.press("escape")  # unticks
         await run.press("escape", "escape")
         await run.see("Sites · 1")
@@ -191,16 +191,16 @@ async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "teams")
         await run.press("X")
-        await run.see("Delete Harbour software?", "4 members lose the roles they have through it in 1 space.")
+        await run.see("Delete Harbour software?", "Its roles in 1 space end for 4 members.")
         await run.press("y")
         assert not run.gate.sent(teams.Delete), "y alone deletes nothing for good"
         await run.press("escape", "X")
         await run.type("Harbour software")
         await run.press("enter")
-        await run.hear("Harbour software is deleted.")
+        await run.hear("Deleted Harbour software.")
         await run.until(lambda: "Harbour software" not in titles(run), "see it go")
         await run.press("u")
-        await run.hear("cannot be taken back")
+        await run.hear("cannot be undone")
 
 
 async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage: Stage) -> None:
@@ -209,7 +209,7 @@ async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage
         await run.press("enter")
         await open_kind(run, "redirects")
         await run.press("enter", "x", "x", "X")
-        await run.see("Delete 2 redirects?", "u puts them back.", "/old/tides", "/api")
+        await run.see("Delete 2 redirects?", "You can undo this with u.", "/old/tides", "/api")
         await run.press("y")
         await run.hear("2 redirects are deleted.")
         await run.until(lambda: titles(run) == ["/help"], "see them go")
@@ -229,7 +229,7 @@ async def test_what_the_server_refuses_to_delete_is_still_there_and_says_why(sta
         await run.press("X")
         await run.type("Press")
         await run.press("enter")
-        await run.hear("Press was not deleted: The harbour master says no.")
+        await run.hear("Could not delete Press: The harbour master says no.")
         assert titles(run) == ["Press", "Partners"]
 
 
@@ -245,7 +245,7 @@ async def test_a_lost_answer_to_a_delete_is_read_back_and_nothing_sent_again(sta
         await run.press("X")
         await run.type("Press")
         await run.press("enter")
-        await run.hear("Press is deleted.")
+        await run.hear("Deleted Press.")
         await run.until(lambda: titles(run) == ["Partners"], "see it go")
         assert len(run.gate.sent(share_links.Delete)) == 1
 
@@ -276,14 +276,14 @@ async def test_what_a_server_does_not_have_is_asked_once(stage: Stage) -> None:
         await run.press("tab")
         view = browser(run)
         view.kinds.go_to("translations")
-        await run.see("This server has no such operation", "r asks again")
+        await run.see("This server has no such operation", "Press r to retry.")
         view.kinds.go_to("fonts")
         await run.until(lambda: view.level.kind.many == "fonts" and view.answer.value is not None, "look elsewhere")
         view.kinds.go_to("translations")
         await run.see("This server has no such operation")
         assert len(run.gate.sent(translations.List)) == 1
         await run.press("r")
-        await run.see("There are no translations.")
+        await run.see("No translations.")
 
 
 async def test_a_table_is_exported(stage: Stage) -> None:
@@ -364,11 +364,11 @@ async def test_a_team_is_made_found_and_taken_away_again(stage: Stage) -> None:
         await run.press("ctrl+n")
         await run.see("New team", "Title")
         await run.press(*"Divers", "ctrl+s")
-        await run.hear("Divers is there.")
+        await run.hear("Created Divers.")
         await run.until(lambda: getattr(browser(run).rows.item, "title", "") == "Divers", "be on it")
         await run.see("Organization › Teams · 5")
         await run.press("u")
-        await run.hear("Divers is gone again.")
+        await run.hear("Deleted Divers.")
         await run.until(lambda: "Divers" not in titles(run), "see it go")
 
 
@@ -382,7 +382,7 @@ async def test_a_redirect_is_made_with_a_section_that_is_picked(stage: Stage) ->
         await run.press("tab", "enter")
         await run.see("Harbour software")
         await run.press(*"harbour", "enter", "ctrl+s")
-        await run.hear("/old/levels is there.")
+        await run.hear("Created /old/levels.")
         await run.see("/old/levels", "Harbour software")
 
 
@@ -407,10 +407,10 @@ async def test_a_team_is_renamed_and_named_back(stage: Stage) -> None:
         await run.press("e")
         await run.see("Title", "Harbour software")
         await run.press("ctrl+u", *"Harbour crew", "ctrl+s")
-        await run.hear("Harbour software is changed.")
+        await run.hear("Changed Harbour software.")
         await run.until(lambda: "Harbour crew" in titles(run), "see its new name")
         await run.press("u")
-        await run.hear("Harbour software is as it was.")
+        await run.hear("Undid the change of Harbour software.")
         await run.until(lambda: "Harbour software" in titles(run), "see its old name")
 
 
@@ -419,14 +419,14 @@ async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage
         await run.see("Members · 306")
         before = {each.user.id: each.role for each in browser(run).rows.items[:3]}
         await run.press("x", "x", "x", "e")
-        await run.see("Change 3 members", "What is left out stays as it is in each of them.")
+        await run.see("Edit 3 members", "Fields you leave empty stay unchanged in every row.")
         await run.press("enter", *"comment", "enter", "ctrl+s")
-        await run.hear("3 members are changed.")
+        await run.hear("Changed 3 members.")
         changed = run.gate.sent(organizations.UpdateMember)
         assert [(op.user_id, op.role) for op in changed] == [(each, "comment") for each in before]
         assert not browser(run).ticked
         await run.press("u")
-        await run.hear("3 members are as they were.")
+        await run.hear("Undid the change of 3 members.")
         back = run.gate.sent(organizations.UpdateMember)[3:]
         assert {op.user_id: op.role for op in back} == before
 

@@ -86,7 +86,7 @@ async def test_a_space_and_a_collection_are_moved_to_another_organization(stage:
         await run.press("enter")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
         await run.press(*"Shelf", "ctrl+s")
-        await run.hear("Shelf is there.")
+        await run.hear("Created Shelf.")
         await to_spaces(run, "Shelf")
         await run.press("M", *"company", "enter", "enter")
         await run.hear("Moved Shelf to Company.")
@@ -132,9 +132,9 @@ async def test_a_member_is_let_sign_on_through_the_provider(stage: Stage) -> Non
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "members")
         await run.press("a", "enter")
-        await run.see("sign on through the provider")
+        await run.see("Require SSO sign-in")
         await run.press("y")
-        await run.hear("signs on through the provider now")
+        await run.hear("must now sign in with SSO")
 
 
 async def propose_a_page(run: Run) -> ChangeRequestRef:

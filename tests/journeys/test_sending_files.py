@@ -53,9 +53,9 @@ async def test_a_font_is_made_of_files_which_are_sent_once_and_can_be_stopped(st
         run.app._session = replace(session, upload=slowly)
         await open_kind(run, "fonts")
         await run.press("ctrl+n")
-        await run.see("New font", "Font faces")
+        await run.see("New font", "Font files")
         await run.press(*"Inter", "tab", "ctrl+f")
-        await run.see("Font faces: choose a file")
+        await run.see("Font files: which file?")
         await run.press(*"fonts/n")
         await run.see("~/fonts/notes.txt")
         await run.press("tab", "enter")
@@ -70,9 +70,9 @@ async def test_a_font_is_made_of_files_which_are_sent_once_and_can_be_stopped(st
         while "of 300" not in run.text:
             await run.pilot.pause(0.01)
         assert "Sending Inter-Regular.woff2: " in run.text
-        assert "esc stops it." in run.text
+        assert "Press esc to cancel." in run.text
         await run.press("escape")
-        await run.see("Stopped: nothing was made of it.", "~/fonts/Inter-Regular.woff2")
+        await run.see("Upload canceled. Nothing was sent.", "~/fonts/Inter-Regular.woff2")
         go_on.set()
         run.platform.refuse_next(fonts.Create, 400, "fontFamily is taken.")
         await run.press("ctrl+s")
@@ -84,7 +84,7 @@ async def test_a_font_is_made_of_files_which_are_sent_once_and_can_be_stopped(st
         (font,) = (await run.ask(fonts.List(at=HERE), NOOR)).items
         assert [(face.weight, len(face.sources)) for face in font.font_faces] == [(400, 1), (600, 1)]
         await run.press("e", "tab", "ctrl+f", *"Inter-S", "tab", "enter", "ctrl+s")
-        await run.hear("Inter is changed.")
+        await run.hear("Changed Inter.")
 
 
 async def test_pages_come_from_a_file_that_is_written_where_an_address_is(stage: Stage, home: Path) -> None:
@@ -92,7 +92,7 @@ async def test_pages_come_from_a_file_that_is_written_where_an_address_is(stage:
         await make_space(run, "Almanac")
         await to_spaces(run, "Almanac")
         await run.press("a", "enter")
-        await run.see("Import pages into Almanac", "or a file of yours")
+        await run.see("Import pages into Almanac", "or the path of a file")
         await run.press(*"~/ti", "tab", "tab", "enter")
         await run.type("markdown")
         await run.press("enter")
@@ -158,12 +158,12 @@ async def test_a_specification_is_filed_anew_from_a_file_and_its_block_on_a_page
         await run.press("6")
         await open_kind(run, "OpenAPI specifications")
         await run.press("a", "enter")
-        await run.see("File a new version: harbour")
+        await run.see("Upload a new version: harbour")
         await run.press("tab", "ctrl+f", "ctrl+u", *"~/b", "tab", "enter", "ctrl+s")
-        await run.hear("harbour could not be read:")
+        await run.hear("Could not process harbour:")
         assert (await run.ask(openapi.Get(at=HERE, spec_slug="harbour"), NOOR)).last_version == before
         await run.press("a", "enter", "tab", "ctrl+f", "ctrl+u", *"~/h", "tab", "enter", "ctrl+s")
-        await run.hear("harbour was read: 1 operation.")
+        await run.hear("Processed harbour: 1 operation.")
         now = await run.ask(openapi.Get(at=HERE, spec_slug="harbour"), NOOR)
         assert now.last_version not in (None, before)
         await run.press("2")

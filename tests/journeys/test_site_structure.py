@@ -58,70 +58,70 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
         await into_structure(run)
         assert await outline(run) == ["Instruments *", "  Limpet manual *", "Harbour software", "  Harbour API *"]
         await run.press("ctrl+n")
-        await run.see("A space in Instruments", "A section", "A group")
-        await pick(run, "A group")
+        await run.see("Space in Instruments", "Section", "Section group")
+        await pick(run, "Section group")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
         await run.press(*"Products", "tab", "tab", "enter")
         await pick(run, "Instruments")
         await run.press("escape", "ctrl+s")
-        await run.hear("Products is there.")
+        await run.hear("Created Products.")
         await to_part(run, "Instruments")
         await run.press("ctrl+n")
-        await pick(run, "A space in Instruments")
+        await pick(run, "Space in Instruments")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask which space")
         await run.press("enter")
         await pick(run, "Station register")
         await run.press("ctrl+s")
-        await run.hear("Station register is there.")
+        await run.hear("Created Station register.")
         await run.see("▌     Station register ")
         built = ["Harbour software *", "  Harbour API *", "Products", "  Instruments", "    Limpet manual *"]
         assert await outline(run) == [*built, "    Station register"]
 
         await run.press("a", "enter")
-        await run.hear("Visitors of Instruments begin at Station register now.")
+        await run.hear("Visitors of Instruments now start at Station register.")
         assert await outline(run) == [*built[:-1], "    Limpet manual", "    Station register *"]
         await run.press("u")
-        await run.hear("They begin at Limpet manual again.")
+        await run.hear("Visitors start at Limpet manual again.")
         assert await outline(run) == [*built, "    Station register"]
         await to_part(run, "Instruments")
         await run.press("a", "enter")
-        await run.hear("Visitors of Saltmarsh Docs begin at Instruments now.")
+        await run.hear("Visitors of Saltmarsh Docs now start at Instruments.")
         assert (await outline(run))[:4] == ["Harbour software", "  Harbour API *", "Products", "  Instruments *"]
 
         await to_part(run, "Products")
         await run.press("alt+down")
-        await run.hear("Products is the last where it stands. M moves it elsewhere.")
+        await run.hear("Products is already last. Press M to move it")
         await run.press("alt+up")
-        await run.hear("Products is moved up.")
+        await run.hear("Moved Products up.")
         assert (await outline(run))[0] == "Products"
         await run.press("u")
-        await run.hear("Products is where it was.")
+        await run.hear("Moved Products back.")
         assert (await outline(run))[0] == "Harbour software"
 
         await to_part(run, "Station register")
         await run.press("M")
-        await run.see("Move Station register into", "Instruments", "now", "Harbour software")
+        await run.see("Move Station register to", "Instruments", "current", "Harbour software")
         await pick(run, "Harbour software", "Last")
-        await run.hear("Station register stands in Harbour software now.")
+        await run.hear("Moved Station register.")
         assert (await outline(run))[:3] == ["Harbour software", "  Harbour API *", "  Station register"]
         await run.press("u")
-        await run.hear("Station register is where it was.")
+        await run.hear("Moved Station register back.")
         assert (await outline(run))[-1] == "    Station register"
 
         await to_part(run, "Instruments")
         await run.press("e")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
         await run.press("ctrl+u", *"Devices", "ctrl+s")
-        await run.hear("Instruments is changed.")
+        await run.hear("Changed Instruments.")
         await to_part(run, "Devices")
         await run.press("u")
-        await run.hear("Instruments is as it was.")
+        await run.hear("Undid the change of Instruments.")
 
         await to_part(run, "Station register")
         await run.press("X")
-        await run.see("Take off Station register?", "lead nowhere")
+        await run.see("Remove Station register?", "stop working")
         await run.press(*"Station register", "enter")
-        await run.hear("Station register is taken off the site.")
+        await run.hear("Removed Station register.")
         await run.until(lambda: "Station register" not in titles(run), "list it no more")
         assert "    Station register" not in await outline(run)
 
@@ -131,7 +131,7 @@ async def test_a_structure_is_filtered_with_what_its_parts_stand_in_and_a_space_
         await into_structure(run)
         await to_part(run, "Instruments")
         await run.press("S")
-        await run.hear("They stand in the order visitors find them in")
+        await run.hear("The structure keeps the order visitors see")
         await run.press("/", *"limpet", "enter")
         await run.until(lambda: titles(run) == ["Instruments", "Limpet manual"], "keep the section it is in")
         await run.press("j")
@@ -149,7 +149,7 @@ async def test_who_may_not_arrange_a_site_finds_its_keys_dim_and_why(stage: Stag
         }
         assert {"ctrl+n", "e", "M", "X", "a", "alt+↑", "alt+↓"} <= why.keys()
         assert why["M"] == (
-            "Your role in Saltmarsh Docs does not let you move what is on it: it takes the right to edit it. "
+            "Your role in Saltmarsh Docs does not let you move content on this site: it takes the right to edit it. "
             "Ask an organization admin for access."
         )
         await run.press("alt+up", "M", "X", "e")

@@ -95,12 +95,12 @@ async def test_letters_typed_while_what_can_be_picked_in_a_form_is_read_are_look
         await open_kind(run, "teams")
         for turns in (0, 5):
             run.gate.shut(teams.List)
-            await at_once(run, "ctrl+n", "enter", *"create", "enter", "tab", "enter", *"Harbour s", turns=turns)
+            await at_once(run, "ctrl+n", "enter", *"creator", "enter", "tab", "enter", *"Harbour s", turns=turns)
             await run.until(lambda: written(run) == ["Harbour s"], "have all letters, in their order")
             run.gate.open()
             await run.see("Harbour software")
             await at_once(run, "enter", "escape", "tab", turns=turns)
-            await run.see("+ Role                  create ▾", "+ Teams                 Harbour software ▾")
+            await run.see("+ Role                  Creator ▾", "+ Teams                 Harbour software ▾")
             dialog = run.app.screen
             assert isinstance(dialog, FormDialog)
             assert dialog.state.written == {"role": "create", "teams": "software", "users": ""}

@@ -45,7 +45,7 @@ async def _written(ask: Ask, at: SiteRef, schema: dict[str, Any] = SCHEMA) -> ad
 async def test_it_is_kept_as_it_was_written(ask: Ask, clock: Clock) -> None:
     at = await a_site(ask)
     sentence = await refused(ask(adaptive_schema.Get(at=at)), 404)
-    assert sentence == "There is no adaptive schema here yet. Write one first."
+    assert sentence == "There is no adaptive schema here yet. Create one first."
     written = await _written(ask, at)
     assert (written.json_schema, written.updated_at) == (SCHEMA, clock.moment)
     assert ask.last.json()["object"] == "site-adaptive-schema"
@@ -80,11 +80,11 @@ async def test_it_gives_conditions(ask: Ask) -> None:
         ({"type": "object", "properties": {}}, "jsonSchema.additionalProperties is required."),
         ({**_schema(), "additionalProperties": True}, "jsonSchema.additionalProperties must be False"),
         ({**_schema(), "$schema": "https://json-schema.org/draft/2020-12/schema"}, "jsonSchema.$schema must be draft-07"),
-        ({**_schema(), "required": ["a"]}, "jsonSchema.required is wrong: extra inputs are not permitted."),
-        (_schema(a={"type": "boolean"}), "jsonSchema.properties.a is wrong: a claim without a"),
-        (_schema(a={"type": "null", "description": "d"}), "jsonSchema.properties.a must have one of these as its 'type'"),
-        (_schema(a={"description": "d"}), "jsonSchema.properties.a must say its 'type'"),
-        (_schema(a={**BETA, "default": True}), "jsonSchema.properties.a.default is wrong"),
+        ({**_schema(), "required": ["a"]}, "jsonSchema.required is not valid: extra inputs are not permitted."),
+        (_schema(a={"type": "boolean"}), "jsonSchema.properties.a is not valid: every claim needs a"),
+        (_schema(a={"type": "null", "description": "d"}), "jsonSchema.properties.a must have 'type' set to one of"),
+        (_schema(a={"description": "d"}), "jsonSchema.properties.a must contain 'type'"),
+        (_schema(a={**BETA, "default": True}), "jsonSchema.properties.a.default is not valid"),
         (_schema(a={"type": "string", "description": "d", "enum": []}), "jsonSchema.properties.a.enum must have"),
         (_schema(a={"type": "string", "description": "d", "enum": None}), "jsonSchema.properties.a.enum must be a list."),
         (_schema(a={"type": "array", "description": "d"}), "jsonSchema.properties.a.items is required."),
@@ -92,9 +92,9 @@ async def test_it_gives_conditions(ask: Ask) -> None:
         (
             _schema(a={"type": "object", "description": "d", "properties": {"b": {"type": "number"}},
                        "additionalProperties": False}),
-            "jsonSchema.properties.a.properties.b is wrong",
+            "jsonSchema.properties.a.properties.b is not valid",
         ),
-        (_schema(unsigned=BETA), "jsonSchema.properties is wrong: unsigned must be an object"),
+        (_schema(unsigned=BETA), "jsonSchema.properties is not valid: unsigned must be an object"),
     ],
 )  # fmt: skip
 async def test_what_is_outside_the_subset_is_refused(ask: Ask, schema: dict[str, Any], sentence: str) -> None:
@@ -110,7 +110,7 @@ async def test_what_is_outside_the_subset_is_refused(ask: Ask, schema: dict[str,
 async def test_administrators_write_it_and_members_read_it(ask: Ask) -> None:
     at = await a_site(ask)
     op = adaptive_schema.Update(at=at, json_schema=VisitorSchema.model_validate(SCHEMA))
-    assert "takes the role admin" in await refused(ask(op, "mia"), 403)
+    assert "need the role Admin" in await refused(ask(op, "mia"), 403)
     await ask(op)
     assert (await ask(adaptive_schema.Get(at=at), "sam")).json_schema == SCHEMA
     assert len((await ask(adaptive_schema.ListTemplateConditions(at=at), "sam")).items) == 8

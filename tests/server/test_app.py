@@ -97,11 +97,11 @@ async def test_a_body_that_is_not_as_it_should_be_is_refused(ask: Ask, content: 
     [
         ({}, "body is required."),
         (None, "body is required."),
-        ({"body": {}}, "body is empty: say something, in its markdown or its document."),
+        ({"body": {}}, "body is empty. Write text in body.markdown or body.document."),
         ({"body": {"markdown": 7}}, "body.markdown must be text."),
-        ({"body": {"markdown": " \n"}}, "body is empty: say something, in its markdown or its document."),
+        ({"body": {"markdown": " \n"}}, "body is empty. Write text in body.markdown or body.document."),
         ({"body": {"markdown": "x"}, "node": "n" * 257}, "node may have at most 256 characters."),
-        ({"body": {"markdown": "x"}, "node": "n"}, "node names a block of a page: page is required with it."),
+        ({"body": {"markdown": "x"}, "node": "n"}, "page is required with node."),
     ],
 )
 async def test_the_field_that_is_wrong_is_named(ask: Ask, body: object, sentence: str) -> None:

@@ -67,7 +67,7 @@ async def test_administrators_change_one(ask: Ask) -> None:
 
 async def test_others_are_refused(ask: Ask) -> None:
     at = _ref(await _make(ask, "Manuals"))
-    assert "takes the role admin" in await refused(ask(collections.Update(at=at, title="Mine"), "mia"), 403)
+    assert "need the role Admin" in await refused(ask(collections.Update(at=at, title="Mine"), "mia"), 403)
     await refused(ask(collections.Delete(at=at), "mia"), 403)
     await refused(ask(collections.Create(at=ACME), "jun"), 403)
     await refused(ask(collections.Get(at=at), "eve"), 404)
@@ -138,7 +138,7 @@ async def test_one_cannot_come_to_lie_in_itself(ask: Ask) -> None:
     innermost = await _make(ask, "Innermost", inner)
     for target in (outer, inner, innermost):
         sentence = await refused(ask(collections.Move(at=_ref(outer), parent=target.id)), 409)
-        assert sentence == "“Outer” cannot lie in itself. Choose a collection outside it."
+        assert sentence == "“Outer” cannot be moved into itself. Choose another collection."
     beside = Position(after=CollectionPointer(collection=innermost.id))
     await refused(ask(collections.Move(at=_ref(outer), position=beside)), 409)
     assert await _tree(ask) == {"Outer": None, "Inner": "Outer", "Innermost": "Inner"}

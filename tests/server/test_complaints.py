@@ -35,15 +35,15 @@ def test_what_is_missing_is_called_by_its_name() -> None:
     ("body", "sentence"),
     [
         ({"position": {"before": {"type": "space"}}}, "position.before.space is required."),
-        ({"position": {"before": {}}}, "position.before must say its 'type'."),
+        ({"position": {"before": {}}}, "position.before must contain 'type'."),
         (
             {"position": {"before": {"type": "x"}}},
-            "position.before must have one of these as its 'type': 'space', 'collection'.",
+            "position.before must have 'type' set to one of 'space', 'collection'.",
         ),
         ({"position": {"after": 7}}, "position.after must be an object."),
         (
             {"parent": "a/b"},
-            "parent must be an identifier: text of at most 256 letters without / or control characters.",
+            "parent must be an identifier: at most 256 characters, without / and control characters.",
         ),
     ],
 )
@@ -80,9 +80,9 @@ def _refusal(request: Request) -> Refused | None:
 @pytest.mark.parametrize(
     ("path", "sentence"),
     [
-        ("/orgs/acme/members/eve", "There is no member “eve” here, or you may not see it."),
-        ("/spaces/s/change-requests/c/comments/k/replies/r", "There is no reply “r” here, or you may not see it."),
-        ("f00d", "There is no file “f00d” here, or you may not see it."),
+        ("/orgs/acme/members/eve", "There is no member “eve” here, or you do not have access."),
+        ("/spaces/s/change-requests/c/comments/k/replies/r", "There is no reply “r” here, or you do not have access."),
+        ("f00d", "There is no file “f00d” here, or you do not have access."),
     ],
 )
 def test_what_is_missing_is_called_what_it_is(path: str, sentence: str) -> None:

@@ -49,11 +49,15 @@ async def test_the_old_form_of_the_answer_is_the_change_request(ask: Ask) -> Non
         (update("A", into="A"), 400, "below itself"),
         (update("A", slug=None), 400, "slug cannot be null"),
         (content.UpdatePage(page="A", document=content.DocumentBody(document={"object": "document"})), 400, "markdown"),
-        (InsertFiles(files=(NewFile(name="a", url="https://a.example/x"),)), 400, "fetches nothing"),
+        (InsertFiles(files=(NewFile(name="a", url="https://a.example/x"),)), 400, "does not fetch files"),
         (InsertFiles(files=(NewFile(name="a", content_type="text/plain"),)), 400, "base64 is required"),
         (InsertFiles(files=(NewFile(name="a", base64="aaaa"),)), 400, "contentType is required"),
         (InsertFiles(files=(NewFile(name="a", content_type="a/b", base64="*"),)), 400, "not base64"),
-        (InsertFiles(files=(NewFile(name="a", content_type="a/b", base64="AAAA" * 333_334),)), 400, "larger than 1 MB"),
+        (
+            InsertFiles(files=(NewFile(name="a", content_type="a/b", base64="AAAA" * 333_334),)),
+            400,
+            "larger than the limit of 1 MB",
+        ),
         (RevertPage(page="A", block=("nonsense",)), 400, "has a block .*nonsense"),
     ],
 )
@@ -164,7 +168,7 @@ async def test_pages_cannot_be_nested_without_end(ask: Ask) -> None:
     into = (await desk.tree()).pages[0].id
     for _ in range(29):
         into = (await desk.edit(at, insert("# Deeper", into=into)))["changes"][0]["page"]["id"]
-    with pytest.raises(Refusal, match="30 deep"):
+    with pytest.raises(Refusal, match="30 levels deep"):
         await desk.edit(at, insert("# Too deep", into=into))
 
 
@@ -211,7 +215,7 @@ async def test_single_blocks_are_put_back(ask: Ask) -> None:
 async def test_who_may_not_edit_is_told_which_role_may(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A")
     at = await desk.propose()
-    with pytest.raises(Refusal, match="takes the role edit") as refused:
+    with pytest.raises(Refusal, match="need the role Editor") as refused:
         await desk.edit(at, insert("# B"), user="zoe")
     assert refused.value.status == 403
 
@@ -221,7 +225,7 @@ async def test_a_closed_change_request_is_not_edited(ask: Ask) -> None:
     merged, archived = await desk.propose(insert("# B")), await desk.propose(insert("# C"))
     await desk.merge(merged)
     await ask(change_requests.Update(at=archived, status="archived"))
-    for at, word in ((merged, "is merged"), (archived, "is archived")):
+    for at, word in ((merged, "already merged"), (archived, "is archived")):
         with pytest.raises(Refusal, match=word) as refused:
             await desk.edit(at, insert("# D"))
         assert refused.value.status == 409

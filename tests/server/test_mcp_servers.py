@@ -35,7 +35,7 @@ async def test_one_is_added_read_changed_and_removed(ask: Ask) -> None:
     await ask(delete)
     await ask(delete)
     sentence = await refused(ask(mcp_servers.Get(at=at, site_mcp_server_id=made.id)), 404)
-    assert sentence == f"There is no MCP server “{made.id}” here, or you may not see it."
+    assert sentence == f"There is no MCP server “{made.id}” here, or you do not have access."
     await refused(ask(update), 404)
 
 
@@ -67,7 +67,7 @@ async def test_only_those_who_may_change_them_see_their_headers(ask: Ask) -> Non
         mcp_servers.Update(at=at, site_mcp_server_id=made.id, name="Mine"),
         mcp_servers.Delete(at=at, site_mcp_server_id=made.id),
     ):
-        assert "takes the role" in await refused(ask(op, "sam"), 403)
+        assert "need the role" in await refused(ask(op, "sam"), 403)
         if not isinstance(op, mcp_servers.Delete):
             await refused(ask(op, "eve"), 404)
 
@@ -79,7 +79,7 @@ async def test_only_those_who_may_change_them_see_their_headers(ask: Ask) -> Non
         ({"name": "", "url": "https://x"}, "name must have at least 1 character."),
         ({"name": "x" * 101, "url": "https://x"}, "name may have at most 100 characters."),
         ({"name": "x"}, "url is required."),
-        ({"name": "x", "url": "file:///etc"}, "url must be an address"),
+        ({"name": "x", "url": "file:///etc"}, "url must be a link"),
         ({"name": "x", "url": "https://x/" + "x" * 2048}, "url may have at most 2048 characters."),
         ({"name": "x", "url": "https://x", "headers": {"a": ""}}, "headers.a must have at least 1 character."),
         ({"name": "x", "url": "https://x", "headers": {"a": "x" * 513}}, "headers.a may have at most 512 characters."),

@@ -150,7 +150,7 @@ async def test_members_read_them_and_creators_write_them(ask: Ask) -> None:
     await ask(openapi.Create(at=ACME, slug="pets", source=source), "mia")
     seen = await ask(openapi.Get(at=ACME, spec_slug="pets"), "sam")
     assert (seen.permissions.view, seen.permissions.edit) == (True, False)
-    assert "takes the role create" in await refused(ask(openapi.Create(at=ACME, slug="b", source=source), "tom"), 403)
+    assert "need the role Creator" in await refused(ask(openapi.Create(at=ACME, slug="b", source=source), "tom"), 403)
     await refused(ask(openapi.Put(at=ACME, spec_slug="pets", source=source), "tom"), 403)
     await refused(ask(openapi.Update(at=ACME, spec_slug="pets", visibility="public"), "tom"), 403)
     await refused(ask(openapi.Delete(at=ACME, spec_slug="pets"), "tom"), 403)

@@ -39,7 +39,7 @@ async def test_its_settings_are_changed_by_administrators(ask: Ask) -> None:
     )
     assert (changed.title, changed.default_role) == ("Acme Works", None)
     assert ask.last.json()["urls"]["logo"] == "https://x.example/l"
-    assert "takes the role admin" in await refused(ask(organizations.Update(at=ACME, title="Mine"), "mia"), 403)
+    assert "need the role Admin" in await refused(ask(organizations.Update(at=ACME, title="Mine"), "mia"), 403)
 
 
 async def test_what_is_shown_first_is_a_site_that_is_there(ask: Ask) -> None:
@@ -57,12 +57,12 @@ async def test_what_is_shown_first_is_a_site_that_is_there(ask: Ask) -> None:
         ({"title": "x"}, "title must have at least 2 characters."),
         ({"title": "x" * 256}, "title may have at most 255 characters."),
         ({"hostname": "ab"}, "hostname must have at least 3 characters."),
-        ({"hostname": "UPPER"}, "hostname must be small letters"),
+        ({"hostname": "UPPER"}, "hostname must be lower-case letters"),
         ({"defaultRole": "king"}, "defaultRole must be one of 'admin', 'create'"),
         ({"emailDomains": [1]}, "emailDomains[0] must be text."),
         ({"emailDomains": ["no domain"]}, "emailDomains[0] must be a domain: example.com."),
-        ({"logo": "javascript:x"}, "logo must be an address"),
-        ({"defaultContent": {"type": "site", "site": "gone"}}, "defaultContent.site names no site of this"),
+        ({"logo": "javascript:x"}, "logo must be a link"),
+        ({"defaultContent": {"type": "site", "site": "gone"}}, "defaultContent.site must be a site of this"),
         ({"defaultContent": {"type": "space"}}, "defaultContent.type must be 'site'."),
         ({"mergeRules": "none"}, "mergeRules must be an object."),
         ({"title": None}, "title cannot be null."),

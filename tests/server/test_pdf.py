@@ -117,7 +117,7 @@ async def test_a_page_alone_or_with_those_below_it(ask: Ask, world: World) -> No
     alone = await _pdf(ask, space.ref, page="one", only=True)
     assert len(alone.pages) == 1
     assert "One" in _words(alone)
-    assert "say which one" in await refused(ask(pdf.Get(at=space.ref, only=True)), 400)
+    assert "page is required" in await refused(ask(pdf.Get(at=space.ref, only=True)), 400)
     assert "no page “gone”" in await refused(ask(pdf.Get(at=space.ref, page="gone")), 404)
 
 

@@ -78,7 +78,7 @@ async def test_they_are_an_administrators(ask: Ask, at: SiteRef) -> None:
         share_links.Update(at=at, share_link_id=link.id, name="Mine"),
     ]
     for op in (*rest, delete):
-        assert "takes the role admin" in await refused(ask(op, "mia"), 403)
+        assert "need the role Admin" in await refused(ask(op, "mia"), 403)
     for op in rest:
         await refused(ask(op, "eve"), 404)
     await ask(delete, "eve")
@@ -91,8 +91,8 @@ async def test_they_are_an_administrators(ask: Ask, at: SiteRef) -> None:
         ("POST", {}, "name is required."),
         ("POST", {"name": "x" * 51}, "name may have at most 50 characters."),
         ("PATCH", {"name": "x" * 51}, "name may have at most 50 characters."),
-        ("PATCH", {"name": None}, "name cannot be null. Leave it out to keep what it is."),
-        ("PATCH", {"active": None}, "active cannot be null. Leave it out to keep what it is."),
+        ("PATCH", {"name": None}, "name cannot be null. Leave name out to keep its value."),
+        ("PATCH", {"active": None}, "active cannot be null. Leave active out to keep its value."),
     ],
 )
 async def test_limits_hold(ask: Ask, at: SiteRef, method: str, body: dict[str, object], sentence: str) -> None:

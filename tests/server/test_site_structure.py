@@ -55,7 +55,7 @@ async def test_who_may_not_create_content_changes_nothing(ask: Ask) -> None:
         structure.DeleteGroup(at=at, site_section_group_id=group.id),
         item,
     ):
-        assert "takes the role create" in await refused(ask(op, "tom"), 403)
+        assert "need the role Creator" in await refused(ask(op, "tom"), 403)
     assert await tree_of(ask, at) == ["Guide", "API", "Group", []]
 
 
@@ -110,7 +110,7 @@ async def test_a_section_changes_field_by_field(ask: Ask) -> None:
     assert (changed.condition, changed.icon, changed.description) == (None, None, None)
     assert "condition" not in ask.last.json()
     taken = structure.UpdateSection(at=at, site_section_id=guide, path="api")
-    assert "The path “api” is taken" in await refused(ask(taken), 409)
+    assert "The path “api” is already taken" in await refused(ask(taken), 409)
     await refused(ask(structure.UpdateSection(at=at, site_section_id="none", title="Guides")), 404)
 
 
@@ -122,12 +122,12 @@ async def test_a_section_changes_field_by_field(ask: Ask) -> None:
         ({"title": None}, "title cannot be null."),
         ({"path": ""}, "path must have at least 1 character."),
         ({"path": "x" * 101}, "path may have at most 100 characters."),
-        ({"path": "a/b"}, "path may hold letters"),
+        ({"path": "a/b"}, "path can contain letters"),
         ({"condition": ""}, "condition must have at least 1 character."),
         ({"condition": "x" * 1025}, "condition may have at most 1024 characters."),
         ({"description": "x" * 257}, "description may have at most 256 characters."),
         ({"icon": "x" * 51}, "icon may have at most 50 characters."),
-        ({"defaultSiteSpace": "none"}, "defaultSiteSpace names no space of the section “Guide”."),
+        ({"defaultSiteSpace": "none"}, "defaultSiteSpace must be a space of the section “Guide”."),
     ],
 )
 async def test_limits_of_sections_hold(ask: Ask, body: dict[str, object], sentence: str) -> None:
@@ -147,7 +147,7 @@ async def test_visitors_begin_where_they_are_told(ask: Ask) -> None:
     api = await ask(structure.UpdateSection(at=at, site_section_id=made["API"].id, default_site_space=extra.id))
     assert [each.default for each in api.site_spaces] == [False, True]
     wrong = sites.Update(at=at, default_site_space=extra.id)
-    assert "names no space in the default section “Guide”" in await refused(ask(wrong), 400)
+    assert "must be a space in the default section “Guide”" in await refused(ask(wrong), 400)
     await ask(sites.Update(at=at, default_site_section=made["API"].id, default_site_space=api.site_spaces[0].id))
     shown = {each.title: each for each in (await ask(structure.ListSections(at=at))).items}
     assert (shown["Guide"].default, shown["API"].default) == (False, True)
@@ -181,8 +181,8 @@ async def test_a_site_space_changes(ask: Ask) -> None:
     assert (changed.id, changed.title, changed.path) == (guide.id, "Guide 2", "v1")
     assert changed.condition == "visitor.claims.beta"
     assert (await change(condition=None)).condition is None
-    assert "The path “api” is taken" in await refused(change(path="api"), 409)
-    assert "path may hold letters" in await refused(change(path=".."), 400)
+    assert "The path “api” is already taken" in await refused(change(path="api"), 409)
+    assert "path can contain letters" in await refused(change(path=".."), 400)
     api = (await site_spaces_of(ask, at))["API"].space
     assert api
     assert "is on “Docs” already" in await refused(change(space_id=api.id), 409)

@@ -52,7 +52,7 @@ async def test_only_spaces_of_the_organization_that_one_may_fill_can_be_on_one(a
         assert f"no space “{name}”" in await refused(ask(sites.Create(at=ACME, spaces=(name,))), 404)
     assert "twice" in await refused(ask(sites.Create(at=ACME, spaces=(space.id, space.id))), 400)
     await ask(spaces.Update(at=space.ref, default_level="edit"))
-    assert "takes the role create" in await refused(ask(sites.Create(at=ACME, spaces=(space.id,)), "mia"), 403)
+    assert "need the role Creator" in await refused(ask(sites.Create(at=ACME, spaces=(space.id,)), "mia"), 403)
     await ask(spaces.Update(at=space.ref, default_level=None))
     await refused(ask(sites.Create(at=ACME, spaces=(space.id,)), "mia"), 404)
     assert await _titles(ask) == []
@@ -60,9 +60,9 @@ async def test_only_spaces_of_the_organization_that_one_may_fill_can_be_on_one(a
 
 async def test_roles_in_the_organization_say_who_may_do_what(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask))
-    assert "takes the role create" in await refused(ask(sites.Create(at=ACME), "tom"), 403)
+    assert "need the role Creator" in await refused(ask(sites.Create(at=ACME), "tom"), 403)
     for op in (sites.Update(at=at, title="Mine"), sites.Delete(at=at), sites.Publish(at=at), sites.Unpublish(at=at)):
-        assert "takes the role admin" in await refused(ask(op, "mia"), 403)
+        assert "need the role Admin" in await refused(ask(op, "mia"), 403)
     shown = {user: (await ask(sites.Get(at=at), user)).permissions for user in ("ada", "mia", "sam")}
     assert {user: (may.view, may.create, may.admin) for user, may in shown.items()} == {
         "ada": (True, True, True),
@@ -127,8 +127,8 @@ async def test_settings_change_one_by_one(ask: Ask) -> None:
         ({"title": None}, "title cannot be null."),
         ({"basename": ""}, "basename must have at least 1 character."),
         ({"basename": "x" * 101}, "basename may have at most 100 characters."),
-        ({"basename": ".."}, "basename may hold letters"),
-        ({"basename": "a/b"}, "basename may hold letters"),
+        ({"basename": ".."}, "basename can contain letters"),
+        ({"basename": "a/b"}, "basename can contain letters"),
         ({"visibility": "private"}, "visibility must be one of"),
         ({"proxy": "localhost/docs"}, "proxy must be a host and a path"),
         ({"proxy": "acme.example"}, "proxy must be a host and a path"),
@@ -145,7 +145,7 @@ async def test_limits_hold(ask: Ask, body: dict[str, object], sentence: str) -> 
 async def test_no_two_share_a_basename(ask: Ask) -> None:
     one, other = await a_site(ask), await a_site(ask)
     await ask(sites.Update(at=one, basename="docs"))
-    assert "is that of “Docs”" in await refused(ask(sites.Update(at=other, basename="docs")), 409)
+    assert "is already used by “Docs”" in await refused(ask(sites.Update(at=other, basename="docs")), 409)
     await refused(ask(sites.Update(at=other, basename=one.site_id)), 409)
     assert (await ask(sites.Update(at=one, basename="docs"))).basename == "docs"
 
@@ -224,7 +224,7 @@ async def test_roles_on_one_are_those_of_the_organization_or_of_a_space(ask: Ask
     assert [each["origin"] for each in ask.last.json()["items"] if each["user"]["id"] == "gil"] == [
         {"type": "space", "space": guide.id}
     ]
-    assert "Guests may not list" in await refused(ask(sites.ListPermissions(at=at), "gil"), 403)
+    assert "Guests cannot see" in await refused(ask(sites.ListPermissions(at=at), "gil"), 403)
     first = await ask(sites.ListPermissions(at=at, limit=5))
     assert first.next
     assert len((await ask(sites.ListPermissions(at=at, page=first.next.page))).items) == 2
@@ -269,7 +269,7 @@ async def test_search_wants_words_and_a_scope(ask: Ask) -> None:
         ({"query": "x"}, "scope is required."),
         ({"query": "x" * 513, "scope": {"mode": "all"}}, "query may have at most 512 characters."),
         ({"query": "x", "scope": {"mode": "specific", "siteSpaceIds": []}}, "scope.siteSpaceIds must have at least"),
-        ({"query": "x", "scope": {"mode": "some"}}, "scope must have one of these as its 'mode'"),
+        ({"query": "x", "scope": {"mode": "some"}}, "scope must have 'mode' set to one of"),
     ):
         answer = await ask.http("POST", url, json=body)
         assert answer.status_code == 400

@@ -55,7 +55,7 @@ async def test_those_who_sign_in_join_a_team(ask: Ask) -> None:
     await ask(teams.Delete(at=ACME, team_id=team.id))
     assert (await ask(sso.GetProvider(at=ACME, saml_provider_id=made.id))).default_team is None
     sentence = await refused(_made(ask, default_team="nobody"), 404)
-    assert sentence == "There is no team “nobody” here, or you may not see it."
+    assert sentence == "There is no team “nobody” here, or you do not have access."
 
 
 async def test_one_is_deleted(ask: Ask) -> None:
@@ -65,7 +65,7 @@ async def test_one_is_deleted(ask: Ask) -> None:
     await ask(delete)
     assert (await ask(sso.ListProviders(at=ACME))).items == (kept,)
     sentence = await refused(ask(sso.GetProvider(at=ACME, saml_provider_id=made.id)), 404)
-    assert sentence == f"There is no SAML provider “{made.id}” here, or you may not see it."
+    assert sentence == f"There is no SAML provider “{made.id}” here, or you do not have access."
 
 
 async def test_a_list_goes_on(ask: Ask) -> None:
@@ -85,7 +85,7 @@ async def test_only_administrators_see_and_change_them(ask: Ask) -> None:
         sso.UpdateProvider(at=ACME, saml_provider_id=made.id, label="Mine"),
         sso.DeleteProvider(at=ACME, saml_provider_id=made.id),
     ):
-        assert "takes the role admin" in await refused(ask(op, "mia"), 403)
+        assert "need the role Admin" in await refused(ask(op, "mia"), 403)
     await refused(ask(sso.ListLogins(at=ACME), "eve"), 404)
 
 
@@ -98,7 +98,7 @@ async def test_only_administrators_see_and_change_them(ask: Ask) -> None:
         ({"label": "x", "entityID": "x" * 1025}, "entityID may have at most 1024 characters."),
         ({"label": "x", "certificate": "x" * 10001}, "certificate may have at most 10000 characters."),
         ({"label": "x", "ssoURL": "https://x/" + "x" * 2048}, "ssoURL may have at most 2048 characters."),
-        ({"label": "x", "ssoURL": "javascript:x"}, "ssoURL must be an address"),
+        ({"label": "x", "ssoURL": "javascript:x"}, "ssoURL must be a link"),
         ({"label": "x", "defaultRole": "king"}, "defaultRole must be one of"),
         ({"label": "x", "certificate": None}, "certificate cannot be null."),
     ],

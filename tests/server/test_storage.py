@@ -30,18 +30,18 @@ async def test_a_file_is_sent_once_without_a_key(ask: Ask, world: World) -> None
     kept = uploaded(world, "acme", there.key, "import_file")
     assert (kept["name"], kept["type"], world.store.blob(kept["blob"])) == ("pages.zip", "application/zip", DATA)
     status, sentence = await _send(ask, there.url)
-    assert (status, sentence) == (410, "A file was sent to this address already, and it works once. Ask for another.")
+    assert (status, sentence) == (410, "This upload URL was already used. Request a new upload URL.")
 
 
 async def test_an_address_waits_a_quarter_of_an_hour(ask: Ask, world: World, clock: Clock) -> None:
     there = await _announce(ask)
     clock.forward(seconds=LIFETIME.total_seconds())
     status, sentence = await _send(ask, there.url)
-    assert (status, sentence) == (410, "This address has waited too long for its file. Ask for another.")
+    assert (status, sentence) == (410, "This upload URL has expired. Request a new upload URL.")
     await _announce(ask)
     assert world.store.count("/orgs/acme/uploads") == 1
     assert (await _send(ask, there.url))[0] == 404
-    with pytest.raises(Refused, match="There is no upload"):
+    with pytest.raises(Refused, match="No upload"):
         uploaded(world, "acme", there.key, "import_file")
 
 
@@ -49,7 +49,7 @@ async def test_a_file_must_be_the_one_that_was_announced(ask: Ask) -> None:
     there = await _announce(ask)
     sentence = "The body is larger than 10 bytes, which is the most that is accepted."
     assert await _send(ask, there.url, DATA + b"!") == (413, sentence)
-    sentence = "The file has 9 bytes, and 10 were announced. Send it again."
+    sentence = "The file has 9 bytes, but 10 bytes were announced. Upload the file again."
     assert await _send(ask, there.url, DATA[:-1]) == (400, sentence)
     assert await _send(ask, there.url, DATA) == (200, "")
 
@@ -58,13 +58,13 @@ async def test_a_font_must_be_one(ask: Ask) -> None:
     file = FileToSend(name="a.woff2", type="font/woff2", size=len(DATA))
     there = await ask(storage.Upload(at=ACME, file=file, kind="customization_font"))
     status, sentence = await _send(ask, there.url)
-    assert (status, sentence.split(":")[0]) == (400, "The file is no font")
+    assert (status, sentence.split(":")[0]) == (400, "The file is not a WOFF2 or WOFF font. Choose another file.")
 
 
 async def test_an_address_cannot_be_guessed_or_read(ask: Ask) -> None:
     there = await _announce(ask)
     for url in (there.url + "x", there.url.replace("/acme/", "/other/"), there.url.rpartition("/")[0] + "/é"):
-        assert await _send(ask, url) == (404, "This address takes no upload. Ask for another.")
+        assert await _send(ask, url) == (404, "This upload URL is not valid. Request a new upload URL.")
     assert (await ask.http("GET", there.url)).status_code == 405
     assert (await _send(ask, there.url))[0] == 200
 

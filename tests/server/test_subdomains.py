@@ -16,7 +16,7 @@ async def test_the_hostname_of_an_organization_leads_to_it(ask: Ask) -> None:
 async def test_others_lead_nowhere(ask: Ask) -> None:
     await ask(organizations.Update(at=ACME, hostname="acme-docs"))
     sentence = await refused(ask(subdomains.Get(subdomain="other")), 404)
-    assert sentence == "There is no subdomain “other” here, or you may not see it."
+    assert sentence == "There is no subdomain “other” here, or you do not have access."
     await refused(ask(subdomains.Get(subdomain="acme-docs"), "eve"), 404)
     for name in ("ab", "x" * 33, "-ab", "ab-", "Acme", "a_b"):
         answer = await ask.http("GET", f"/v1/subdomains/{name}")
@@ -31,7 +31,7 @@ async def test_a_hostname_is_of_one_organization(ask: Ask, world: World) -> None
 
     for taken in ("acme-docs", "acme"):
         sentence = await refused(ask(organizations.Update(at=north, hostname=taken), "mia"), 400)
-        assert sentence == f"The hostname {taken} is taken. Choose another."
+        assert sentence == f"The subdomain {taken} is already taken. Choose another."
     await ask(organizations.Update(at=ACME, hostname="acme-docs"))
     await ask(organizations.Update(at=ACME, hostname="acme"))
     await ask(organizations.Update(at=north, hostname="acme-docs"), "mia")

@@ -129,7 +129,7 @@ async def test_one_is_managed_by_its_owners_and_by_administrators(ask: Ask) -> N
 
 
 async def test_administrators_make_them(ask: Ask) -> None:
-    assert "takes the role admin" in await refused(ask(teams.Create(at=ACME, title="Mine"), "mia"), 403)
+    assert "need the role Admin" in await refused(ask(teams.Create(at=ACME, title="Mine"), "mia"), 403)
     assert "member “eve”" in await refused(ask(teams.Create(at=ACME, title="Ours", members=("eve",))), 404)
     assert await _titles(ask) == []
 
@@ -148,7 +148,7 @@ async def test_guests_see_no_teams_but_their_own(ask: Ask) -> None:
         teams.ListMembers(at=ACME, team_id=team.id),
         teams.ListOfMember(at=ACME, user_id="mia"),
     ):
-        assert "Guests may not" in await refused(ask(op, "gil"), 403)
+        assert "Guests cannot" in await refused(ask(op, "gil"), 403)
         await refused(ask(op, "eve"), 404)
     assert len((await ask(teams.ListOfMember(at=ACME, user_id="gil"), "gil")).items) == 1
 

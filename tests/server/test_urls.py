@@ -45,7 +45,7 @@ async def test_addresses_that_name_nothing(ask: Ask, world: World) -> None:
         f"{app}/s/{space.id}/%2F%ff",
     ):
         await refused(ask(urls.GetContent(url=url)), 404)
-    assert "address of the app" in await refused(ask(urls.GetContent(url="https://elsewhere.example/s/x")), 400)
+    assert "link of this server" in await refused(ask(urls.GetContent(url="https://elsewhere.example/s/x")), 400)
     await refused(ask(urls.GetContent(url=space.urls.app or ""), "eve"), 404)
     await ask(spaces.Delete(at=space.ref))
     await refused(ask(urls.GetContent(url=space.urls.app or "")), 404)
@@ -53,7 +53,7 @@ async def test_addresses_that_name_nothing(ask: Ask, world: World) -> None:
 
 async def test_the_repository_of_a_space(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One")
-    assert "not kept in step" in await refused(ask(spaces.GetGitInfo(at=space.ref)), 404)
+    assert "not synced" in await refused(ask(spaces.GetGitInfo(at=space.ref)), 404)
     state = {"repoName": "acme/docs", "installationProvider": "github", "url": "https://git.example/acme/docs"}
     world.store.change(f"/spaces/{space.id}", gitSync=state)
     found = await ask(spaces.GetGitInfo(at=space.ref))

@@ -19,7 +19,7 @@ async def test_strangers_do_not(ask: Ask) -> None:
     with pytest.raises(Refusal) as refusal:
         await ask(users.Get(user_id="ada"), "eve")
     assert refusal.value.status == 404
-    assert "person “ada”" in refusal.value.message
+    assert "user “ada”" in refusal.value.message
 
 
 async def test_the_service_says_which_build_it_is(ask: Ask) -> None:

@@ -66,7 +66,7 @@ AnyClaim = Annotated[
 
 def _described(claim: Claim) -> Claim:
     if "description" not in claim.model_fields_set:
-        raise ValueError("a claim without a description; say what it is")
+        raise ValueError("every claim needs a description")
     return claim
 
 
@@ -115,6 +115,13 @@ class TemplateConditions(Model):
     items: tuple[TemplateCondition, ...] = ()
 
 
+_SCHEMA_EXAMPLE = {
+    "type": "object",
+    "properties": {"plan": {"type": "string", "description": "The plan of the customer"}},
+    "additionalProperties": False,
+}
+
+
 class Get(InSite, Operation[AdaptiveSchema], get="/adaptive-schema"):
     """The adaptive schema of a site."""
 
@@ -122,7 +129,7 @@ class Get(InSite, Operation[AdaptiveSchema], get="/adaptive-schema"):
 class Update(InSite, Operation[AdaptiveSchema], put="/adaptive-schema"):
     """Write the adaptive schema of a site anew."""
 
-    json_schema: VisitorSchema
+    json_schema: VisitorSchema = Field(examples=[_SCHEMA_EXAMPLE])
 
 
 class ListTemplateConditions(InSite, Operation[TemplateConditions], get="/adaptive-schema/template-conditions"):

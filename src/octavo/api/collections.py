@@ -57,7 +57,8 @@ class Update(InCollection, Operation[Collection], patch="", nullable=("default_l
 
     title: Annotated[str, Field(max_length=50)] | None = None
     description: Annotated[str, Field(max_length=100)] | None = None
-    default_level: DefaultLevel | None = None
+    default_level: DefaultLevel | None = Field(None, title="Default access")
+    """The highest role that members of the organization have here without a role given to them."""
 
 
 class Delete(InCollection, Operation[None], delete=""):

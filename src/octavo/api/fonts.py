@@ -15,6 +15,7 @@ REGULAR = 400
 Family = Annotated[str, Field(min_length=1, max_length=50)]
 FontKey = Annotated[StorageKey, OfFile("customization_font")]
 Weight = Annotated[int, Field(ge=1, le=1000)]
+_FACES_EXAMPLE = [{"weight": REGULAR, "storageKey": "~/fonts/Inter-Regular.woff2"}]
 
 
 class Permissions(Model):
@@ -69,13 +70,15 @@ class Create(InOrganization, Operation[Font], put="/fonts", success=201):
     """Make a font of files that were sent to storage. One face must have weight 400."""
 
     font_family: Family
-    font_faces: Annotated[tuple[NewFace, ...], Field(min_length=1)]
-    """Of each weight a WOFF2 or WOFF file. One has the weight 400."""
+    font_faces: Annotated[tuple[NewFace, ...], Field(min_length=1)] = Field(
+        title="Font files", examples=[_FACES_EXAMPLE]
+    )
+    """One WOFF2 or WOFF file for each weight. Weight 400 is required."""
 
     @model_validator(mode="after")
     def _has_a_regular_face(self) -> Self:
         if all(face.weight != REGULAR for face in self.font_faces):
-            raise ValueError(f"fontFaces must have one of the weight {REGULAR}")
+            raise ValueError(f"fontFaces must have a file with weight {REGULAR}")
         return self
 
 
@@ -91,7 +94,7 @@ class Update(InOrganization, Operation[Font], post="/fonts/{font_id}", success=2
     font_id: Id
     font_family: Family | None = None
     font_faces: Annotated[tuple[ChangedFace, ...], Field(min_length=1)] | None = None
-    """Weights that get another file, or with null go. The others stay as they are."""
+    """Weights to replace, or to remove with null. Other weights stay as they are."""
 
 
 class Delete(InOrganization, Operation[None], delete="/fonts/{font_id}"):

@@ -8,7 +8,7 @@ from octavo.api.storage import OfFile
 from octavo.api.text import Id, Number, formed
 
 Source = Literal["website", "docx", "markdown", "html", "zip", "confluence", "github-wiki", "notion", "google-docs"]
-"""What stands behind the address."""
+"""The format of the content at the link."""
 
 
 class Imported(Model):
@@ -25,8 +25,8 @@ class Create(Operation[Imported], post="{content}/import"):
     at: SpaceRef | ChangeRequestRef
     url: Annotated[
         str,
-        formed(r"^https?://\S+$", "an http or https address: https://example.com/page", most=8192),
+        formed(r"^https?://\S+$", "an http or https link: https://example.com/page", most=8192),
         OfFile("import_file"),
     ]
-    """Of the page, or of the file. One that was sent to storage has the address it was sent to."""
+    """The link of the website or file. For an uploaded file, the URL it was uploaded to."""
     source: Source

@@ -44,11 +44,11 @@ class Invitation(Model):
 class Invite(InOrganization, Operation[Invited], post="/invites", success=200, nullable=("role",)):
     """Invite people by e-mail address."""
 
-    emails: tuple[Email | Invitation, ...]
+    emails: tuple[Email | Invitation, ...] = Field(title="E-mail addresses", examples=[["ada@example.com"]])
     role: Role | None = None
-    """Of those named without one. None makes guests; left out, it is the default role of the organization."""
-    sso: bool | None = None
-    """Whether they sign on through the organization's provider."""
+    """Their role in the organization. Not set: the default role of the organization."""
+    sso: bool | None = Field(None, title="Require SSO")
+    """Whether they must sign in through the organization's SAML provider."""
 
 
 class ListLinks(InOrganization, Listing[InviteLink], get="/link-invites"):
@@ -59,10 +59,13 @@ class CreateLink(InOrganization, Operation[InviteLink], post="/link-invites", nu
     """Make an invite link: into the organization with a role, or into a space or collection with a level."""
 
     role: Role | None = None
-    """None makes guests."""
+    """The role in the organization. Not for links to a space or collection."""
     level: Role | None = None
+    """The role in the space or collection. Only for links to a space or collection."""
     space: Id | None = None
+    """The space that the link opens. Choose a space or a collection, not both."""
     collection: Id | None = None
+    """The collection that the link opens. Choose a space or a collection, not both."""
 
 
 class GetLink(InOrganization, Operation[InviteLink], get="/link-invites/{invite_id}"):
@@ -76,7 +79,9 @@ class UpdateLink(InOrganization, Operation[InviteLink], patch="/link-invites/{in
 
     invite_id: Id
     role: Role | None = None
+    """The role in the organization. Not for links to a space or collection."""
     level: Role | None = None
+    """The role in the space or collection. Only for links to a space or collection."""
 
 
 class DeleteLink(InOrganization, Operation[None], delete="/link-invites/{invite_id}"):

@@ -32,7 +32,8 @@ class Create(InSite, Operation[McpServer], post="/mcp-servers"):
 
     name: Name
     url: WebAddress
-    headers: Headers = Field(default_factory=dict)
+    headers: Headers = Field(default_factory=dict, examples=[{"Authorization": "Bearer YOUR_TOKEN"}])
+    """HTTP headers that the site sends to the MCP server."""
 
     def model_post_init(self, context: Any, /) -> None:
         self.__pydantic_fields_set__.add("headers")
@@ -50,7 +51,8 @@ class Update(InSite, Operation[McpServer], patch="/mcp-servers/{site_mcp_server_
     site_mcp_server_id: Id
     name: Name | None = None
     url: WebAddress | None = None
-    headers: Headers | None = None
+    headers: Headers | None = Field(None, examples=[{"Authorization": "Bearer YOUR_TOKEN"}])
+    """HTTP headers that the site sends to the MCP server. A new list replaces the old one."""
 
 
 class Delete(InSite, Operation[None], delete="/mcp-servers/{site_mcp_server_id}"):

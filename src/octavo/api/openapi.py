@@ -14,7 +14,7 @@ Slug = Annotated[
     str,
     formed(
         r"^[a-z0-9]+(?:-[a-z0-9]+)*$",
-        "small letters and digits in groups joined by single hyphens: sea-tides",
+        "lower-case letters and digits, joined by single hyphens: sea-tides",
         least=1,
         most=100,
     ),
@@ -81,12 +81,12 @@ class Source(Model):
 
     url: WebAddress | None = None
     text: Annotated[str, Field(min_length=1), OfFile("text")] | None = None
-    """JSON or YAML."""
+    """The specification as JSON or YAML."""
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
         if (self.url is None) == (self.text is None):
-            raise PydanticCustomError("one_of", "it takes either url or text")
+            raise PydanticCustomError("one_of", "either url or text is required, but not both")
         return self
 
 
@@ -113,7 +113,7 @@ class Get(InSpec, Operation[OpenApiSpec], get="/openapi/{spec_slug}"):
 class Put(InOrganization, Operation[OpenApiSpec], put="/openapi/{spec_slug}"):
     """Add a specification, or a version to the one that has this slug. It is fetched and read after the answer."""
 
-    spec_slug: Slug
+    spec_slug: Slug = Field(title="Slug")
     source: Source
 
 

@@ -95,6 +95,9 @@ class Get(InOrganization, Operation[Organization], get=""):
     """One organization."""
 
 
+MERGE_RULES_EXAMPLE = {"type": "rules", "rules": [{"rule": "require_at_least_one_approved_review"}]}
+
+
 class DefaultContent(Model):
     """What is shown first to those who come to an organization: a site of it."""
 
@@ -106,15 +109,24 @@ class Update(InOrganization, Operation[Organization], patch="", nullable=("defau
     """Change the settings of an organization. Left-out fields stay as they are."""
 
     title: Annotated[str, Field(min_length=2, max_length=255)] | None = None
-    email_domains: tuple[Domain, ...] | None = None
-    hostname: Label | None = None
+    email_domains: tuple[Domain, ...] | None = Field(None, title="E-mail domains", examples=[["example.com"]])
+    """E-mail domains of the organization."""
+    hostname: Label | None = Field(None, title="Subdomain")
+    """The organization's name in the platform's own domain."""
     default_role: Role | None = None
+    """The role of new members."""
     default_content: DefaultContent | None = None
+    """The site that people see first in the organization."""
     logo: WebAddress | None = None
+    """The link of an image."""
     sso: bool | None = None
+    """Whether members can sign in through a SAML provider."""
     ai: bool | None = None
+    """Whether AI features are on."""
     invite_links: bool | None = None
-    merge_rules: RawJson | None = None
+    """Whether invite links can be used."""
+    merge_rules: RawJson | None = Field(None, examples=[MERGE_RULES_EXAMPLE])
+    """What a change request needs before it can be merged. Spaces that inherit use these rules."""
 
 
 class ListMembers(InOrganization, Listing[Member], get="/members"):

@@ -12,7 +12,7 @@ Source = Annotated[
     str,
     formed(
         r"^\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+(?:\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+)*$",
-        "a path with a / before each step, none at its end, and other signs percent-encoded: /old/page",
+        "a path without / at its end, with special characters percent-encoded: /old/page",
         most=512,
     ),
 ]

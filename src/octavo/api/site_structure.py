@@ -56,7 +56,7 @@ class SiteSection(Model):
 
 def _other(kind: str) -> str:
     if kind in ("site-section", "site-section-group", "site-space"):
-        raise ValueError("it is of a kind of its own")
+        raise ValueError("it is of a known kind")
     return kind
 
 
@@ -95,6 +95,9 @@ class Pointer(Model):
 
     type: Literal["site-space", "site-section", "site-section-group"]
     id: Id
+
+
+_CONDITION_EXAMPLE = 'visitor.claims.plan == "pro"'
 
 
 class Position(Model):
@@ -145,6 +148,7 @@ class CreateSiteSpace(InSite, Operation[SiteSpace], post="/site-spaces"):
 
     space_id: Id
     section_id: Id | None = None
+    """The section to add the space to. Required if the site has sections."""
 
 
 class UpdateSiteSpace(InSite, Operation[SiteSpace], patch="/site-spaces/{site_space_id}", nullable=("condition",)):
@@ -152,8 +156,11 @@ class UpdateSiteSpace(InSite, Operation[SiteSpace], patch="/site-spaces/{site_sp
 
     site_space_id: Id
     path: Path | None = None
-    condition: Condition | None = None
+    """The last part of the link of the space."""
+    condition: Condition | None = Field(None, examples=[_CONDITION_EXAMPLE])
+    """Only visitors who meet the condition see the space."""
     space_id: Id | None = None
+    """Another space to show in this place."""
 
 
 class DeleteSiteSpace(InSite, Operation[None], delete="/site-spaces/{site_space_id}"):
@@ -173,9 +180,9 @@ class CreateSection(InSite, Operation[SiteSection], post="/sections", nullable=(
 
     space_id: Id
     title: Title | None = None
-    """That of the space, when left out."""
+    """Not set: the title of the space."""
     icon: Icon | None = None
-    """The name of one: book, rocket."""
+    """The name of an icon: book, rocket."""
 
 
 class UpdateSection(
@@ -186,10 +193,13 @@ class UpdateSection(
     site_section_id: Id
     title: Title | None = None
     path: Path | None = None
-    default_site_space: Id | None = None
-    condition: Condition | None = None
+    """The last part of the link of the section."""
+    default_site_space: Id | None = Field(None, title="Default space")
+    """The space where visitors of the section start."""
+    condition: Condition | None = Field(None, examples=[_CONDITION_EXAMPLE])
+    """Only visitors who meet the condition see the section."""
     icon: Icon | None = None
-    """The name of one: book, rocket."""
+    """The name of an icon: book, rocket."""
     description: Annotated[str, Field(max_length=256)] | None = None
 
 
@@ -215,9 +225,11 @@ class CreateGroup(InSite, Operation[SectionGroup], post="/section-groups", nulla
 
     title: GroupTitle
     icon: Icon | None = None
-    """The name of one: book, rocket."""
+    """The name of an icon: book, rocket."""
     sections: tuple[Id, ...] | None = None
-    parent: Id | None = None
+    """Sections to move into the group."""
+    parent: Id | None = Field(None, title="Parent group")
+    """The group to create this group in. Not set: the top level of the site."""
 
 
 class UpdateGroup(InSite, Operation[SectionGroup], patch="/section-groups/{site_section_group_id}", nullable=("icon",)):
@@ -226,7 +238,7 @@ class UpdateGroup(InSite, Operation[SectionGroup], patch="/section-groups/{site_
     site_section_group_id: Id
     title: GroupTitle | None = None
     icon: Icon | None = None
-    """The name of one: book, rocket."""
+    """The name of an icon: book, rocket."""
 
 
 class DeleteGroup(InSite, Operation[None], delete="/section-groups/{site_section_group_id}"):

@@ -143,9 +143,12 @@ class Create(InOrganization, Operation[Site], post="/sites"):
     """Make a site of some spaces, or with a new space, still unpublished."""
 
     title: Annotated[str, Field(min_length=2, max_length=128)] | None = None
-    visibility: Visibility | None = None
+    visibility: Visibility | None = Field(None, title="Audience")
+    """Who sees the site once it is published."""
     spaces: tuple[Id, ...] | Literal["sample", "empty"] | None = None
+    """Spaces to add to the site. Not set: a new empty space."""
     type: SiteType | None = None
+    """The plan of the site."""
 
 
 class Get(InSite, Operation[Site], get=""):
@@ -156,14 +159,22 @@ class Update(InSite, Operation[Site], patch="", nullable=("proxy",)):
     """Change the settings of a site. Left-out fields stay as they are."""
 
     title: Annotated[str, Field(min_length=2, max_length=128)] | None = None
-    visibility: Visibility | None = None
-    basename: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    visibility: Visibility | None = Field(None, title="Audience")
+    """Who sees the site once it is published."""
+    basename: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(None, title="Path")
+    """The path of the site below the subdomain of the organization."""
     adaptive_content: AdaptiveContent | None = None
-    agents_context: Literal["excluded", "included"] | None = None
-    default_site_space: Id | None = None
-    """At the root, or in the default section."""
-    default_site_section: Id | None = None
-    proxy: Annotated[str, formed(PROXY, "a host and a path: example.com/docs", most=512)] | None = None
+    """Whether visitors see different content, depending on their claims."""
+    agents_context: Literal["excluded", "included"] | None = Field(None, title="Context for AI agents")
+    """Whether AI agents that read the site get context about it."""
+    default_site_space: Id | None = Field(None, title="Default space")
+    """The space where visitors start: of the default section, if the site has sections."""
+    default_site_section: Id | None = Field(None, title="Default section")
+    """The section where visitors start."""
+    proxy: Annotated[str, formed(PROXY, "a host and a path: example.com/docs", most=512)] | None = Field(
+        None, title="Custom path"
+    )
+    """A path on your own domain that shows the site."""
 
 
 class Delete(InSite, Operation[None], delete=""):

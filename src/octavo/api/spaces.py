@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
+from octavo.api.organizations import MERGE_RULES_EXAMPLE
 from octavo.api.places import InOrganization, InSpace, SpaceRef
 from octavo.api.roles import DefaultLevel, DefaultLevelName
 from octavo.api.text import Id, Known, Language, Moment, Number, RawJson, SafeAddress, SafeJson, SafeLine, WebAddress
@@ -105,8 +106,10 @@ class Create(InOrganization, Operation[Space], post="/spaces"):
 
     title: Annotated[str, Field(max_length=50)] | None = None
     emoji: Annotated[str, Field(max_length=50)] | None = None
-    parent: Id | None = None
+    parent: Id | None = Field(None, title="Collection")
+    """The collection to create the space in. Not set: the top level."""
     edit_mode: Literal["live", "locked"] | None = None
+    """Whether pages can be edited directly, or only through change requests."""
 
 
 class Get(InSpace, Operation[Space], get=""):
@@ -126,10 +129,15 @@ class Update(InSpace, Operation[Space], patch="", nullable=("default_level", "em
     title: Annotated[str, Field(max_length=50)] | None = None
     emoji: Annotated[str, Field(max_length=50)] | None = None
     icon: WebAddress | None = None
+    """The link of an image. Set an emoji or an icon, not both."""
     edit_mode: Literal["live", "locked"] | None = None
-    default_level: DefaultLevel | None = None
+    """Whether pages can be edited directly, or only through change requests."""
+    default_level: DefaultLevel | None = Field(None, title="Default access")
+    """The highest role that members of the organization have here without a role given to them."""
     language: Language | None = None
-    merge_rules: RawJson | None = None
+    """The language that the space is written in."""
+    merge_rules: RawJson | None = Field(None, examples=[MERGE_RULES_EXAMPLE])
+    """What a change request needs before it can be merged. type: inherit uses the rules of the organization."""
 
 
 class Delete(InSpace, Operation[None], delete=""):

@@ -69,11 +69,17 @@ class CreateProvider(InOrganization, Operation[SamlProvider], post="/saml", null
     """Add a SAML provider. It is pending until its entity id, certificate and address are known."""
 
     label: Label
+    """The name that members see when they sign in."""
     entity_id: EntityId | None = Field(None, alias="entityID")
+    """The entity ID from the metadata of the provider."""
     certificate: Certificate | None = None
+    """The X.509 certificate of the provider."""
     sso_url: WebAddress | None = Field(None, alias="ssoURL")
+    """The sign-in URL from the metadata of the provider."""
     default_team: Id | None = None
+    """The team that new members join."""
     default_role: Role | None = None
+    """The role of new members."""
 
 
 class GetProvider(InOrganization, Operation[SamlProvider], get="/saml/{saml_provider_id}"):

@@ -116,11 +116,14 @@ class UpdateMembers(InOrganization, Operation[None], put="/teams/{team_id}/membe
     """Change several members of a team at once: first those to remove, then those to add, then what they are."""
 
     team_id: Id
-    add: tuple[Id | Email, ...] | None = None
-    """Ids or e-mail addresses of members of the organization."""
-    remove: tuple[Id | Email, ...] | None = None
-    memberships: dict[Id, NewMembership] | None = None
-    """What members are in the team, by id. Those who are not in it yet are added."""
+    add: tuple[Id | Email, ...] | None = Field(None, title="Add members")
+    """Members of the organization to add to the team."""
+    remove: tuple[Id | Email, ...] | None = Field(None, title="Remove members")
+    """Members to remove from the team."""
+    memberships: dict[Id, NewMembership] | None = Field(
+        None, title="Team roles", examples=[{"ada-lovelace": {"role": "owner"}}]
+    )
+    """Team roles by user ID: owner or member. Members who are not in the team yet are added."""
 
 
 class AddMember(InOrganization, Operation[None], put="/teams/{team_id}/members/{user_id}", success=204):
@@ -128,8 +131,8 @@ class AddMember(InOrganization, Operation[None], put="/teams/{team_id}/members/{
 
     team_id: Id
     user_id: Id
-    role: TeamRole | None = None
-    """Left out: what they are in it, or a plain member."""
+    role: TeamRole | None = Field(None, title="Team role")
+    """Owners manage the team. Not set: the current team role, else Member."""
 
 
 class DeleteMember(InOrganization, Operation[None], delete="/teams/{team_id}/members/{user_id}"):

@@ -51,7 +51,7 @@ class Raw:
 
 def _raw(value: Any) -> Raw:
     if not isinstance(value, str):
-        raise ValueError("it is no text")
+        raise ValueError("it is not text")
     return Raw(value)
 
 
@@ -86,7 +86,7 @@ Id = Annotated[
     formed(
         # Not `.` and not `..`: however they are written in a path, they mean another place.
         rf"^(?:\.{{3}}|\.{{0,2}}[^./\x00-\x1f\x7f-\x9f]){_ID}*$",
-        "an identifier: text of at most 256 letters without / or control characters",
+        "an identifier: at most 256 characters, without / and control characters",
         most=256,
     ),
 ]
@@ -101,7 +101,7 @@ Email = Annotated[str, formed(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an e-mail addre
 Domain = Annotated[str, formed(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a domain: example.com", most=253)]
 """What follows the @ of e-mail addresses."""
 
-WebAddress = Annotated[str, formed(r"^https?://[^\s/]\S*$", "an address: https://example.com/page", most=2048)]
+WebAddress = Annotated[str, formed(r"^https?://[^\s/]\S*$", "a link: https://example.com/page", most=2048)]
 """Where something is found with HTTP."""
 
 COLOUR = r"^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"
@@ -112,7 +112,7 @@ Label = Annotated[
     str,
     formed(
         r"^[a-z0-9][a-z0-9-]*[a-z0-9]$",
-        "small letters, digits and hyphens, with no hyphen first or last: sea-tides",
+        "lower-case letters, digits and hyphens, without a hyphen at either end: sea-tides",
         least=3,
         most=32,
     ),

@@ -44,8 +44,9 @@ class TranslationSettings(Model):
 class Source(Model):
     """What is translated: a space, and the language it is written in."""
 
-    space: Id
-    language: Language
+    space: Id = Field(title="Source space")
+    language: Language = Field(title="Source language")
+    """The language that the space is written in."""
 
 
 class List(InOrganization, Listing[TranslationSettings], get="/translations"):
@@ -57,9 +58,10 @@ class Create(InOrganization, Operation[TranslationSettings], post="/translations
 
     title: Title | None = None
     source: Source | None = None
-    language: Language | None = None
+    language: Language | None = Field(None, title="Target language")
+    """The language to translate the space into."""
     instructions: RawJson | None = None
-    """A JSON document that tells translators what to mind."""
+    """Instructions for the translator, as a JSON document."""
 
     @model_validator(mode="after")
     def _says_enough(self) -> Self:
@@ -80,6 +82,7 @@ class Update(InOrganization, Operation[TranslationSettings], put="/translations/
     translation_settings_id: Id
     title: Title | None = None
     instructions: RawJson | None = None
+    """Instructions for the translator, as a JSON document."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:

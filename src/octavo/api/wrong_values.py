@@ -1,6 +1,6 @@
-"""Sentences about values that are not as documented: what is named, and what is allowed.
+"""Error messages for invalid values: the field, and what is allowed.
 
-The command line says them before anything is sent, the embedded platform when it refuses a request.
+The command line shows them before it sends a request, the embedded platform when it refuses one.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _KINDS = {
     "int_from_float": "a whole number",
     "float_type": "a number",
     "float_parsing": "a number",
-    "date_from_datetime_parsing": "a day: 2026-11-23",
-    "date_parsing": "a day: 2026-11-23",
-    "datetime_from_date_parsing": "a moment: 2026-11-23 or 2026-11-23T18:30Z",
-    "datetime_parsing": "a moment: 2026-11-23 or 2026-11-23T18:30Z",
+    "date_from_datetime_parsing": "a date: 2026-11-23",
+    "date_parsing": "a date: 2026-11-23",
+    "datetime_from_date_parsing": "a date and time: 2026-11-23 or 2026-11-23T18:30Z",
+    "datetime_parsing": "a date and time: 2026-11-23 or 2026-11-23T18:30Z",
     "dict_type": "an object",
     "model_type": "an object",
     "model_attributes_type": "an object",
     "tuple_type": "a list",
 }
-"""What a value must be, by pydantic's word for its being something else."""
+"""What a value must be, by the type of the pydantic error."""
 
 
 def sentence(invalid: ValidationError, given: Any) -> str:
-    """What is wrong with the first value that is wrong, and what is allowed. Never repeats a value.
+    """Return the error of the first invalid value, and what is allowed. Never repeats a value.
 
     `given` is the JSON object that the values came in.
     """
@@ -51,14 +51,14 @@ def sentence(invalid: ValidationError, given: Any) -> str:
 
 
 def about_null(spec: Spec, given: Mapping[str, Any]) -> str | None:
-    """What is wrong with the first value that is null where that means nothing. `given` has values by wire name."""
+    """Return the error of the first value that must not be null. `given` has values by wire name."""
     bodied = body_fields(spec) - {camel(name) for name in spec.nullable}
     wrong = next((name for name, value in given.items() if value is None and name in bodied), None)
-    return f"{wrong} cannot be null. Leave it out to keep what it is." if wrong else None
+    return f"{wrong} cannot be null. Leave {wrong} out to keep its value." if wrong else None
 
 
 def rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
-    """What is wrong with a value, to go on with its name: `must be a whole number`. `alike` are errors of that kind there."""
+    """Return the error of a value, to follow its name: `must be a whole number`. `alike` are the errors of this kind."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":
@@ -81,15 +81,15 @@ def rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
         case "string_pattern_mismatch":
             return f"must be {FORMS[limits['pattern']]}"
         case "union_tag_not_found":
-            return f"must say its {limits['discriminator']}"
+            return f"must contain {limits['discriminator']}"
         case "union_tag_invalid":
-            return f"must have one of these as its {limits['discriminator']}: {limits['expected_tags']}"
+            return f"must have {limits['discriminator']} set to one of {limits['expected_tags']}"
         case "value_error":
-            return f"is wrong: {limits['error']}"
+            return f"is not valid: {limits['error']}"
         case kind if kind in _KINDS:
             return f"must be {_KINDS[kind]}"
         case _:
-            return "is wrong: " + error["msg"][:1].lower() + error["msg"][1:]
+            return "is not valid: " + error["msg"][:1].lower() + error["msg"][1:]
 
 
 def _counted(count: int, noun: str) -> str:

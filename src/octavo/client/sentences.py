@@ -1,4 +1,4 @@
-"""What a person reads when a request fails: the thing, the cause, the next step."""
+"""Error messages for failed requests: what failed, the cause, the next step."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from datetime import datetime
 from octavo.client.policy import READS
 
 _WITHOUT_A_WORD = {
-    400: "{host} does not accept a value of the request.",
-    403: "This key may not do that at {host}. Ask an administrator for the right, or sign in with another key.",
-    404: "{host} has nothing there, or nothing this key may see. Refresh what is on screen.",
-    409: "{host} refused: what is there has changed since. Refresh it and try again.",
-    412: "{host} refused: what is there has changed since. Refresh it and try again.",
-    413: "This is more than {host} takes at once. Make it shorter.",
-    422: "{host} does not accept a value of the request.",
+    400: "{host} did not accept a value in the request.",
+    403: "You are not allowed to do this on {host}. Ask an admin for a role, or sign in with another API key.",
+    404: "{host} could not find this, or you do not have access. Refresh the view.",
+    409: "{host} refused the change, because the content has changed. Refresh, then try again.",
+    412: "{host} refused the change, because the content has changed. Refresh, then try again.",
+    413: "This is too large for {host}. Shorten the text, or send less at once.",
+    422: "{host} did not accept a value in the request.",
 }
 
 
 def next_step_after(method: str) -> str:
-    """The next step after a lost answer. A write may have been done, so nobody should repeat it blindly."""
-    return "Try again." if method in READS else "It may have been done all the same: look before you try again."
+    """Return the next step after a lost response. A write may have been made, so it must be checked first."""
+    return "Try again." if method in READS else "The change may have been made. Check it before you try again."
 
 
 def too_slow(host: str, seconds: float, method: str) -> str:
@@ -27,31 +27,32 @@ def too_slow(host: str, seconds: float, method: str) -> str:
 
 
 def redirected(host: str, elsewhere: str, status: int) -> str:
-    """`elsewhere` is nothing when it is another place of the same host."""
-    where = (
-        f"to {elsewhere} ({status}), and the key stays here" if elsewhere else f"on ({status}), where we cannot follow"
-    )
-    return f"{host} answered by sending us {where}. Check the base URL."
+    """`elsewhere` is the other host of a redirect. Empty if the redirect stays on the same host."""
+    if elsewhere:
+        return (
+            f"{host} redirects to {elsewhere} ({status}). Octavo does not send your API key there. Check the base URL."
+        )
+    return f"{host} redirects requests ({status}), which Octavo does not follow. Check the base URL."
 
 
 def refusal(host: str, status: int, message: str, again: str = "") -> str:
-    """`message` is what the server said, if anything; `again` when to come back, if it said so."""
+    """`message` is the message of the server, if any; `again` says when to try again, if the server said so."""
     said = _closed(message)
     if status == 401:
-        cause = f" It says: {said}" if said else ""
-        return f"{host} does not accept the key: it is wrong, expired or revoked.{cause} Sign in again."
+        cause = f" The server says: {said}" if said else ""
+        return f"{host} did not accept your API key: it is wrong, expired or revoked.{cause} Sign in again."
     if status == 429:
-        return f"{host} was asked too often. {again or 'Wait a little, then try again.'}"
+        return f"{host} received too many requests. {again or 'Wait a moment, then try again.'}"
     if status >= 500:
         return f"{host} failed ({status}){': ' + said if said else '.'} Try again in a moment."
     if said:
         return said
-    known = _WITHOUT_A_WORD.get(status, "{host} refused the request ({status}), and did not say why.")
+    known = _WITHOUT_A_WORD.get(status, "{host} refused the request ({status}) without a reason.")
     return known.format(host=host, status=status)
 
 
 def try_again(moment: datetime, now: datetime) -> str:
-    """When to come back."""
+    """Return when to try again."""
     here, today = moment.astimezone(), now.astimezone().date()
     return f"Try again {'' if here.date() == today else 'tomorrow '}at {here:%H:%M:%S}."
 

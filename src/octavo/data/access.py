@@ -1,4 +1,4 @@
-"""Why somebody may do what they may in a space or collection: every way a role comes to them, in words. Pure.
+"""Why a member has a role in a space or collection: every way the role is given, in words. Pure.
 
 A role is given on a place or on a collection around it, to a person or to a team they are in; or it is the one they have
 in the organization, as far as the default level of the place lets that in. The highest of them counts (4.3, 4.4).
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from octavo.api.labels import label
 
 RANKS = ("read", "comment", "edit", "review", "create", "admin")
 """Roles, each allowing all that those before it allow."""
@@ -21,15 +23,7 @@ _DEEDS = {
     "create": "merge",
     "admin": "administer",
 }
-"""What each role lets one do beyond those before it."""
-_NOUNS = {
-    "read": "reader",
-    "comment": "commenter",
-    "edit": "editor",
-    "review": "reviewer",
-    "create": "creator",
-    "admin": "administrator",
-}
+"""What each role allows beyond those before it."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +63,7 @@ class Way:
     """`direct`, `team`, `inherited`, `inherited by team`, `organization` or `administrator`."""
     role: str
     words: str
-    """Goes on after their name: `editor of the collection Product by the team Docs, of which Jun is a member`."""
+    """For example `Editor of the collection Product through the team Docs, which includes Jun`."""
 
 
 def rank(role: str | None) -> int:
@@ -92,11 +86,11 @@ def ways(person: Person, chain: Sequence[Place], organization: str) -> tuple[Way
         where = _where(chain, depth)
         if role := place.people.get(person.id):
             found.append(
-                Way("inherited" if depth else "direct", role, f"{noun(role)}{where}, given to {person.name} directly")
+                Way("inherited" if depth else "direct", role, f"{noun(role)}{where}, given directly to {person.name}")
             )
         for team, (title, role) in place.teams.items():
             if team in person.teams:
-                by = f"{',' if depth > 1 else ''} by the team {title}, of which {person.name} is a member"
+                by = f"{',' if depth > 1 else ''} through the team {title}, which includes {person.name}"
                 found.append(Way("inherited by team" if depth else "team", role, f"{noun(role)}{where}{by}"))
     if (own := _by_organization(person, chain, organization)) is not None:
         found.append(own)
@@ -106,12 +100,12 @@ def ways(person: Person, chain: Sequence[Place], organization: str) -> tuple[Way
 def why_kept_out(person: Person, chain: Sequence[Place], organization: str) -> str:
     """Why the role somebody has in the organization does not reach here, in a sentence. Empty: it does, or they have none."""
     if person.disabled:
-        return f"{person.name} is disabled in {organization}, and may do nothing there."
+        return f"{person.name} is disabled in {organization} and has no access."
     if person.role is None:
-        return f"{person.name} is a guest of {organization}: only what is given to them counts."
+        return f"{person.name} is a Guest of {organization}. Guests have only roles that are given to them."
     place = _deciding(chain)
     if person.role != "admin" and place is not None and place.default_level is None:
-        return f"{noun(person.role).capitalize()} of {organization}, but the default level of {place.title} lets nobody in for that."
+        return f"{noun(person.role)} of {organization}, but {place.title} gives no default access."
     return ""
 
 
@@ -121,12 +115,12 @@ def sentence(person: Person, chain: Sequence[Place], organization: str, role: st
     found = ways(person, chain, organization)
     why = next((each for each in found if each.role == role), None)
     if why is not None:
-        return f"{person.name} may {deeds(role)} in {here}: {why.words}."
+        return f"{person.name} can {deeds(role)} in {here}: {why.words}."
     if role is None:
-        return f"{person.name} may not see {here}. {why_kept_out(person, chain, organization)}".strip()
-    unread = [f"who was given a role in {each.title} ({each.unread})" for each in chain if each.unread]
-    known = f" It is not known {' and '.join(unread)}." if unread else ""
-    return f"{person.name} may {deeds(role)} in {here}: {noun(role)} there. The server does not say where that comes from.{known}"
+        return f"{person.name} has no access to {here}. {why_kept_out(person, chain, organization)}".strip()
+    unread = [f"{each.title} ({each.unread})" for each in chain if each.unread]
+    known = f" Could not load the roles given in {' and '.join(unread)}." if unread else ""
+    return f"{person.name} can {deeds(role)} in {here} as {noun(role)}. The server does not say where this role comes from.{known}"
 
 
 def deeds(role: str | None) -> str:
@@ -138,15 +132,15 @@ def deeds(role: str | None) -> str:
 
 
 def noun(role: str | None) -> str:
-    """What somebody with a role is called."""
-    return _NOUNS.get(role or "", f"{role}" if role else "guest")
+    """Return the name of a role. Without a role a member is a Guest."""
+    return label(role or "guest")
 
 
 def _where(chain: Sequence[Place], depth: int) -> str:
     """Where on the way up a role was given, as it goes on after the role."""
     if not depth:
-        return " right here"
-    inside = f", in which {chain[depth - 1].title} lies" if depth > 1 else ""
+        return " here"
+    inside = f", which contains {chain[depth - 1].title}" if depth > 1 else ""
     return f" of the collection {chain[depth].title}{inside}"
 
 
@@ -160,16 +154,14 @@ def _by_organization(person: Person, chain: Sequence[Place], organization: str) 
     if own is None:
         return None
     if own == "admin":
-        return Way("administrator", own, f"administrator of {organization}, whom no default level keeps out")
+        return Way("administrator", own, f"Admin of {organization}, and Admins have access everywhere")
     place = _deciding(chain)
     if place is None:
-        return Way("organization", own, f"{noun(own)} of {organization}, whose roles count here")
+        return Way("organization", own, f"{noun(own)} of {organization}, and this role is inherited here")
     level = place.default_level
     if level is None:
         return None
-    which = "its default level" if place is chain[0] else f"the default level of {place.title}, in which it lies,"
+    which = "the default access here" if place is chain[0] else f"the default access of {place.title}"
     if rank(own) <= rank(level):
-        return Way("organization", own, f"{noun(own)} of {organization}, and {which} lets in up to {noun(level)}")
-    return Way(
-        "organization", level, f"{noun(own)} of {organization}, but {which} lets nobody in for more than {noun(level)}"
-    )
+        return Way("organization", own, f"{noun(own)} of {organization}, and {which} allows up to {noun(level)}")
+    return Way("organization", level, f"{noun(own)} of {organization}, but {which} allows at most {noun(level)}")

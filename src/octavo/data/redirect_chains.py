@@ -24,8 +24,8 @@ class Chain:
         """The way, in words."""
         way = " → ".join(self.steps)
         if self.end == "loop":
-            return f"{way}: a loop, which browsers give up on"
-        return f"{way} → nothing: it leads to what is not on the site any more" if self.end == "dead end" else way
+            return f"{way}: a loop, so browsers show an error"
+        return f"{way} → a page or part that is no longer on the site" if self.end == "dead end" else way
 
 
 def follow(source: str, targets: Mapping[str, str | None], site: str) -> Chain:

@@ -1,4 +1,4 @@
-"""Sentences about requests that cannot be answered."""
+"""Error messages for refused requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOUNS = {
     "members": "member",
     "teams": "team",
     "link-invites": "invite link",
-    "users": "person",
+    "users": "user",
     "collections": "collection",
     "spaces": "space",
     "comments": "comment",
@@ -40,16 +40,16 @@ _NOUNS = {
 
 
 _SINGLE = {"adaptive-schema": "adaptive schema"}
-"""What there is at most one of at a place, so that it is named by what it is."""
+"""Resources that exist at most once in a place: the message names only their kind."""
 
 
 def about_missing(path: str) -> str:
-    """What to say when nothing is filed at `path`, or nothing that the caller may see."""
+    """Return the message for a path without a resource, or without one the caller has access to."""
     if noun := _SINGLE.get(path.rpartition("/")[2]):
-        return f"There is no {noun} here yet. Write one first."
+        return f"There is no {noun} here yet. Create one first."
     kind, _, name = path.rpartition("/")
     noun = _NOUNS.get(kind.rpartition("/")[2], "file")
-    return f"There is no {noun} “{name[:128]}” here, or you may not see it."
+    return f"There is no {noun} “{name[:128]}” here, or you do not have access."
 
 
 def about_body(invalid: ValidationError, body: Json | None) -> Refused:
@@ -58,5 +58,5 @@ def about_body(invalid: ValidationError, body: Json | None) -> Refused:
     Never repeats a value. An id in the address that no resource can have is answered with 404.
     """
     if invalid.title.endswith("Ref"):
-        return Refused(404, "There is nothing at this address: an identifier in it cannot exist.")
+        return Refused(404, "There is nothing at this URL: an identifier in it is not valid.")
     return Refused(400, sentence(invalid, body or {}))

@@ -9,11 +9,16 @@ from typing import Any
 
 import pytest
 
-from octavo.api import openapi
-from octavo.api.operation import SPECS
+from octavo.api import openapi, organizations, spaces, translations
+from octavo.api.labels import LABELS, label
+from octavo.api.operation import SPECS, Model
 from octavo.api.places import OrganizationRef
+from octavo.api.text import Known
 from octavo.tui.resources import access_resources, organization_resources, site_resources, space_resources
+from octavo.tui.resources.form_fields import fields_of
+from octavo.tui.resources.form_values import beginnings, make
 from octavo.tui.resources.resource import Resource
+from octavo.tui.shell.info_facts import is_coded, of_fields
 
 LINES = 40
 """No kind takes more lines than these."""
@@ -26,7 +31,13 @@ def all_of(kinds: tuple[Resource[Any], ...], above: str = "") -> Iterator[tuple[
         yield from all_of((*kind.parts.values(), *kind.children), f"{name} of ")
 
 
-DECLARED = dict((*all_of(site_resources.KINDS), *all_of(organization_resources.KINDS)))
+DECLARED = dict(
+    (
+        *all_of(site_resources.KINDS),
+        *all_of(organization_resources.KINDS),
+        *all_of((space_resources.SPACES,), "tree of "),
+    )
+)
 
 
 @pytest.mark.parametrize("name", DECLARED)
@@ -67,3 +78,89 @@ def test_what_no_request_can_hold_is_not_asked_for(subdomain: str, is_there: boo
 def test_a_thing_is_named_by_what_a_request_can_hold(slug: str, is_named: bool) -> None:
     spec = openapi.OpenApiSpec(id="1", slug=slug)
     assert organization_resources.SPECIFICATIONS.is_named(HERE, spec) == is_named
+
+
+CREATED = sorted({kind.name: kind for kind in DECLARED.values() if kind.create is not None}.items())
+"""The kinds that can be created, by name."""
+
+
+@pytest.mark.parametrize(("name", "kind"), CREATED, ids=[name for name, _ in CREATED])
+def test_an_empty_form_creates_nothing(name: str, kind: Resource[Any]) -> None:
+    assert kind.create is not None
+    fields = fields_of(kind.create, leave_out=frozenset({"team_id"}), required=kind.required)
+    empty = beginnings(fields, None)
+    made = make(kind.create, fields, HERE, empty, empty, anew=True)
+    assert made.operation is None
+    assert made.wrong
+
+
+@pytest.mark.parametrize(("name", "kind"), CREATED, ids=[name for name, _ in CREATED])
+def test_no_two_fields_of_a_form_have_the_same_label(name: str, kind: Resource[Any]) -> None:
+    assert kind.create is not None
+    labels = [each.label for each in fields_of(kind.create) if not each.whens]
+    assert len(set(labels)) == len(labels)
+
+
+def test_a_field_that_takes_an_object_of_a_known_shape_shows_an_example() -> None:
+    operations = {each for kind in DECLARED.values() for each in (kind.create, kind.update) if each is not None}
+    operations |= {each.operation for kind in DECLARED.values() for each in kind.actions}
+    without = {
+        (each.name, operation.__module__)
+        for operation in operations
+        for each in fields_of(operation)
+        if each.kind == "structure" and not each.example
+    }
+    assert without <= {("instructions", translations.__name__), ("font_faces", "octavo.api.fonts")}
+
+
+def test_every_code_that_a_form_offers_is_shown_as_words() -> None:
+    operations = {each for kind in DECLARED.values() for each in (kind.create, kind.update) if each is not None}
+    codes = {code for operation in operations for each in fields_of(operation) for code in each.choices}
+    assert {"create", "share-link", "pt-br", "locked"} <= codes
+    shown = {label(code) for code in codes}
+    assert not [each for each in shown if re.search(r"[a-z]-[a-z]|_|^[A-Z_]{4,}$", each)]
+    assert {label(each) for each in ("admin", "create", "edit", "review", "comment", "read", "guest")} == {
+        "Admin", "Creator", "Editor", "Reviewer", "Commenter", "Reader", "Guest",
+    }  # fmt: skip
+
+
+def models(above: type[Model] = Model) -> Iterator[type[Model]]:
+    for each in above.__subclasses__():
+        yield each
+        yield from models(each)
+
+
+def test_every_documented_code_of_an_answer_is_shown_as_words() -> None:
+    codes = set[str]()
+    for model in models():
+        for name, info in model.model_fields.items():
+            if is_coded(model, name):
+                codes |= {code for each in known_in((*info.metadata, info.annotation)) for code in each.values}
+    assert {"in-collection", "PARSE_ERROR", "create"} <= codes
+    assert not [each for each in codes if re.search(r"[a-z][-_][a-z]|[A-Z]_", label(each))]
+    assert not [each for each in LABELS if label(each) == each]
+
+
+def known_in(parts: tuple[Any, ...]) -> Iterator[Known]:
+    waiting = list(parts)
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Known):
+            yield each
+        waiting += getattr(each, "__args__", ()) + getattr(each, "__metadata__", ())
+
+
+def test_the_details_of_a_thing_show_no_code() -> None:
+    organization = {"id": "o", "defaultRole": "create", "billing": {"trial": "x", "status": "notapplicable"}}
+    facts = dict(of_fields(organizations.Organization.model_validate(organization)))
+    assert facts["default role"] == "Creator"
+    assert "not applicable" in facts["billing"]
+    spec = openapi.OpenApiSpec.model_validate(
+        {"id": "1", "lastProcessErrorCode": "PARSE_ERROR", "processingState": "new"}
+    )
+    facts = dict(of_fields(spec))
+    assert facts["last process error code"] == "could not be parsed"
+    assert facts["processing state"] == "new", "a code of a newer server is shown as it came"
+    space = spaces.Space.model_validate({"id": "s", "title": "create", "visibility": "in-collection"})
+    facts = dict(of_fields(space))
+    assert (facts["title"], facts["visibility"]) == ("create", "in a collection"), "a title is no code"

@@ -338,17 +338,17 @@ def test_what_is_written_becomes_what_the_model_has() -> None:
         ("count", "10", "Count may be at most 9."),
         ("count", "few", "Count must be a whole number."),
         ("share", "half", "Share must be a number."),
-        ("day", "yesterday", "Day must be a day: 2026-11-23."),
-        ("moment", "now", "Moment must be a moment: 2026-11-23 or 2026-11-23T18:30Z."),
+        ("day", "yesterday", "Day must be a date: 2026-11-23."),
+        ("moment", "now", "Moment must be a date and time: 2026-11-23 or 2026-11-23T18:30Z."),
         ("colour", "red", "Colour must be a colour: #346ddb."),
         ("key", "s3c", "Key must have at least 4 characters."),
         ("tides", "neap\nebb", "Line 2 must be one of 'spring' or 'neap'."),
         (
             "stations",
             "a\nb/c",
-            "Line 2 must be an identifier: text of at most 256 letters without / or control characters.",
+            "Line 2 must be an identifier: at most 256 characters, without / and control characters.",
         ),
-        ("pages", "https://sea.example\nsea", "Line 2 must be an address: https://example.com/page."),
+        ("pages", "https://sea.example\nsea", "Line 2 must be a link: https://example.com/page."),
         ("pages", "https://a.b\nhttps://a.c\nhttps://a.d", "Pages may have at most 2 items."),
         ("place.kind", "air", "Kind must be one of shore, deep."),
         ("gauge.name", "x", "Name must have at least 2 characters."),
@@ -385,7 +385,7 @@ def test_null_is_said_where_it_means_something_and_nowhere_else() -> None:
     assert changed_from(now, **{"place.kind": "", "place.length": ""}).wrong == {
         "place.kind": "Kind must be one of shore, deep."
     }
-    assert changed_from(now, headers="null").wrong == {"headers": "Headers cannot be nothing: it can only be changed."}
+    assert changed_from(now, headers="null").wrong == {"headers": "Headers cannot be removed, only changed."}
 
 
 def test_of_a_shape_all_travels_when_one_thing_is_changed() -> None:
@@ -452,13 +452,13 @@ def test_what_could_not_be_read_goes_to_the_editor_as_it_is_and_comes_back() -> 
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
-        ("title: x\nnothing: y\n", 2, "There is no nothing here. There is: title, note,"),
-        ("title:\n- x\n", 1, "title is one value, not several."),
-        ("pages:\n  a: b\n", 1, "pages is a list"),
-        ("gauge:\n  name: x\n  weight: 2\n", 3, "There is no weight here. There is: name, accurate."),
-        ("\ngauge: Limpet\n", 2, "gauge has values by name: name, accurate."),
-        ("pages:\n- [a]\n", 2, "An item of pages is one line of text."),
-        ("- a\n", 1, "There must be a name before each value"),
+        ("title: x\nnothing: y\n", 2, "Unknown name “nothing”. Known names: title, note,"),
+        ("title:\n- x\n", 1, "title must be a single value."),
+        ("pages:\n  a: b\n", 1, "pages must be a list"),
+        ("gauge:\n  name: x\n  weight: 2\n", 3, "Unknown name “weight”. Known names: name, accurate."),
+        ("\ngauge: Limpet\n", 2, "gauge must contain named values: name, accurate."),
+        ("pages:\n- [a]\n", 2, "Each item of pages must be one line of text."),
+        ("- a\n", 1, "Each value needs a name"),
     ],
 )
 def test_a_fault_of_what_comes_back_names_its_line(text: str, line: int, sentence: str) -> None:

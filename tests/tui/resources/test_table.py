@@ -56,9 +56,9 @@ def test_things_stand_as_listed_until_a_column_is_chosen_and_turned_round(state:
 
 def test_what_has_no_value_comes_last_both_ways(state: State) -> None:
     table = Table(MEMBERS, state)
-    table.sort(column(table, "SEEN"))
+    table.sort(column(table, "LAST SEEN"))
     assert names(table) == ["ben", "Ada", "cleo"]
-    table.sort(column(table, "SEEN"))
+    table.sort(column(table, "LAST SEEN"))
     assert names(table) == ["Ada", "ben", "cleo"]
 
 
@@ -87,14 +87,14 @@ def test_a_filter_looks_in_columns_that_are_not_shown_too(state: State) -> None:
 
 
 def test_a_csv_is_read_by_others_and_reckons_nothing() -> None:
-    columns = [each for each in MEMBERS.columns if each.title in ("NAME", "ROLE", "SEEN")]
+    columns = [each for each in MEMBERS.columns if each.title in ("NAME", "ROLE", "LAST SEEN")]
     said = as_csv(columns, (member('=HYPERLINK("x"), "y"', None, 2),), str)
-    assert said == 'name,role,seen\r\n"\'=HYPERLINK(""x""), ""y""",guest,2026-01-02T00:00:00+00:00\r\n'
+    assert said == 'name,role,last seen\r\n"\'=HYPERLINK(""x""), ""y""",Guest,2026-01-02T00:00:00+00:00\r\n'
 
 
 def test_a_table_of_markdown_stays_one() -> None:
     columns = [each for each in MEMBERS.columns if each.title in ("NAME", "ROLE")]
-    assert as_markdown(columns, (member("a|b\\"),), str) == "| Name | Role |\n| --- | --- |\n| a\\|b\\\\ | read |\n"
+    assert as_markdown(columns, (member("a|b\\"),), str) == "| Name | Role |\n| --- | --- |\n| a\\|b\\\\ | Reader |\n"
 
 
 def test_json_has_all_that_is_known_but_what_is_secret() -> None:

@@ -36,7 +36,7 @@ def _holder(world: World, at: Shared) -> Json:
 def _may_see(op: permissions.AtShared, world: World) -> None:
     holder = _holder(world, op.at)
     if not allows(role(world, holder), "admin"):
-        refuse_guests(world, holder["organization"], "see who else has a role here")
+        refuse_guests(world, holder["organization"], "see who has access")
 
 
 @guards(permissions.DeleteUser, permissions.DeleteTeam)
@@ -48,7 +48,7 @@ def _may_manage(op: permissions.AtShared, world: World) -> None:
 def _grant(op: permissions.Grant, world: World) -> None:
     _may_manage(op, world)
     if op.users is None and op.teams is None:
-        raise Refused(400, "Say who gets the role: give users, teams or both.")
+        raise Refused(400, "users or teams is required: choose who gets the role.")
     organization = _holder(world, op.at)["organization"]
     for user in dict.fromkeys(op.users or ()):
         world.store.get(f"/orgs/{organization}/members/{user}")
@@ -95,7 +95,7 @@ def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
     """Only spaces that the caller can see too."""
     organization, user = op.at.organization_id, op.user_id
     if user != world.caller:
-        refuse_guests(world, organization, "see the spaces of others")
+        refuse_guests(world, organization, "see the spaces of other members")
     world.store.get(f"/orgs/{organization}/members/{user}")
     held = [(space, role(world, space, user)) for _, space in visible_spaces(world, organization)]
     found = [((space["createdAt"], space["id"]), (space, role)) for space, role in held if role]

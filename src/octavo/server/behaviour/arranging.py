@@ -71,14 +71,14 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
     holder = world.store.get(path)
     need(world, holder, "admin")
     if not given(op):
-        raise Refused(400, "Say where to move it: give parent, position or both.")
+        raise Refused(400, "parent or position is required: say where to move this.")
     next_to = _neighbour(op.position, world) if op.position else None
     if next_to and (next_to[1]["organization"] != holder["organization"] or next_to[0] == path):
-        raise Refused(400, "position names the thing that is moved, or one of another organization.")
+        raise Refused(400, "position must name another space or collection of this organization.")
     named = "parent" in op.model_fields_set or next_to is None
     parent = op.parent if "parent" in op.model_fields_set else (next_to[1] if next_to else holder).get("parent")
     if named and next_to and next_to[1].get("parent") != parent:
-        raise Refused(409, f"“{next_to[1]['title']}” does not lie where you want to move this. Name a neighbour there.")
+        raise Refused(409, f"“{next_to[1]['title']}” is not in the place you want to move this to. Name an item there.")
     if parent != holder.get("parent"):
         need_to_add(world, holder["organization"], parent)
     _refuse_cycle(world, path, holder, parent)
@@ -108,19 +108,21 @@ def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
     if membership(world, op.organization) is None:
         raise Missing(f"/orgs/{op.organization}")
     if op.organization == holder["organization"]:
-        raise Refused(409, f"“{holder['title']}” is in this organization already.")
+        raise Refused(409, f"“{holder['title']}” is already in this organization.")
     need_to_add(world, op.organization, None)
     moved = [(path, holder), *(all_inside(world, holder) if path.startswith("/collections/") else ())]
     for each, document in moved:
         if each.startswith("/spaces/") and (on := site_tree.sites_with(world, document)):
             sentence = f"“{document['title']}” is on the site “{on[0]['title']}” of this organization."
-            raise Refused(412, f"{sentence} Take it off that first.")
+            raise Refused(412, f"{sentence} Remove it from the site first.")
         for grant in world.store.all(f"{each}/permissions/users"):
             if membership(world, op.organization, grant["id"]) is None:
-                sentence = f"“{holder['title']}” is shared with people who are not in that organization. Invite them"
-                raise Refused(412, f"{sentence} there, or take their roles back first.")
+                sentence = (
+                    f"“{holder['title']}” is shared with people who are not members of that organization. Invite them"
+                )
+                raise Refused(412, f"{sentence} there, or remove their roles first.")
         if world.store.count(f"{each}/permissions/teams"):
-            raise Refused(412, f"“{holder['title']}” is shared with teams. Take their roles back first.")
+            raise Refused(412, f"“{holder['title']}” is shared with teams. Remove their roles first.")
     put_into(holder, None)
     holder.pop("position", None)
     for each, document in moved:
@@ -130,7 +132,7 @@ def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
 
 def _neighbour(position: spaces.Position, world: World) -> Filed:
     if (position.before is None) == (position.after is None):
-        raise Refused(400, "position takes either before or after.")
+        raise Refused(400, "position must have either before or after.")
     pointer: Any = position.before or position.after
     path = f"/spaces/{pointer.space}" if pointer.type == "space" else f"/collections/{pointer.collection}"
     document = world.store.get(path)
@@ -143,7 +145,7 @@ def _refuse_cycle(world: World, path: str, holder: Json, parent: str | None) -> 
     if path.startswith("/collections/"):
         inside = {each for each, _ in all_inside(world, holder)}
         if f"/collections/{parent}" in {path, *inside}:
-            raise Refused(409, f"“{holder['title']}” cannot lie in itself. Choose a collection outside it.")
+            raise Refused(409, f"“{holder['title']}” cannot be moved into itself. Choose another collection.")
 
 
 def _index(row: list[Filed], next_to: Filed | None, *, before: bool) -> int:

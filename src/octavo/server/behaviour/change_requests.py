@@ -84,7 +84,7 @@ def refuse_closed(change_request: Json, deed: str) -> None:
     """Refuse when a change request is merged or archived. `deed` says what of it is wanted: “be merged”."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
-        raise Refused(409, f"{name} is merged already, so it cannot {deed}. Start a new one for further changes.")
+        raise Refused(409, f"{name} is already merged, so it cannot {deed}. Create a new change request.")
     if status == "archived":
         raise Refused(409, f"{name} is archived, so it cannot {deed}. Reopen it first.")
 
@@ -126,7 +126,7 @@ def _update(op: change_requests.Update, world: World) -> Json:
     document = world.store.get(path_of(op.at))
     fields = given(op)
     if "status" in fields and document["status"] == "merged":
-        raise Refused(400, f"Change request #{document['number']} is merged, which is final: its status cannot change.")
+        raise Refused(400, f"Change request #{document['number']} is merged, so its status cannot change.")
     return present_change_request(world, describe(world, document, **fields))
 
 
@@ -134,7 +134,7 @@ def describe(world: World, document: Json, **fields: Any) -> Json:
     """Change fields of a change request. A description of None takes it away."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
-        raise Refused(400, "description must be a JSON document: an object whose `object` is `document`.")
+        raise Refused(400, "description must be a JSON object with object set to document.")
     document = {**document, **fields, "updatedAt": world.timestamp()}
     if document.get("description") is None:
         document.pop("description", None)

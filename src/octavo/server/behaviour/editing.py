@@ -86,7 +86,7 @@ class Editing:
 
     @singledispatchmethod
     def _apply(self, change: Any) -> None:
-        raise TypeError(f"{type(change).__name__} is no change of content")
+        raise TypeError(f"{type(change).__name__} is not a change of content")
 
     @_apply.register
     def _update(self, change: content.UpdatePage) -> None:
@@ -215,7 +215,7 @@ class Editing:
     def _bytes(self, file: content.NewFile, where: str) -> bytes:
         if file.url is not None:
             raise self._refused(
-                400, f"{where}.url is not taken: this platform fetches nothing. Send the file as base64"
+                400, f"{where}.url is not supported: this platform does not fetch files. Send the file as base64"
             )
         if file.base64 is None:
             raise self._refused(400, f"{where}.base64 is required")
@@ -226,24 +226,26 @@ class Editing:
         except (binascii.Error, ValueError):
             raise self._refused(400, f"{where}.base64 is not base64") from None
         if len(data) > FILE_LIMIT:
-            raise self._refused(400, f"{where} is larger than 1 MB, which is the most that is taken")
+            raise self._refused(400, f"{where} is larger than the limit of 1 MB")
         return data
 
     def _insert_into(self, page: Json, into: str | None, at: int | None) -> None:
         if into is not None:
             holder = self._page(into)
             if holder["type"] not in ("document", "group"):
-                raise self._refused(400, f"nothing can stand below “{holder['title']}”, which is a {holder['type']}")
+                raise self._refused(
+                    400, f"pages cannot be placed below “{holder['title']}”, which is a {holder['type']}"
+                )
             if page["type"] == "group":
-                raise self._refused(400, f"“{page['title']}” is a group, which can only stand at the root")
+                raise self._refused(400, f"“{page['title']}” is a group, and groups can only be at the top level")
             if len(trees.trail(self._pages, into)) + _depth(page) > DEPTH_LIMIT:
-                raise self._refused(400, f"pages may stand at most {DEPTH_LIMIT} deep below each other")
+                raise self._refused(400, f"pages can be nested at most {DEPTH_LIMIT} levels deep")
         self._pages = trees.inserted(self._pages, page, into, at)
 
     def _move(self, page_id: str, into: str | None, at: int | None) -> None:
         page = self._page(page_id)
         if into in {each["id"] for each in trees.walk([page])}:
-            raise self._refused(400, f"“{page['title']}” cannot stand below itself")
+            raise self._refused(400, f"“{page['title']}” cannot be moved below itself")
         if into is not None:
             self._page(into)
         self._pages = trees.without(self._pages, {page_id})
@@ -264,7 +266,7 @@ class Editing:
 
     def _markdown(self, document: content.DocumentBody) -> str:
         if document.markdown is None:
-            raise self._refused(400, "document.markdown is required: this platform takes pages as markdown")
+            raise self._refused(400, "document.markdown is required: this platform accepts pages as Markdown only")
         return document.markdown.replace("\r\n", "\n").replace("\r", "\n")
 
     def _refer(self, ref: str | None, leads: str) -> None:

@@ -45,8 +45,8 @@ def _complete(op: fonts.Create | fonts.Update, world: World, document: Json) -> 
         if face["storageKey"] is not None:
             _add(faces.setdefault(str(face["weight"]), []), _source(op, world, face["storageKey"]), face["weight"])
     if str(fonts.REGULAR) not in faces:
-        sentence = f"“{document['fontFamily']}” would have no face of the weight {fonts.REGULAR}, which every font has."
-        raise Refused(412, f"{sentence} Replace it instead of removing it.")
+        sentence = f"“{document['fontFamily']}” needs a file with weight {fonts.REGULAR}."
+        raise Refused(412, f"{sentence} Replace this file instead of removing it.")
     return {**document, "organization": op.at.organization_id, "faces": faces}
 
 
@@ -61,5 +61,5 @@ def _source(op: fonts.Create | fonts.Update, world: World, key: str) -> Json:
 
 def _add(sources: list[Json], source: Json, weight: int) -> None:
     if any(each["format"] == source["format"] for each in sources):
-        raise Refused(400, f"fontFaces has two {source['format']} files for the weight {weight}. Name one of them.")
+        raise Refused(400, f"fontFaces has two {source['format']} files for weight {weight}. Keep one of them.")
     sources.append(source)

@@ -32,8 +32,8 @@ _READ = ("website", "html", "markdown", "docx", "zip")
 def _create(op: imports.Create, world: World) -> Errand[Gathered | NotGathered]:
     _refuse(op, world)
     if op.source not in _READ:
-        sentence = f"source {op.source} is not imported by this platform. Export it as markdown, html, docx or zip"
-        raise Refused(400, f"{sentence}, and import that.")
+        sentence = f"source {op.source} is not supported. Export it as markdown, html, docx or zip"
+        raise Refused(400, f"{sentence}, then import that file.")
     is_large = op.source in ("zip", "docx")
     return Errand(partial(_gather, op, _fetcher(op, world)), partial(_bring_in, op, world), is_large=is_large)
 
@@ -67,7 +67,9 @@ def _refuse(op: imports.Create, world: World) -> None:
         return
     need(world, space, "create")
     if space.get("editMode") == "locked":
-        raise Refused(409, f"“{space['title']}” is locked. Import into a change request instead.")
+        raise Refused(
+            409, f"“{space['title']}” can only be edited in change requests. Import into a change request instead."
+        )
 
 
 def _gather(op: imports.Create, fetcher: Fetcher) -> Gathered | NotGathered:

@@ -123,7 +123,7 @@ def _may_create(op: invites.CreateLink, world: World) -> None:
 @completes(invites.InviteLink)
 def _complete(op: invites.CreateLink | invites.UpdateLink, world: World, link: Json) -> Json:
     if link.keys() - {"id", "organization"} not in _FORMS:
-        raise Refused(400, "A link has a role, or a level with a space, or a level with a collection, and no more.")
+        raise Refused(400, "Give either a role, or a level with a space or a collection.")
     return {**link, "organization": op.at.organization_id}
 
 

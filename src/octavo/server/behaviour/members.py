@@ -51,7 +51,7 @@ def need_to_manage(world: World, organization: str) -> None:
 
 @handle.register
 def _list(op: organizations.ListMembers, world: World) -> Json:
-    refuse_guests(world, op.at.organization_id, "list the members of an organization")
+    refuse_guests(world, op.at.organization_id, "list the members")
     found = (
         ((member.get(op.sort, ""), member["id"]), member)
         for member in world.store.all(path_of(op))
@@ -76,7 +76,7 @@ def _wanted(op: organizations.ListMembers, member: Json, world: World) -> bool:
 @handle.register
 def _get(op: organizations.GetMember, world: World) -> Json:
     if op.user_id != world.caller:
-        refuse_guests(world, op.at.organization_id, "read about other members")
+        refuse_guests(world, op.at.organization_id, "see other members")
     return present_member(world, op.at.organization_id, world.store.get(path_of(op)))
 
 
@@ -125,4 +125,4 @@ def _refuse_last_administrator(world: World, op: organizations.UpdateMember | or
     able = {member["id"] for member in everybody if member["role"] == "admin" and not member.get("disabled")}
     if able == {op.user_id}:
         name = present_user(world, op.user_id)["displayName"]
-        raise Refused(409, f"{name} is the only administrator of the organization. Make somebody else one first.")
+        raise Refused(409, f"{name} is the only admin of the organization. Give another member the Admin role first.")

@@ -25,7 +25,7 @@ def refuse_malformed(rules: Json, *, kinds: tuple[str, ...]) -> None:
         raise Refused(400, "mergeRules.rules must be a list.")
     for number, rule in enumerate(rules["rules"]):
         if not (isinstance(rule, dict) and isinstance(rule.get("rule"), str)):
-            raise Refused(400, f"mergeRules.rules[{number}] must be an object that names its rule.")
+            raise Refused(400, f"mergeRules.rules[{number}] must be an object with a rule.")
         users = rule.get("users", [])
         if not (isinstance(users, list) and all(isinstance(user, str) for user in users)):
             raise Refused(400, f"mergeRules.rules[{number}].users must be a list of user ids.")
@@ -39,7 +39,7 @@ def refuse_unless_met(world: World, space: Json, change_request: Json, *, outdat
     asked = _Asked(world, change_request, outdated)
     for rule in rules:
         for missing in asked.missing(rule):
-            raise Refused(409, f"The merge rule {rule['rule']} is not met: {missing}")
+            raise Refused(409, f"Merge rule {rule['rule']} is not met: {missing}")
 
 
 def _rules(world: World, space: Json) -> list[Json]:
@@ -63,24 +63,24 @@ class _Asked:
         approving = [each["reviewer"] for each in reviews if each["status"] == "approved"]
         match rule.get("rule"):
             case "require_at_least_one_review" if not reviews:
-                yield "nobody has reviewed it. Ask for a review."
+                yield "it has no review. Request a review."
             case "require_at_least_one_approved_review" if not approving:
-                yield "nobody has approved it. Ask for a review."
+                yield "it has no approval. Request a review."
             case "require_all_reviews_approved" if len(approving) < len(reviews):
                 others = [each["reviewer"] for each in reviews if each["status"] != "approved"]
-                yield f"{self._names(others)} asked for changes. Ask again for a review when they are made."
+                yield f"{self._names(others)} requested changes. Make the changes, then request a review again."
             case "require_specific_reviewers" if lacking := [user for user in users if user not in approving]:
-                yield f"it waits to be approved by {self._names(lacking)}. Ask for that review."
+                yield f"{self._names(lacking)} must approve it. Request their review."
             case "require_one_of_specific_reviewers" if not set(users) & set(approving):
-                yield f"it waits to be approved by one of {self._names(users)}. Ask for that review."
+                yield f"one of these reviewers must approve it: {self._names(users)}. Request a review."
             case "require_up_to_date_change_request" if self.outdated:
-                yield "the primary content moved on. Update the change request first."
+                yield "it is outdated. Update it from main first."
             case "require_change_request_subject" if not self.change_request["subject"].strip():
-                yield "it has no subject. Give it one."
+                yield "it has no subject. Add a subject."
             case "require_change_request_description" if not plain(self.change_request.get("description")).strip():
-                yield "it has no description. Give it one."
+                yield "it has no description. Add a description."
             case "require_author_to_merge" if self.world.caller != self.change_request["createdBy"]:
-                yield f"only {self._names([self.change_request['createdBy']])}, who started it, may merge it."
+                yield f"only {self._names([self.change_request['createdBy']])} can merge it, as its author."
 
     def _reviews(self) -> list[Json]:
         path = f"/spaces/{self.change_request['space']}/change-requests/{self.change_request['id']}/reviews"

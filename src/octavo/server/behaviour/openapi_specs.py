@@ -60,7 +60,7 @@ def _download(world: World, version: Json) -> str:
 @guards(openapi.List, openapi.Get, openapi.ListVersions)
 def _may_see(op: Any, world: World) -> None:
     if organization_role(world, op.at.organization_id) is None:
-        raise Refused(403, "Guests may not see OpenAPI specifications. Ask an administrator for a role.")
+        raise Refused(403, "Guests cannot see OpenAPI specifications. Ask an admin of the organization for a role.")
     if isinstance(op, openapi.ListVersions):
         world.store.get(path_of(op).removesuffix("/versions"))
 
@@ -80,7 +80,7 @@ def _create(op: openapi.Create, world: World) -> Errand[Reading]:
     _may_change(op, world)
     path = f"{path_of(op)}/{op.slug}"
     if world.store.find(path):
-        sentence = f"There is an OpenAPI specification “{op.slug}” already. Choose another slug, or update that one"
+        sentence = f"The slug “{op.slug}” is already used by another OpenAPI specification. Choose another slug, or add a version"
         raise Refused(400, f"{sentence} with PUT.")
     return _filed(op, world, path, op.slug)
 
@@ -113,7 +113,7 @@ def _read(source: openapi.Source, fetcher: Fetcher) -> Reading:
         text = fetcher.fetch(source.url).text if source.url is not None else source.text or ""
         return Reading(json.dumps(read(text), separators=(",", ":")).encode("ascii"))
     except NotFetched as failure:
-        return Reading(code=failure.code, sentences=(f"The source cannot be fetched: {failure}.",))
+        return Reading(code=failure.code, sentences=(f"The source could not be fetched: {failure}.",))
     except Unreadable as failure:
         return Reading(code="PARSE_ERROR", sentences=failure.sentences)
 
@@ -143,7 +143,10 @@ def give_up(world: World) -> None:
     for organization in world.store.all("/orgs"):
         for document in world.store.all(f"/orgs/{organization['id']}/openapi"):
             if document["processingState"] != "complete":
-                reading = Reading(code="FETCH_TIMEOUT", sentences=("The platform ended before the source was read.",))
+                reading = Reading(
+                    code="FETCH_TIMEOUT",
+                    sentences=("The server stopped before the source was processed. Upload the specification again.",),
+                )
                 _settle(world, f"/orgs/{organization['id']}/openapi/{document['slug']}", document["attempt"], reading)
 
 

@@ -52,7 +52,7 @@ def _update(op: organizations.Update, world: World) -> Json:
     if op.hostname is not None:
         _refuse_taken(world, organization, op.hostname)
     if op.default_content and not _has_site(world, organization, op.default_content.site):
-        raise Refused(400, "defaultContent.site names no site of this organization. Name one of its own.")
+        raise Refused(400, "defaultContent.site must be a site of this organization.")
     return present_organization(world, world.store.change(path_of(op), **fields))
 
 
@@ -64,7 +64,7 @@ def _refuse_taken(world: World, organization: Json, hostname: str) -> None:
     """Refuse the hostname of another organization: sites are published under it, and one without goes by its id."""
     for other in world.store.all("/orgs"):
         if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
-            raise Refused(400, f"The hostname {hostname} is taken. Choose another.")
+            raise Refused(400, f"The subdomain {hostname} is already taken. Choose another.")
 
 
 @handle.register

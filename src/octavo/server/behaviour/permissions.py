@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from octavo.api.labels import label
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
 
@@ -29,13 +30,13 @@ _LEAST = {
 """The least role that allows each deed."""
 
 _DEEDS = {
-    "view": "see it",
+    "view": "see this",
     "comment": "comment",
     "edit": "edit",
     "review": "review",
     "merge": "merge",
     "create": "create content",
-    "admin": "change its settings",
+    "admin": "change settings",
 }
 
 
@@ -112,8 +113,9 @@ def in_organization(deed: str) -> Callable[[Any, World], None]:
 
 
 def _too_low(held: str | None, where: str, deed: str) -> Refused:
-    is_held = f"Your role in {where} is {held}" if held else f"You have no role in {where}"
-    return Refused(403, f"{is_held}; to {_DEEDS[deed]} takes the role {_LEAST[deed]}. Ask an administrator for it.")
+    is_held = f"Your role in {where} is {label(held)}" if held else f"You have no role in {where}"
+    needed = f"To {_DEEDS[deed]}, you need the role {label(_LEAST[deed])}"
+    return Refused(403, f"{is_held}. {needed}{'' if deed == 'admin' else ' or higher'}. Ask an admin for this role.")
 
 
 def space_permissions(world: World, space: Json) -> Json:
@@ -163,7 +165,7 @@ def organization_permissions(world: World, organization: Json) -> Json:
 def refuse_guests(world: World, organization: str, deed: str) -> None:
     """Refuse those without a role in an organization. `deed` goes on with “Guests may not”."""
     if organization_role(world, organization) is None:
-        raise Refused(403, f"Guests may not {deed}. Ask an administrator for a role in the organization.")
+        raise Refused(403, f"Guests cannot {deed}. Ask an admin for a role in the organization.")
 
 
 def around(world: World, holder: Json) -> Iterator[tuple[str, Json]]:

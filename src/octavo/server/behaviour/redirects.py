@@ -34,7 +34,7 @@ def _complete(op: redirects.Create | redirects.Update, world: World, document: J
     source = normalised(document["source"])
     other = world.store.first(f"{site}/redirects", "source", source)
     if other and other["id"] != document["id"]:
-        raise Refused(409, f"There is a redirect from {source} already. Change that one, or choose another source.")
+        raise Refused(409, f"There is already a redirect from {source}. Edit that redirect, or choose another source.")
     _address(world, site, document["destination"])
     return {**document, "source": source}
 
@@ -70,7 +70,7 @@ def normalised(source: str) -> str:
         elif segment != ".":
             segments.append(segment)
     if not segments:
-        raise Refused(400, "source names the root of the site, where no redirect can start. Choose a path below it.")
+        raise Refused(400, "source cannot be the home page of the site. Choose a path below it.")
     return "/" + "/".join(segments)
 
 

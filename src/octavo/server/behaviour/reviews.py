@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from octavo.api import reviews
 from octavo.api.bodies import Format
+from octavo.api.labels import label
 from octavo.api.places import ChangeRequestRef
 from octavo.server.behaviour import comments
 from octavo.server.behaviour.change_requests import describe, path_of, refuse_closed
@@ -98,7 +99,7 @@ def _request(op: reviews.Request, world: World) -> Json:
     fields = given(op)
     users = list(dict.fromkeys(fields.pop("users")))
     if not users:
-        raise Refused(400, "users is empty: name those who should review.")
+        raise Refused(400, "users is empty. Name at least one reviewer.")
     for user in users:
         _refuse_unable(world, space, user)
     describe(world, change_request, **fields)
@@ -108,10 +109,13 @@ def _request(op: reviews.Request, world: World) -> Json:
 def _refuse_unable(world: World, space: Json, user: str) -> None:
     held = role(world, space, user)
     if held is None:
-        raise Refused(404, f"There is nobody called “{user}” who can see “{space['title']}”. Give them a role first.")
+        raise Refused(404, f"No one with the ID “{user}” has access to “{space['title']}”. Give them a role first.")
     if not allows(held, "review"):
         name = present_user(world, user)["displayName"]
-        raise Refused(400, f"{name} has the role {held} in “{space['title']}”; to review takes the role review.")
+        raise Refused(
+            400,
+            f"The role of {name} in “{space['title']}” is {label(held)}. Reviewers need the role Reviewer or higher.",
+        )
 
 
 def _ask(world: World, path: str, revision: str, user: str) -> Json:

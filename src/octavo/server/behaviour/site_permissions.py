@@ -34,7 +34,7 @@ def site_permissions(world: World, organization: str) -> Json:
 @handle.register
 def _list(op: sites.ListPermissions, world: World) -> Json:
     if organization_role(world, op.at.organization_id) is None:
-        raise Refused(403, "Guests may not list who has a role on a site. Ask an administrator for a role.")
+        raise Refused(403, "Guests cannot see who has access to a site. Ask an admin of the organization for a role.")
     view = site_parts.view(world, op.at)
     shown = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = world.store.get(f"/orgs/{op.at.organization_id}")

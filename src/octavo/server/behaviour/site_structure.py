@@ -31,7 +31,7 @@ _arranges = guards(
 def refuse_odd(step: str, field: str) -> None:
     """Refuse what cannot be one step of an address."""
     if not _STEP.fullmatch(step):
-        raise Refused(400, f"{field} may hold letters, digits, “-”, “.”, “_” and “~”, as one step of an address.")
+        raise Refused(400, f"{field} can contain letters, digits, “-”, “.”, “_” and “~”, but no “/”.")
 
 
 # Read
@@ -97,7 +97,7 @@ def _complete_site_space(
         return _changed_site_space(op, world, tree, _without_null(document, "condition"))
     section = op.section_id
     if section is None and tree.sections():
-        raise Refused(400, "sectionId is required: this site has sections. Say which the space comes to stand in.")
+        raise Refused(400, "sectionId is required, because this site has sections. Choose the section for the space.")
     if section is not None:
         world.store.get(f"{tree.path}/sections/{section}")
     return _site_space(tree, document["id"], _space_not_on(world, tree, op.space_id), section)
@@ -154,12 +154,12 @@ def _without_root(world: World, tree: Tree, section: str) -> Tree:
 
 def _changed_section(op: structure.UpdateSection, tree: Tree, document: Json) -> Json:
     if document["title"] is None:
-        raise Refused(400, "title cannot be null. Leave it out to keep what it is.")
+        raise Refused(400, "title cannot be null. Leave title out to keep its value.")
     if op.path is not None:
         _refuse_taken(tree, document, None)
     chosen = op.default_site_space
     if chosen is not None and chosen not in {part.document["id"] for part in tree.live(document["id"])}:
-        raise Refused(400, f"defaultSiteSpace names no space of the section “{document['title']}”.")
+        raise Refused(400, f"defaultSiteSpace must be a space of the section “{document['title']}”.")
     return _without_null(document, "condition", "icon", "description")
 
 
@@ -227,14 +227,17 @@ def _move(world: World, tree: Tree, item: structure.Pointer, position: structure
     """Move a part beside another, or to the end of its row, and return it as it is shown."""
     path, moved = _found(world, tree, item)
     if position and (position.before is None) == (position.after is None):
-        raise Refused(400, "position takes either before or after.")
+        raise Refused(400, "position must have either before or after.")
     beside = position and (position.before or position.after)
     next_to = _found(world, tree, beside) if beside else None
     if next_to:
         if HOLDERS[item.type] != HOLDERS[next_to[1]["object"]]:
-            raise Refused(400, "A site space stands among site spaces; a section or a group among sections and groups.")
+            raise Refused(
+                400,
+                "A space can only be moved next to spaces. A section or group can only be moved next to sections and groups.",
+            )
         if next_to[0] == path:
-            raise Refused(400, "position names the part that is moved. Name a neighbour.")
+            raise Refused(400, "position must name another part of the site.")
     holder = (next_to[1] if next_to else moved).get(HOLDERS[item.type])
     if item.type == "site-space":
         _refuse_taken(tree, moved, holder)
@@ -261,7 +264,7 @@ def _refuse_cycle(world: World, tree: Tree, moved: Json, holder: str | None) -> 
     around = holder
     while around:
         if around == moved["id"]:
-            raise Refused(400, f"“{moved['title']}” cannot stand in itself. Choose a neighbour outside it.")
+            raise Refused(400, f"“{moved['title']}” cannot be moved into itself. Choose another place.")
         around = world.store.get(f"{tree.path}/section-groups/{around}").get("sectionGroup")
 
 
@@ -306,4 +309,4 @@ def _refuse_taken(tree: Tree, document: Json, holder: str | None) -> None:
     refuse_odd(document["path"], "path")
     for rival in _rivals(tree, document["object"], holder):
         if rival["id"] != document["id"] and rival["path"] == document["path"]:
-            raise Refused(409, f"The path “{document['path']}” is taken there. Choose another.")
+            raise Refused(409, f"The path “{document['path']}” is already taken there. Choose another path.")

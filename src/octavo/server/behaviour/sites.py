@@ -69,7 +69,7 @@ def _new(op: sites.Create, world: World, site: Json) -> Json:
     facts = {"organization": op.at.organization_id, "createdAt": world.timestamp(), "published": False}
     site = {**facts, "type": "basic", "visibility": "public", "agentsContext": "included", **site}
     if len(set(asked)) < len(asked) and not isinstance(asked, str):
-        raise Refused(400, "spaces names a space twice. Name each once.")
+        raise Refused(400, "spaces contains a space twice. List each space once.")
     chosen = [] if isinstance(asked, str) else [space_to_add(world, op.at.organization_id, each) for each in asked]
     site.setdefault("title", chosen[0]["title"] if chosen else "Untitled")
     if isinstance(asked, str):
@@ -92,7 +92,7 @@ def _changed(op: sites.Update, world: World, site: Json) -> Json:
         if op.default_site_section not in {part.document["id"] for part in tree.sections()}:
             raise Missing(f"{path}/sections/{op.default_site_section}")
         if op.default_site_section != tree.default_section():
-            raise Refused(409, "The section has no space yet for visitors to begin at. Add one to it first.")
+            raise Refused(409, "The section has no space where visitors could start. Add a space to the section first.")
     if op.default_site_space is not None:
         site = _beginning_at(world, tree, op.default_site_space)
     return {name: value for name, value in site.items() if value is not None}
@@ -102,15 +102,21 @@ def _refuse_taken(world: World, site: Json) -> None:
     refuse_odd(site["basename"], "basename")
     for other in world.store.all(f"/orgs/{site['organization']}/sites"):
         if other["id"] != site["id"] and site["basename"] in (other.get("basename"), other["id"]):
-            raise Refused(409, f"The basename “{site['basename']}” is that of “{other['title']}”. Choose another.")
+            raise Refused(
+                409, f"The path “{site['basename']}” is already used by “{other['title']}”. Choose another path."
+            )
 
 
 def _beginning_at(world: World, tree: Tree, site_space: str) -> Json:
     """The site, where visitors begin at a site space: at the root, or in its default section."""
     section = tree.default_section()
     if site_space not in {part.document["id"] for part in tree.live(section)}:
-        where = f"in the default section “{tree.section(section)['title']}”" if section else "at the root of the site"
-        raise Refused(400, f"defaultSiteSpace names no space {where}. Name one there, or change the default section.")
+        where = (
+            f"in the default section “{tree.section(section)['title']}”" if section else "at the top level of the site"
+        )
+        raise Refused(
+            400, f"defaultSiteSpace must be a space {where}. Choose another space, or change the default section."
+        )
     if not section:
         return tree.site
     world.store.change(f"{tree.path}/sections/{section}", defaultSiteSpace=site_space)
@@ -124,7 +130,7 @@ def _publish(op: sites.Publish | sites.Unpublish, world: World) -> Json:
     publishes = isinstance(op, sites.Publish)
     tree = site_parts.view(world, op.at).tree
     if publishes and not tree.all_live():
-        raise Refused(409, f"“{tree.site['title']}” has no space to show. Add one to it first.")
+        raise Refused(409, f"“{tree.site['title']}” has no space to show. Add a space first.")
     return present_site(world, world.store.change(tree.path, published=publishes))
 
 

@@ -83,7 +83,7 @@ def _get_git_info(op: spaces.GetGitInfo, world: World) -> Json:
     space = world.store.get(f"/spaces/{op.at.space_id}")
     state: Json | None = space.get("gitSync")
     if state is None:
-        raise Refused(404, f"“{space['title']}” is not kept in step with a repository.")
+        raise Refused(404, f"“{space['title']}” is not synced with a Git repository.")
     return state
 
 
@@ -92,7 +92,7 @@ def _update(op: spaces.Update, world: World) -> Json:
     need(world, world.store.get(path_of(op)), "admin")
     fields = given(op)
     if fields.get("emoji") and fields.get("icon"):
-        raise Refused(400, "emoji and icon cannot both be set: choose one.")
+        raise Refused(400, "emoji and icon cannot both be set. Choose one.")
     if "mergeRules" in fields:
         refuse_malformed(fields["mergeRules"], kinds=("inherit", "none", "rules"))
     for one, other in (("emoji", "icon"), ("icon", "emoji")):

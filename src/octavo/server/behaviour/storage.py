@@ -29,9 +29,11 @@ _create = in_organization("create")
 def _upload(op: storage.Upload, world: World) -> Json:
     _create(op, world)
     if op.file.size > SIZES[op.kind]:
-        raise Refused(400, f"file.size may be at most {SIZES[op.kind]} bytes for the kind {op.kind}. Send less.")
+        raise Refused(
+            400, f"file.size may be at most {SIZES[op.kind]} bytes for the kind {op.kind}. Choose a smaller file."
+        )
     if op.kind == "customization_font" and op.file.type not in FONT_TYPES:
-        raise Refused(400, f"file.type must be one of {', '.join(FONT_TYPES)}: fonts are WOFF2 or WOFF files.")
+        raise Refused(400, f"file.type must be one of {', '.join(FONT_TYPES)}. Fonts are WOFF2 or WOFF files.")
     organization = op.at.organization_id
     for old in world.store.all(f"/orgs/{organization}/uploads"):
         if _is_old(world, old):
@@ -49,11 +51,11 @@ def awaited(world: World, organization: str, key: str, secret: str) -> Json:
     document = world.store.find(_path(organization, key))
     known = document is not None and compare_digest(document["secret"].encode(), secret.encode())
     if document is None or not known:
-        raise Refused(404, "This address takes no upload. Ask for another.")
+        raise Refused(404, "This upload URL is not valid. Request a new upload URL.")
     if "blob" in document:
-        raise Refused(410, "A file was sent to this address already, and it works once. Ask for another.")
+        raise Refused(410, "This upload URL was already used. Request a new upload URL.")
     if _is_old(world, document):
-        raise Refused(410, "This address has waited too long for its file. Ask for another.")
+        raise Refused(410, "This upload URL has expired. Request a new upload URL.")
     return document
 
 
@@ -62,9 +64,12 @@ def receive(world: World, organization: str, key: str, secret: str, data: bytes)
     with world.store.transaction():
         document = awaited(world, organization, key, secret)
         if len(data) != document["size"]:
-            raise Refused(400, f"The file has {len(data)} bytes, and {document['size']} were announced. Send it again.")
+            raise Refused(
+                400,
+                f"The file has {len(data)} bytes, but {document['size']} bytes were announced. Upload the file again.",
+            )
         if document["kind"] == "customization_font" and data[:4] not in FONT_FORMATS:
-            raise Refused(400, "The file is no font: it begins neither like WOFF2 nor like WOFF. Send another.")
+            raise Refused(400, "The file is not a WOFF2 or WOFF font. Choose another file.")
         world.store.change(_path(organization, key), blob=world.store.put_blob(data))
 
 
@@ -78,11 +83,13 @@ def uploaded(world: World, organization: str, key: str, kind: str) -> Json:
     """The upload that a storage key names: its `name`, `type`, `size` and `blob`. Raises Refused: 404 or 412."""
     document = world.store.find(_path(organization, key))
     if document is None or _is_old(world, document):
-        raise Refused(404, f"There is no upload “{key[:128]}” here, or it has waited too long. Upload the file again.")
+        raise Refused(404, f"No upload “{key[:128]}” here, or the upload has expired. Upload the file again.")
     if document["kind"] != kind:
-        raise Refused(412, f"The upload “{key}” was announced as {document['kind']}, not as {kind}. Upload it as that.")
+        raise Refused(
+            412, f"The upload “{key}” has the kind {document['kind']}. Upload the file again with the kind {kind}."
+        )
     if "blob" not in document:
-        raise Refused(412, f"Nothing was sent for the upload “{key}” yet. Put the file to its address first.")
+        raise Refused(412, f"The upload “{key}” has no file yet. Send the file to its upload URL first.")
     return document
 
 

@@ -55,7 +55,7 @@ def manages(world: World, team: Json, user: str | None = None) -> bool:
 
 @guards(teams.Get, teams.ListMembers)
 def _may_see(op: teams.Get | teams.ListMembers | teams.List, world: World) -> None:
-    refuse_guests(world, op.at.organization_id, "see the teams of an organization")
+    refuse_guests(world, op.at.organization_id, "see the teams")
     if not isinstance(op, teams.List):
         world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
 
@@ -67,8 +67,8 @@ def _may_manage(
     team = world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
     leaves = isinstance(op, teams.DeleteMember) and op.user_id == world.caller
     if not leaves and not manages(world, team):
-        sentence = f"Only owners of the team “{team['title']}” and administrators may change it."
-        raise Refused(403, f"{sentence} Ask one of them to, or to make you an owner.")
+        sentence = f"Only owners of the team “{team['title']}” and admins can change the team."
+        raise Refused(403, f"{sentence} Ask one of them to change it, or to make you an owner.")
 
 
 @guards(teams.Create)
@@ -138,7 +138,7 @@ def _update_members(op: teams.UpdateMembers, world: World) -> None:
 def _list_of_member(op: teams.ListOfMember, world: World) -> Json:
     organization = op.at.organization_id
     if op.user_id != world.caller:
-        refuse_guests(world, organization, "see the teams of others")
+        refuse_guests(world, organization, "see the teams of other members")
     world.store.get(f"/orgs/{organization}/members/{op.user_id}")
     found = [pair for pair in teams_of(world, organization, op.user_id) if _titled(pair[1], op.title)]
     return page(op, found, lambda team: _membership(world, team, op.user_id))

@@ -41,7 +41,7 @@ def _refuse_unseen(op: translations.Create, world: World, space_id: str) -> None
     """Refuse to translate a space of another organization, or one the caller does not see."""
     space = world.store.find(f"/spaces/{space_id}")
     if space is None or space["organization"] != op.at.organization_id or not sees(world, space):
-        raise Refused(400, "source.space names no space of this organization that you may see. Take it from the list.")
+        raise Refused(400, "source.space must be a space of this organization that you have access to.")
 
 
 def _title(world: World, document: Json) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from octavo.api.labels import label
 from octavo.api.operation import ListPage
 from octavo.api.organizations import GetMember, Member, Organization
 from octavo.api.places import OrganizationRef
@@ -14,7 +15,7 @@ from octavo.data.organization_lists import spaces_of
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.chooser import Choice, Chooser
-from octavo.tui.widgets.wording import plural, role_name
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -73,7 +74,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
     def _show_role(self, organization: Organization, snapshot: Snapshot[Member]) -> None:
         if snapshot.value is not None:
-            self._roles[organization.id] = role_name(snapshot.value.role or "guest")
+            self._roles[organization.id] = label(snapshot.value.role or "guest")
             self._show()
 
     def choices(self) -> list[Choice[Organization]]:

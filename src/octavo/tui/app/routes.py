@@ -131,7 +131,7 @@ def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
             await shell.pop_screen()
         organization = cast("BrowserScreen", shell.screen_stack[0])
         if is_whole(organization):
-            organization.seeking.begin(kind, key, "everybody")
+            organization.seeking.begin(kind, key, "everyone with access")
 
     shell.background(show())
 

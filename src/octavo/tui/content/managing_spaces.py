@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api import collections, content, imports, spaces
 from octavo.api.collections import Collection
 from octavo.api.errors import ApiError, NotFound
+from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef, ContentRef, OrganizationRef
@@ -286,7 +287,7 @@ async def _show_git_info(app: Shell, space: Space) -> None:
         return
     facts = (
         ("repository", git.repo_name),
-        ("provider", git.installation_provider),
+        ("provider", label(git.installation_provider or "")),
         ("link", git.url),
         ("integration", git.integration),
         ("last sync", long_age(git.updated_at) if git.updated_at is not None else ""),

@@ -40,21 +40,21 @@ async def _told(live: Live, known: Known, at: Shared, user: str, role: str) -> F
     whom = person(member, {each.team.id for each in in_teams})
     facts: list[tuple[str, Words]] = [("why", access.sentence(whom, around, named.title, role))]
     for way in access.ways(whom, around, named.title):
-        facts.append((_SORTS[way.sort], f"{way.role}: {way.words}"))
+        facts.append((_SORTS[way.sort], way.words))
     if kept_out := access.why_kept_out(whom, around, named.title):
         facts.append(("organization", kept_out))
     return facts
 
 
 _SORTS = {
-    "direct": "directly",
-    "team": "by team",
+    "direct": "direct",
+    "team": "through a team",
     "inherited": "inherited",
     "inherited by team": "inherited",
     "organization": "organization",
     "administrator": "organization",
 }
-"""What the ways are called in details."""
+"""Labels of the ways in the details."""
 
 
 def person(member: organizations.Member, in_teams: Iterable[str]) -> access.Person:

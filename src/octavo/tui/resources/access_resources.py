@@ -1,4 +1,4 @@
-"""Who may do what in a space or collection: whom a role was given there, what it comes to, and why (`data/access.py`)."""
+"""The tables of access to a space or collection: who has which role there, and why (`data/access.py`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from octavo.api import permissions, spaces, teams
+from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.api.roles import Role
@@ -17,12 +18,12 @@ from octavo.tui.widgets.wording import plural
 
 
 def _given(operation: type[Operation[Any]], known: Known, role: str, **ids: str) -> Operation[Any] | None:
-    """What gives somebody the role again that was taken. None: it is one that cannot be written."""
+    """Return the operation that gives a removed role again. None if the role is not one that requests can hold."""
     return made(operation, {**known, **ids, "role": role}) if role in get_args(Role) else None
 
 
 def _unmaking(live: Live, known: Known) -> Unmaking:
-    """What takes roles back that are given now: who had one before has that again."""
+    """Return the operations that undo a grant: users and teams get their previous roles again."""
     sides: list[tuple[str, str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
     for kind, ids, change, take in (
         (PEOPLE, "user", permissions.UpdateUser, permissions.DeleteUser),
@@ -50,24 +51,24 @@ def _unmaking(live: Live, known: Known) -> Unmaking:
     return ops
 
 
-_GIVING = "They have it here, and in all that lies below."
+_GIVING = "The role applies here and in everything inside."
 
 
 def _given_to(op: permissions.Grant, answer: None) -> str:
-    """To how many a role was given."""
-    counts = ((len(op.users or ()), "person", "people"), (len(op.teams or ()), "team", "teams"))
-    who = " and ".join(plural(number, one, many) for number, one, many in counts if number) or "Nobody"
-    return f"{who} may {deeds(op.role)} here now." if op.role else f"{who} may nothing here by a role of their own."
+    """Return how many members and teams a role was given to."""
+    counts = ((len(op.users or ()), "member"), (len(op.teams or ()), "team"))
+    whom = " and ".join(plural(number, one) for number, one in counts if number)
+    return f"Gave {whom} the role {label(op.role)}." if op.role else f"Removed the role of {whom}."
 
 
 PEOPLE: Resource[permissions.UserPermission] = Resource(
-    "person", "people", permissions.ListUsers,
-    about="People who were given a role here.",
+    "member", "members", permissions.ListUsers,
+    about="Members with a role given to them here.",
     create=permissions.Grant, update=permissions.UpdateUser, delete=permissions.DeleteUser,
     title=lambda each: each.user.name,
     key=lambda each: each.user.id,
     named=by("user_id", "user.id"),
-    columns=(Column("NAME", "user.name"), Column("ROLE", "permission", 10), Column("E-MAIL", "user.email", drop=1)),
+    columns=(Column("NAME", "user.name"), Column("ROLE", "permission", 10, coded=True), Column("E-MAIL", "user.email", drop=1)),
     written=lambda each: teams.Membership(role=each.permission),
     again=lambda known, each: _given(permissions.UpdateUser, known, each.permission, user_id=each.user.id),
     lookups=(permissions.ListTeams,),
@@ -75,16 +76,16 @@ PEOPLE: Resource[permissions.UserPermission] = Resource(
     new="Give a role",
     making=_GIVING,
     said_new=_given_to,
-    verbs=("take the role from", "without their role"),
+    verbs=("remove the role of", "removed the role of"),
 )  # fmt: skip
 TEAMS_WITH_A_ROLE: Resource[permissions.TeamPermission] = Resource(
     "team", "teams", permissions.ListTeams,
-    about="Teams that were given a role here.",
+    about="Teams with a role given to them here.",
     create=permissions.Grant, update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
     title=lambda each: each.team.title,
     key=lambda each: each.team.id,
     named=by("team_id", "team.id"),
-    columns=(Column("TEAM", "team.title"), Column("ROLE", "permission", 10), Column("MEMBERS", "team.members", 8, right=True)),
+    columns=(Column("TEAM", "team.title"), Column("ROLE", "permission", 10, coded=True), Column("MEMBERS", "team.members", 8, right=True)),
     written=lambda each: teams.Membership(role=each.permission),
     again=lambda known, each: _given(permissions.UpdateTeam, known, each.permission, team_id=each.team.id),
     lookups=(permissions.ListUsers,),
@@ -92,55 +93,55 @@ TEAMS_WITH_A_ROLE: Resource[permissions.TeamPermission] = Resource(
     new="Give a role",
     making=_GIVING,
     said_new=_given_to,
-    verbs=("take the role from", "without its role"),
+    verbs=("remove the role of", "removed the role of"),
 )  # fmt: skip
 EVERYBODY: Resource[permissions.UserPermission] = Resource(
-    "person with a role", "everybody", permissions.ListAggregate,
-    about="Everybody with a role here, wherever it comes from, with the highest they have.",
+    "member with access", "everyone with access", permissions.ListAggregate,
+    about="Everyone with a role here, with their highest role. The details say where the role comes from.",
     title=lambda each: each.user.name,
     key=lambda each: each.user.id,
     columns=(
         Column("NAME", "user.name"),
-        Column("ROLE", "permission", 10),
-        Column("MAY", lambda each: deeds(each.permission), drop=2),
+        Column("ROLE", "permission", 10, coded=True),
+        Column("CAN", lambda each: deeds(each.permission), drop=2),
         Column("E-MAIL", "user.email", drop=1),
     ),
     told=access_reading.of_person,
-    none="Nobody has a role here.",
-    elsewhere="Roles are given, changed and taken back among people and teams: ] goes there.",
+    none="No one has a role here. Give a role in Members or Teams.",
+    elsewhere="Change roles in Members or Teams. Press ] to go there.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 WHO_MERGES: Resource[permissions.UserPermission] = replace(
     EVERYBODY,
-    one="person who may merge",
-    many="who may merge",
-    about="Everybody whose role lets them merge here, wherever it comes from.",
-    none="Nobody may merge here.",
+    one="member who can merge",
+    many="who can merge",
+    about="Everyone whose role here includes merging.",
+    none="No one can merge here. Give someone the Creator or Admin role in Members or Teams.",
     items=lambda answer: tuple(each for each in answer.items if each.permission in MERGES),
 )
 ACCESS = (EVERYBODY, WHO_MERGES, PEOPLE, TEAMS_WITH_A_ROLE)
-"""What there is to know of who may do what somewhere."""
+"""The tables of access, in their order."""
 
 
 def in_space(known: Known, space: str) -> Known:
-    """What is known inside a space: which it is, and still whose."""
+    """Return what names a space and its organization to operations."""
     organization = known.get("organization_id") or known["at"].organization_id
     return {"at": SpaceRef(space_id=space), "organization_id": organization}
 
 
-IN_THE_TREE = "Spaces are made, changed and deleted in the tree of spaces: 2, then esc."
+IN_THE_TREE = "Create, edit and delete spaces in Content. Press 2, then esc."
 
 SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,
-    about="Spaces of the organization, and who may do what in each.",
+    about="Spaces of the organization. Press enter to see who has access.",
     title=lambda each: each.title or each.id,
     named=lambda known, each: in_space(known, each.id),
     columns=(
         Column("SPACE", lambda each: each.title or each.id),
         Column("IN", "parent", is_id=True, drop=1),
-        Column("EVERYBODY MAY", "default_level", 13, none="nothing"),
-        Column("VISIBILITY", "visibility", 13, drop=2),
-        Column("CHANGED", "updated_at", 7, right=True, drop=3),
+        Column("DEFAULT ACCESS", "default_level", 14, none="none", coded=True),
+        Column("VISIBILITY", "visibility", 15, drop=2, coded=True),
+        Column("UPDATED", "updated_at", 7, right=True, drop=3),
     ),
     elsewhere=IN_THE_TREE,
     children=ACCESS,
@@ -148,18 +149,18 @@ SPACES: Resource[spaces.Space] = Resource(
 )  # fmt: skip
 MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
     "space", "spaces", permissions.ListOfMember,
-    about="Spaces this member can see, what they may do there, and why.",
+    about="Spaces this member can see, with their role. The details say where the role comes from.",
     title=lambda each: each.space.title,
     key=lambda each: each.space.id,
     named=lambda known, each: in_space(known, each.space.id),
     columns=(
         Column("SPACE", "space.title"),
-        Column("ROLE", "permission", 10),
-        Column("MAY", lambda each: deeds(each.permission), drop=2),
-        Column("VISIBILITY", "space.visibility", 12, drop=1),
+        Column("ROLE", "permission", 10, coded=True),
+        Column("CAN", lambda each: deeds(each.permission), drop=2),
+        Column("VISIBILITY", "space.visibility", 15, drop=1, coded=True),
     ),
     told=access_reading.of_space,
-    elsewhere="Their role is given and changed in the space: enter, then people.",
+    elsewhere="Change the role in the space. Press enter, then open Members.",
     holder=lambda each: each.space,
     children=ACCESS,
     rights=Rights("", "", ""),

@@ -1,4 +1,4 @@
-"""What is done with the things of a table: the one under the cursor, or all that are ticked."""
+"""Actions on the rows of a table: the selected rows, else the row with the cursor."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import plural
 
 MOST_NAMED = 12
-"""Things that are named before they are deleted together."""
+"""Number of titles listed before several things are deleted together."""
 MOST_TYPED = 60
-"""Letters of a name that has to be typed. A longer one, or one that few can type, is answered with a word."""
+"""Characters of the longest title that must be typed. A longer title, or one that is not ASCII, is replaced by a verb."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,9 @@ def _why_not_there(app: Shell, operation: type[Operation[Any]], inside: Model) -
 
 
 def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
-    verb = at.resource.verbs[0]
+    verb = at.resource.verb.lower()
     if at.resource.delete is None:
-        return (
-            at.resource.elsewhere
-            or f"{at.resource.heading} cannot be {at.resource.verbs[1]} here: the interface has no way to."
-        )
+        return at.resource.elsewhere or f"The API has no operation to {verb} {at.resource.many}."
     if why := _why_not_there(app, at.resource.delete, at.inside):
         return why
     me = app.workspace.me
@@ -110,9 +107,10 @@ def _delete(app: Shell, at: AtHand) -> None:
 
     resource, things = at.resource, at.things
     verb, done = resource.verbs
+    title, button = f"{verb} {at.called}", resource.verb
     live = app.session.live
     back = writing.putting_back(live, resource, at.known, things)
-    typed = "" if back is not None else to_type(verb, resource, things)
+    typed = "" if back is not None else to_type(button.lower(), resource, things)
     hangs_on = dict.fromkeys(said for thing in things for said in resource.hangs_on(thing))
     facts = [Fact("care", "", said) for said in hangs_on]
     if len(things) > 1:
@@ -125,27 +123,27 @@ def _delete(app: Shell, at: AtHand) -> None:
             return
         at.untick()
         app.writes.send_once(
-            f"{verb} {at.called}",
+            title,
             writing.delete(live, resource, at.known, things),
-            said=f"{at.called} {'is' if len(things) == 1 else 'are'} {done}.",
+            said=f"{done[:1].upper()}{done[1:]} {at.called}.",
             back=None if back is None else lambda _: back,
         )
 
     app.push_screen(
         Confirm(
-            f"{verb[:1].upper()}{verb[1:]} {at.called}?",
-            verb=f"{verb[:1].upper()}{verb[1:]}",
-            intro="" if back is None else "u puts it back." if len(things) == 1 else "u puts them back.",
+            f"{title[:1].upper()}{title[1:]}?",
+            verb=button,
+            intro="" if back is None else "You can undo this with u.",
             facts=facts,
             typed=typed,
-            why_typed=f"This cannot be taken back. Type {typed} to {verb}.",
+            why_typed=f"This cannot be undone. Type {typed} to {button.lower()}.",
         ),
         decided,
     )
 
 
 def to_type(verb: str, resource: Resource[Any], things: Sequence[Any]) -> str:
-    """What has to be typed before things go for good: the name of one, how many they are."""
+    """Return what must be typed to confirm: the name of one thing, or the verb and the count of several."""
     if len(things) > 1:
         return f"{verb} {len(things)}"
     name = " ".join(resource.title(things[0]).split())
@@ -166,7 +164,7 @@ def _change(app: Shell, at: AtHand) -> None:
 
 def _why_not_changed(app: Shell, at: AtHand) -> str | None:
     if at.resource.update is None:
-        return at.resource.elsewhere or f"{at.resource.heading} cannot be changed here: the interface has no way to."
+        return at.resource.elsewhere or f"The API has no operation to change {at.resource.many}."
     why = _why_not_there(app, at.resource.update, at.inside)
     return why or at.why_may_not(app, at.resource.rights.change, "change")
 
@@ -196,12 +194,12 @@ def _create(app: Shell, place: Place) -> None:
 def _why_not_created(app: Shell, place: Place) -> str | None:
     resource = place.resource
     if resource.single and place.row is not None:
-        return f"There is one {resource.one}: e changes it."
+        return f"There is already one {resource.one}. Press e to edit it."
     if resource.create is None and resource.add is None:
-        return resource.elsewhere or f"{resource.heading} cannot be made here: the interface has no way to."
+        return resource.elsewhere or f"The API has no operation to create {resource.many}."
     if resource.create is not None and (why := _why_not_there(app, resource.create, place.inside)):
         return why
-    lacks = lacks_right((place.inside,), resource.rights.create, f"make {resource.many}", resource.one)
+    lacks = lacks_right((place.inside,), resource.rights.create, f"create {resource.many}", resource.one)
     return lacks and (None if _may_be_made_in_one(app, place) else lacks)
 
 
@@ -228,7 +226,7 @@ def _ask(app: Shell, place: Place) -> None:
 
 def _why_no_action(app: Shell, at: AtHand) -> str | None:
     if not at.resource.actions:
-        return f"Nothing else can be done with {at.resource.many}."
+        return f"No more actions for {at.resource.many}."
     return at.why_may_not(app, at.resource.rights.change, "change")
 
 
@@ -275,7 +273,7 @@ def _confirm_action(app: Shell, at: AtHand, action: Action[Any]) -> None:
     resource, known, thing, live = at.resource, at.known, at.thing, app.session.live
     title = resource.title(thing)
     back = partial(writing.act, live, action, resource, known, thing, back=True)
-    undo = UndoAction(f"take that back for {title}", back, f"{title} is as it was.")
+    undo = UndoAction(f"undo “{action.name}” for {title}", back, f"Undid “{action.name}” for {title}.")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -300,7 +298,7 @@ def _address(at: AtHand) -> str:
 
 def _why_no_address(app: Shell, at: AtHand) -> str | None:
     if not _address(at):
-        return f"The server gives no address of {at.resource.title(at.thing)}."
+        return f"{at.resource.title(at.thing)} has no link."
     return None
 
 
@@ -320,16 +318,16 @@ def _open(app: Shell, at: AtHand) -> None:
 
 def _copy(app: Shell, at: AtHand) -> None:
     names = "\n".join(at.resource.title(each) for each in at.things)
-    what = f"the name of the {at.resource.one}" if len(at.things) == 1 else f"the names of {at.called}"
+    what = f"the name of {at.called}" if len(at.things) == 1 else f"the names of {at.called}"
     clipboard.copy(app, names, f"Copied {what}.")
 
 
 PLACE: Commands[Place] = Commands(
     "resource",
     (
-        Command("create", "ctrl+n", "New", "Make one more: what it is to be is asked", run=_create, why_not=_why_not_created, writes=True,
+        Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=_why_not_created, writes=True,
                 called=lambda _, place: place.resource.called_new),
-        Command("ask", "t", "Try", "Try where an address of the site leads; or search the site", run=_ask, why_not=_why_not_asked,
+        Command("ask", "t", "Test", "Test a link of the site, or search the site", run=_ask, why_not=_why_not_asked,
                 there=lambda _, place: place.resource.ask is not None, called=lambda _, place: None if place.resource.ask is None else place.resource.ask.name),
     ),
 )  # fmt: skip
@@ -337,26 +335,25 @@ PLACE: Commands[Place] = Commands(
 THING: Commands[AtHand] = Commands(
     "resource",
     (
-        Command("change", "e", "Edit", "Change the row, or the same of all that are ticked", run=_change, why_not=_why_not_changed, writes=True,
+        Command("change", "e", "Edit", "Edit the selected rows", run=_change, why_not=_why_not_changed, writes=True,
                 called=lambda _, at: "Edit" + (f" ({len(at.things)})" if len(at.things) > 1 else "")),
-        Command("delete", "X", "Delete", "Delete the row, or all that are ticked: what goes with it is said, and it is asked before",
+        Command("delete", "X", "Delete", "Delete the selected rows, after confirmation",
                 run=_delete, why_not=_why_not_deleted, writes=True, called=lambda _, at: _called_delete(at)),
-        Command("act", "a", "Do more", "What else can be done with it: publish, let sign on, and the like", run=_act, why_not=_why_no_action, writes=True,
+        Command("act", "a", "More…", "Show more actions for the selected row", run=_act, why_not=_why_no_action, writes=True,
                 there=lambda _, at: bool(at.resource.actions)),
-        Command("yank", "y", "Copy", "Copy what it is called, or what all that are ticked are called", run=_copy, shown=False),
-        Command("yank_url", "Y", "Copy address", "Copy its address", shown=False, why_not=_why_no_address,
-                run=lambda app, at: clipboard.copy(app, _address(at), f"Copied the address of the {at.resource.one}.")),
-        Command("open_browser", "o", "In the browser", "Open it in the browser", run=_open, why_not=_why_not_opened, shown=False),
+        Command("yank", "y", "Copy name", "Copy the names of the selected rows", run=_copy, shown=False),
+        Command("yank_url", "Y", "Copy link", "Copy the link of the selected row", shown=False, why_not=_why_no_address,
+                run=lambda app, at: clipboard.copy(app, _address(at), f"Copied the link of {at.resource.title(at.thing)}.")),
+        Command("open_browser", "o", "Open in browser", "Open the selected row in the browser", run=_open, why_not=_why_not_opened, shown=False),
     ),
-    context="what the cursor is on",
-    nothing="The cursor is on nothing.",
+    context="selected rows",
+    nothing="Select a row first.",
 )  # fmt: skip
 """What can be done with the things at hand."""
 
 
 def _called_delete(at: AtHand) -> str:
-    verb = at.resource.verbs[0]
-    return f"{verb[:1].upper()}{verb[1:]}" + (f" ({len(at.things)})" if len(at.things) > 1 else "")
+    return at.resource.verb + (f" ({len(at.things)})" if len(at.things) > 1 else "")
 
 
 # The table itself
@@ -367,11 +364,11 @@ def choose_order(app: Shell, table: Table, changed: Callable[[], None]) -> None:
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    as_listed = "As the server lists them"
+    as_listed = "Server order"
     choices: list[Choice[Column[Any] | str]] = [
         Choice(each, each.title.capitalize(), right=_order_of(table, each)) for each in table.resource.columns
     ]
-    choices.append(Choice(as_listed, as_listed, right="" if table.by is not None else "now"))
+    choices.append(Choice(as_listed, as_listed, right="" if table.by is not None else "current"))
 
     def chosen(by: Column[Any] | str | None) -> None:
         if by is not None:
@@ -382,7 +379,7 @@ def choose_order(app: Shell, table: Table, changed: Callable[[], None]) -> None:
 
 
 def _order_of(table: Table, column: Column[Any]) -> str:
-    return "" if column is not table.by else "now, enter turns it round"
+    return "" if column is not table.by else "current · enter reverses"
 
 
 def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: Column[Any] | None = None) -> None:
@@ -422,9 +419,9 @@ def export(app: Shell, table: Table, things: Sequence[Any], names: Names) -> Non
             ask_where(app, Export(what, f"{slug(resource.many)}.{ending}", partial(content, ending)))
 
     details = {
-        "json": "everything that is known of them",
-        "csv": "the columns on show",
-        "md": "a table of the columns on show",
+        "json": "all fields",
+        "csv": "the visible columns",
+        "md": "a table of the visible columns",
     }
     choices = [Choice(ending, name, detail=details[ending]) for ending, (name, _) in FORMATS.items()]
     app.push_screen(Picker(f"Export {what}", choices), chosen)

@@ -37,15 +37,15 @@ class Arranged:
     def why_not_moved(self) -> str | None:
         """Why the part cannot be moved anywhere, in a sentence."""
         if self.part is None:
-            return "The cursor is on nothing that can be moved."
-        return lacks_right((self.site,), "edit", "move what is on it", "site")
+            return "Select a part of the site that can be moved."
+        return lacks_right((self.site,), "edit", "move content on this site", "site")
 
     def why_no_step(self, step: Literal[-1, 1]) -> str | None:
         """Why the part cannot change places with its neighbour, in a sentence."""
         if (why := self.why_not_moved()) is not None or self.part is None or self.structure is None:
             return why
         if site_tree.a_step(self.structure, self.part, step) is None:
-            return f"{title_of(self.part)} is the {FIRST_AND_LAST[step]} where it stands. M moves it elsewhere."
+            return f"{title_of(self.part)} is already {FIRST_AND_LAST[step]}. Press M to move it to another section or group."
         return None
 
 
@@ -70,14 +70,14 @@ def _step(step: Literal[-1, 1]) -> Callable[[Shell, Arranged], None]:
             here.structure,
             here.part,
             position,
-            f"{title_of(here.part)} is moved {'up' if step < 0 else 'down'}.",
+            f"Moved {title_of(here.part)} {'up' if step < 0 else 'down'}.",
         )
 
     return move
 
 
 def _choose_holder(app: Shell, here: Arranged) -> None:
-    """Ask what the part is to stand in, and where there."""
+    """Ask for the section or group to move the part to, and for its position there."""
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
@@ -86,12 +86,8 @@ def _choose_holder(app: Shell, here: Arranged) -> None:
     now = site_tree.holder_of(part)
     choices = []
     for each in site_tree.holders_for(structure, part):
-        off = (
-            ""
-            if each.row
-            else f"Nothing else stands there, and the interface puts a {_kind(part)} only beside another."
-        )
-        right = "now" if each.id == now else ""
+        off = "" if each.row else f"Empty: the API can only place a {_kind(part)} next to another item."
+        right = "current" if each.id == now else ""
         choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, off=off))
 
     def chosen(holder: Holder | None) -> None:
@@ -100,9 +96,9 @@ def _choose_holder(app: Shell, here: Arranged) -> None:
 
     app.push_screen(
         Picker(
-            f"Move {title_of(part)} into",
+            f"Move {title_of(part)} to",
             choices,
-            empty="There is nothing it could be moved into.",
+            empty="No other section or group on this site.",
             now=next((each.value for each in choices if each.value.id == now), None),
         ),
         chosen,
@@ -123,9 +119,9 @@ def _choose_neighbour(app: Shell, here: Arranged, structure: SiteStructure, part
 
     def chosen(position: Position | None) -> None:
         if position is not None:
-            _move(app, here, structure, part, position, f"{title_of(part)} stands {where} now.")
+            _move(app, here, structure, part, position, f"Moved {title_of(part)}.")
 
-    app.push_screen(Picker(f"Where does {title_of(part)} stand {where}?", choices), chosen)
+    app.push_screen(Picker(f"Position of {title_of(part)} {where}", choices), chosen)
 
 
 def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, position: Position, said: str) -> None:
@@ -134,14 +130,14 @@ def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, p
     sort = site_structure.Sort(at=here.at, item=item, position=position)
     shown = (site_structure.Get(at=here.at), lambda now: site_tree.moved(now, sort))
     if site_tree.moved(structure, sort) == structure:
-        app.say(f"{name} stands there already.")
+        app.say(f"{name} is already in this position.")
         return
     if before is None:
-        final = f"{name} stood alone where it was, and the interface puts parts only beside others: it cannot be moved back with u."
+        final = f"u cannot move {name} back, because its previous place is now empty."
         app.writes.write(f"move {name}", sort, shown, said=said, final=final)
         return
     back = site_structure.Sort(at=here.at, item=item, position=before)
-    _write(app, f"move {name}", sort, shown, said=said, back=back, said_back=f"{name} is where it was.")
+    _write(app, f"move {name}", sort, shown, said=said, back=back, said_back=f"Moved {name} back.")
 
 
 def _write(
@@ -149,8 +145,8 @@ def _write(
 ) -> None:
     from octavo.tui.shell.write_queue import UndoAction
 
-    undone = partial(writing.send, app.session.live, back, "It was not taken back")
-    undo = UndoAction(f"take back: {doing}", undone, said_back)
+    undone = partial(writing.send, app.session.live, back, f"Could not undo “{doing}”")
+    undo = UndoAction(f"undo “{doing}”", undone, said_back)
     app.writes.write(doing, op, *edits, said=said, back=undo)
 
 
@@ -158,7 +154,7 @@ def _write(
 
 
 def make_default(app: Shell, at: AtHand) -> None:
-    """Let visitors begin at a section or space, among those it stands with."""
+    """Make a section or space the default, where visitors start."""
     part, where = at.thing, at.known["at"]
     shown = site_structure.Get(at=where)
     structure = app.session.live.peek(shown).value
@@ -166,14 +162,14 @@ def make_default(app: Shell, at: AtHand) -> None:
         return
     name, before = title_of(part), site_tree.default_beside(structure, part)
     edit = (shown, lambda now: site_tree.beginning_at(now, part))
-    said = f"Visitors of {_whose(structure, at.inside, part)} begin at {name} now."
+    said = f"Visitors of {_whose(structure, at.inside, part)} now start at {name}."
     op = beginning(where, part)
     if before is None:
-        app.writes.write(f"begin at {name}", op, edit, said=said)
+        app.writes.write(f"set {name} as default", op, edit, said=said)
     else:
         back = beginning(where, before)
-        said_back = f"They begin at {title_of(before)} again."
-        _write(app, f"begin at {name}", op, edit, said=said, back=back, said_back=said_back)
+        said_back = f"Visitors start at {title_of(before)} again."
+        _write(app, f"set {name} as default", op, edit, said=said, back=back, said_back=said_back)
 
 
 def beginning(at: SiteRef, part: Movable) -> Operation[Any]:
@@ -195,7 +191,7 @@ def _whose(structure: SiteStructure, site: Model, part: Movable) -> str:
 
 
 def add(app: Shell, place: Place) -> None:
-    """Ask what is to be added where the cursor is, and fill it in: a section, a group or a space."""
+    """Ask whether to add a section, a section group or a space, and open its form."""
     from octavo.tui.resources import filling  # tables are looked at without forms
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
@@ -211,14 +207,19 @@ def add(app: Shell, place: Place) -> None:
         choices.append(Choice(make, title, detail, off=app.session.live.unavailable(resource.create) or ""))
 
     if section is not None:
-        offer("space", f"A space in {title_of(section)}", "visitors change between those of it", section_id=section.id)
+        offer(
+            "space",
+            f"Space in {title_of(section)}",
+            "visitors switch between the spaces of a section",
+            section_id=section.id,
+        )
     else:
-        offer("space", "A space", "of the organization")
-    offer("section", "A section", "with a space to begin with, after the last")
+        offer("space", "Space", "a space of the organization")
+    offer("section", "Section", "a new last section with one space")
     if group is not None:
-        offer("group", f"A group in {title_of(group)}", "sections under one title", parent=group.id)
+        offer("group", f"Section group in {title_of(group)}", "sections under one title", parent=group.id)
     else:
-        offer("group", "A group", "sections under one title, after the last")
+        offer("group", "Section group", "sections under one title")
 
     def chosen(make: Callable[[], object] | None) -> None:
         if make is not None:
@@ -248,13 +249,13 @@ def _is_there(app: Shell, here: Arranged) -> bool:
 STRUCTURE_KEYS: Commands[Arranged] = Commands(
     "structure",
     (
-        Command("move", "M", "Move", "Choose the section or group it is to stand in, and its place there", writes=True, there=_is_there,
+        Command("move", "M", "Move", "Move to another section or group", writes=True, there=_is_there,
                 run=_choose_holder, why_not=lambda _, here: here.why_not_moved()),
-        Command("move_up", "alt+up", "Move up", "Let it change places with the one before", writes=True, shown=False, there=_is_there,
+        Command("move_up", "alt+up", "Move up", "Move up", writes=True, shown=False, there=_is_there,
                 run=_step(-1), why_not=lambda _, here: here.why_no_step(-1)),
-        Command("move_down", "alt+down", "Move down", "Let it change places with the one after", writes=True, shown=False, there=_is_there,
+        Command("move_down", "alt+down", "Move down", "Move down", writes=True, shown=False, there=_is_there,
                 run=_step(1), why_not=lambda _, here: here.why_no_step(1)),
     ),
-    context="structure of a site",
+    context="site structure",
 )  # fmt: skip
-"""What moves the part of a site under the cursor."""
+"""Keys that move the selected part of a site."""

@@ -1,4 +1,4 @@
-"""The resource browser: kinds of things on the left, a table of one, what is known of the one under the cursor below it."""
+"""The resource tables: a list of tables on the left, the rows of one, and below them the details of the selected row."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Row, Rows
-from octavo.tui.widgets.wording import short_age
+from octavo.tui.widgets.wording import in_a_line, short_age
 
 ASK_AFTER = 0.12
-"""Seconds the cursor rests on a kind before it is asked for."""
+"""Seconds the cursor stays on a table before it is loaded."""
 MOST = 20_000
-"""Things of a list that are read on to by themselves: what is sorted and filtered is to be all of them."""
+"""Rows of a list that are loaded without asking, so that sorting and filtering cover all of them."""
 
 
 @dataclass
@@ -93,21 +93,21 @@ def _export(app: Shell, view: BrowserScreen) -> None:
 
 
 def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
-    return None if view.levels else "It is not known yet in which organization you are."
+    return None if view.levels else "The organization is still loading."
 
 
 def _why_no_order(app: Shell, view: BrowserScreen) -> str | None:
     if view.levels and view.level.kind.of_kinds is not None:
-        return "They stand in the order visitors find them in, each below what it is in: alt+↑ and alt+↓ change that."
+        return "The structure keeps the order visitors see. Press alt+↑ or alt+↓ to move the selected row."
     return _why_no_table(app, view)
 
 
 def _why_nothing_to_export(app: Shell, view: BrowserScreen) -> str | None:
-    return None if view.rows.items else "There is nothing here to export."
+    return None if view.rows.items else "There are no rows to export."
 
 
 def _why_one_kind(app: Shell, view: BrowserScreen) -> str | None:
-    return "There is only one kind of thing here." if view.levels and len(view.level.kinds) < 2 else None
+    return "There is only one table here." if view.levels and len(view.level.kinds) < 2 else None
 
 
 def at_hand(view: BrowserScreen) -> acting.AtHand | None:
@@ -133,51 +133,51 @@ def arranged(view: BrowserScreen) -> arranging.Arranged | None:
 def _open(view: BrowserScreen, route: Route) -> None:
     """Go to what a row leads to, out of the tables, as far as one may see it."""
     if isinstance(route, ToPage) and view.shell.workspace.space(route.space) is None:
-        view.shell.explain("It is in a space that is not among those you may see.")
+        view.shell.explain("You do not have access to this space.")
     else:
         view.shell.go(route)
 
 
 def _why_nothing_at_hand(view: BrowserScreen) -> str:
     if view.levels and is_covered(view, view.rows):
-        return f"The {view.level.kind.many} are not on show. Press enter to show them."
-    return UNNAMED if view.levels and view.rows.item is not None else "The cursor is on nothing."
+        return f"The list of {view.level.kind.many} is hidden. Press enter to show it."
+    return UNNAMED if view.levels and view.rows.item is not None else "Select a row first."
 
 
 BROWSER: Commands[BrowserScreen] = Commands(
     "resources",
     (
-        Command("previous_kind", "left_square_bracket", "Kind before", "Show the kind before", key_display="[", shown=False,
+        Command("previous_kind", "left_square_bracket", "Previous", "Show the previous table", key_display="[", shown=False,
                 run=_go_through_kinds(-1), why_not=_why_one_kind),
-        Command("next_kind", "right_square_bracket", "Next kind", "Show the next kind of things", key_display="]",
+        Command("next_kind", "right_square_bracket", "Next", "Show the next table", key_display="]",
                 run=_go_through_kinds(1), why_not=_why_one_kind),
-        Command("sort", "S", "Sort", "Sort by a column; by the same once more: the other way round",
+        Command("sort", "S", "Sort", "Sort by a column; again to reverse",
                 run=lambda _, view: acting.choose_order(view.shell, view.table, view.draw_list), why_not=_why_no_order),
-        Command("columns", "F", "Columns", "Choose which columns are shown",
+        Command("columns", "F", "Columns", "Show or hide columns",
                 run=lambda _, view: acting.choose_columns(view.shell, view.table, view.draw_list), why_not=_why_no_table),
-        Command("export", "ctrl+e", "Export", "Save what is shown, or what is ticked, as CSV, JSON or a table of Markdown", shown=False,
+        Command("export", "ctrl+e", "Export", "Export rows as CSV, JSON or Markdown", shown=False,
                 run=_export, why_not=_why_nothing_to_export),
-        Command("read_on", "space", "Read on", "Read on in the details; at their end go to the next row", shown=False,
+        Command("read_on", "space", "Scroll", "Scroll the details, then go to the next row", shown=False,
                 run=lambda _, view: _read_on(view, 1)),
-        Command("read_back", "b", "Read back", "Back in the details; at their start go to the row before", shown=False,
+        Command("read_back", "b", "Scroll back", "Scroll back, then go to the previous row", shown=False,
                 run=lambda _, view: _read_on(view, -1)),
-        Command("next", "J", "Next", "Next row, also from the kinds", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("previous", "K", "Before", "Row before, also from the kinds", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("up", "escape", "Up", "To the kinds, then to what this is in", run=lambda _, view: view.go_up(), shown=False),
+        Command("next", "J", "Next", "Go to the next row", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Previous", "Go to the previous row", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("up", "escape", "Back", "Go up one level", run=lambda _, view: view.go_up(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
-"""What can be done with the tables."""
+"""Keys of the tables."""
 
 
 class BrowserScreen(ListView[Any]):
-    """Shows kinds of things as they are declared. One goes into a thing with enter, and out of it with esc."""
+    """Shows tables as they are declared. Enter opens a row, esc leaves it."""
 
-    CONTEXT = "tables of sites and the organization"
+    CONTEXT = "sites and organization"
     HELP = (
-        "Kinds of things on the left, a table of one, and what is known of the row below it. [ and ] go through the kinds, "
-        "enter goes into what the cursor is on, esc out of it. ctrl+n makes one, e changes the row or the same of all that are ticked, X "
-        "deletes them after asking, a does more. S sorts, F chooses columns, / filters, x ticks. ctrl+e exports, y copies, space reads on in the details."
+        "Tables on the left, rows on the right, and the details of the selected row. "
+        "enter opens a row, ctrl+n creates one, e edits it and X deletes it after confirmation. "
+        "esc goes up one level."
     )
     CSS_PATH = "browser.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = (
@@ -398,8 +398,8 @@ class BrowserScreen(ListView[Any]):
         kind, snapshot = self.level.kind, self.answer
         self.rows.columns = self.table.headings()
         why = self._why_nothing(kind)
-        self.rows.state.empty = why or kind.none or f"There are no {kind.many}."
-        self.rows.state.hint = "r asks again" if why and self._absent(kind) is None else kind.about
+        self.rows.state.empty = why or kind.none or f"No {kind.many}."
+        self.rows.state.hint = self._hint(kind, why)
         if snapshot.value is not None:
             things = self.table.sorted(_things(self, kind, snapshot.value), self.name_of)
             if isinstance(snapshot.value, ListPage):
@@ -411,12 +411,20 @@ class BrowserScreen(ListView[Any]):
         if why or (kind.single and isinstance(snapshot.error, NotFound)):
             self.rows.show(())
         elif snapshot.error is not None:
-            self.rows.state.fail(f"{kind.heading} did not load", str(snapshot.error))
+            self.rows.state.fail(f"Could not load {kind.many}", str(snapshot.error))
         self._draw_about()
         self._say_where()
 
+    def _hint(self, kind: Resource[Any], why: str | None) -> str:
+        """Return what stands below the sentence of an empty table: the next step, else what the table shows."""
+        if why:
+            return kind.about if self._absent(kind) is not None else "Press r to retry."
+        if kind.none or (kind.create is None and kind.add is None):
+            return kind.about or kind.elsewhere
+        return f"{kind.about} Press ctrl+n to {in_a_line(kind.new) or 'create one'}.".lstrip()
+
     def _why_nothing(self, kind: Resource[Any]) -> str | None:
-        """Why there are none of a kind to be had here, as far as the server said so."""
+        """Return why a table is unavailable here, as far as the server said so."""
         return self._absent(kind) or self.live.unavailable(kind.list_op(self.level.known))
 
     def _absent(self, kind: Resource[Any]) -> str | None:
@@ -436,9 +444,9 @@ class BrowserScreen(ListView[Any]):
             else self.counts.get((kind.many, op), "")
         )
         crumbs = [level.title for level in self.levels]
-        ticked = f"{len(self.ticked)} ticked" if self.ticked else ""
+        ticked = f"{len(self.ticked)} selected" if self.ticked else ""
         where = " › ".join((*crumbs, kind.heading))
-        age = f"as of {short_age(self.answer.fetched_at)} ago" if self.answer.fetched_at is not None else ""
+        age = f"updated {short_age(self.answer.fetched_at)} ago" if self.answer.fetched_at is not None else ""
         self.status(" · ".join(filter(None, (where, count, ticked))), " · ".join(filter(None, (self.table.said, age))))
         name = Content.assemble(f"{kind.heading} ", (count, "$octavo-muted"))
         self.query_one("#kind", Static).update(name)
@@ -611,7 +619,9 @@ class Seeking:
         if view.rows.go_to(key):
             go_into_row(view, below)
         else:
-            view.shell.say(f"It is not among the {view.level.kind.many} you may see: it may be gone.", tone="care")
+            view.shell.say(
+                f"Could not find it in {view.level.kind.many}: it was deleted, or you do not have access.", tone="care"
+            )
 
 
 def _count(answer: Any, kind: Resource[Any]) -> str:

@@ -1,4 +1,4 @@
-"""What is known of the thing under the cursor, below or beside the table."""
+"""The details of the selected row, below or beside the table."""
 
 from __future__ import annotations
 

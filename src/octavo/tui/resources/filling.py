@@ -1,4 +1,4 @@
-"""Making and changing things in the browser: what is asked, what is sent for those that are ticked, what takes it back."""
+"""Creates and changes things in the tables: forms, changes of several rows, and undo."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from octavo.tui.widgets.wording import plural
 
 
 def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[str], None]) -> None:
-    """Ask what one more thing is to be, and make it. `then` is told its key."""
+    """Open a form that creates a thing. `then` is called with its key."""
     assert resource.create is not None, "only what can be made is"
     live = app.session.live
     unmaking = resource.unmaking(live, known) if resource.unmaking is not None else None
@@ -34,14 +34,14 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
     def sent(op: Operation[Any], answer: Any) -> None:
         name = _title(resource, answer)
         back = _unmaking(live, resource, known, op, answer) if unmaking is None else _taking_back(live, op, unmaking)
-        there = f"{name} is there." if name else f"The {resource.one} is there."
+        there = f"Created {name}." if name else f"Created the {resource.one}."
         app.say(there if resource.said_new is None else resource.said_new(op, answer), undo=back is not None)
         if back is not None:
             app.writes.take_back_by(back)
         else:
             app.writes.is_final(
-                "That cannot be taken back with u"
-                + (f": X on the {resource.one} does." if resource.delete is not None else ".")
+                f"u cannot undo “{resource.called_new}”."
+                + (f" Press X on the {resource.one} to delete it." if resource.delete is not None else "")
             )
         if key := _key(resource, answer):
             then(key)
@@ -55,19 +55,20 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
         known=known,
         draft=f"form {resource.name} new {_place(resource, known)}",
         references=_references(app, resource, known) | _where_one_may(app, resource, known),
-        verb="Make it" if resource.said_new is None else resource.called_new,
+        verb="Create" if resource.said_new is None else resource.called_new,
+        required=resource.required,
         intro=resource.making or resource.about,
         sent=sent,
     )
 
 
 def act(app: Shell, resource: Resource[Any], known: Known, thing: Any, action: Action[Any]) -> None:
-    """Let be filled in what is done with a thing, and do it."""
+    """Open a form for an action on a thing."""
     here, name = resource.known_of(known, thing), resource.title(thing)
 
     def sent(op: Operation[Any], answer: Any) -> None:
         app.say(f"{name} {action.done}.")
-        app.writes.is_final(f"{action.name} cannot be taken back with u.")
+        app.writes.is_final(f"u cannot undo “{action.name}”.")
         if resource.afterwards is not None:
             app.background(resource.afterwards(app, here, op, answer))
 
@@ -85,7 +86,7 @@ def act(app: Shell, resource: Resource[Any], known: Known, thing: Any, action: A
 
 
 def change(app: Shell, resource: Resource[Any], known: Known, thing: Any) -> None:
-    """Let a thing be changed."""
+    """Open a form that changes a thing."""
     assert resource.update is not None, "only what can be changed is"
     live = app.session.live
     name = resource.title(thing)
@@ -97,11 +98,13 @@ def change(app: Shell, resource: Resource[Any], known: Known, thing: Any) -> Non
 
     def sent(op: Operation[Any], answer: Any) -> None:
         back = _as_before(op, resource.written(thing), here)
-        app.say(f"{name} is changed.", undo=back is not None)
+        app.say(f"Changed {name}.", undo=back is not None)
         if back is None:
-            app.writes.is_final(f"{name} cannot be put back with u: e changes it again.")
+            app.writes.is_final(f"u cannot undo the change of {name}. Press e to edit it again.")
             return
-        app.writes.take_back_by(_undoing(live, f"change {name} back", [(name, back)], f"{name} is as it was."))
+        app.writes.take_back_by(
+            _undoing(live, f"undo the change of {name}", [(name, back)], f"Undid the change of {name}.")
+        )
 
     fill_in(
         app,
@@ -119,7 +122,7 @@ def change(app: Shell, resource: Resource[Any], known: Known, thing: Any) -> Non
 def change_all(
     app: Shell, resource: Resource[Any], known: Known, things: Sequence[Any], untick: Callable[[], None]
 ) -> None:
-    """Let the same be changed of several things: what is left out stays as it is in each."""
+    """Open a form that makes the same change in several things. Empty fields stay as they are in each."""
     assert resource.update is not None, "only what can be changed is"
     first, *others = things
     here = resource.known_of(known, first)
@@ -131,19 +134,19 @@ def change_all(
         app.writes.send_once(
             f"change {what}",
             _change_others(app.session.live, resource, known, first, op, others, values),
-            said=f"{what} are changed.",
+            said=f"Changed {what}.",
             back=lambda back: back,
         )
 
     fill_in(
         app,
         resource.update,
-        title=f"Change {what}",
+        title=f"Edit {what}",
         known=here,
         draft=f"form {resource.name} several {_place(resource, known)}",
         references=_references(app, resource, here),
         verb=f"Change {len(things)}",
-        intro="What is left out stays as it is in each of them.",
+        intro="Fields you leave empty stay unchanged in every row.",
         sent=sent,
     )
 
@@ -170,17 +173,18 @@ async def _change_others(
         try:
             await live.write(each)
         except ApiError as error:
-            sentence = f"{resource.title(thing)} was not changed: {error} {number} of {len(others) + 1} were before."
+            done = f"{number} of {len(others) + 1} were changed before."
+            sentence = f"Could not change {resource.title(thing)}: {error} {done}"
             return Sent("refused", sentence, error=error)
         note(thing, each)
     what = plural(len(others) + 1, resource.one, resource.many)
-    return Sent("done", answer=_undoing(live, f"change {what} back", backs, f"{what} are as they were."))
+    return Sent("done", answer=_undoing(live, f"undo the change of {what}", backs, f"Undid the change of {what}."))
 
 
 def _undoing(live: Live, doing: str, ops: Sequence[tuple[str, Operation[Any]]], said: str) -> UndoAction:
     async def back() -> Sent[bool]:
         for name, op in ops:
-            sent = await writing.send(live, op, f"{name} was not changed back")
+            sent = await writing.send(live, op, f"Could not undo the change of {name}")
             if sent.kind != "done":
                 return Sent(sent.kind, sent.sentence)
         return Sent("done", answer=True)
@@ -189,7 +193,7 @@ def _undoing(live: Live, doing: str, ops: Sequence[tuple[str, Operation[Any]]], 
 
 
 def _as_before(op: Operation[Any], was: Model, known: Known) -> Operation[Any] | None:
-    """What makes a thing again as it was before `op`. None: that cannot be said."""
+    """Return the operation that reverts `op`. None if no request can hold the previous values."""
     values: dict[str, Any] = {}
     for name in op.model_fields_set - set(known):
         if not hasattr(was, name):
@@ -208,7 +212,7 @@ def _as_before(op: Operation[Any], was: Model, known: Known) -> Operation[Any] |
 
 
 def _unmaking(live: Live, resource: Resource[Any], known: Known, op: Operation[Any], answer: Any) -> UndoAction | None:
-    """What takes away again what was made. None: nobody knows what it is called."""
+    """Return the undo of a creation. None if the server did not say how to name the new thing."""
     if resource.delete is None:
         return None
     name = _title(resource, answer) or f"the {resource.one}"
@@ -218,18 +222,18 @@ def _unmaking(live: Live, resource: Resource[Any], known: Known, op: Operation[A
         unmade = made(resource.delete, named)
     except (ValidationError, AttributeError):
         return None
-    return _undoing(live, f"take {name} away", [(name, unmade)], f"{name[:1].upper()}{name[1:]} is gone again.")
+    return _undoing(live, f"delete {name}", [(name, unmade)], f"Deleted {name}.")
 
 
 def _taking_back(live: Live, op: Operation[Any], unmaking: Unmaking) -> UndoAction | None:
     ops = unmaking(op)
     if ops is None:
         return None
-    return _undoing(live, "take that back", [("It", each) for each in ops], "It is as it was.")
+    return _undoing(live, "undo the new roles", [("the roles", each) for each in ops], "Undid the new roles.")
 
 
 def _title(resource: Resource[Any], answer: Any) -> str:
-    """What was made is called, where the server tells."""
+    """Return the title of the created thing, if the server said it."""
     try:
         return resource.title(answer) if isinstance(answer, Model) else ""
     except AttributeError:
@@ -237,7 +241,7 @@ def _title(resource: Resource[Any], answer: Any) -> str:
 
 
 def _key(resource: Resource[Any], answer: Any) -> str:
-    """What tells what was made from the others, where the server tells."""
+    """Return the key of the created thing, if the server said it."""
     try:
         return resource.key(answer) if isinstance(answer, Model) else ""
     except AttributeError:
@@ -249,12 +253,12 @@ def _references(app: Shell, resource: Resource[Any], known: Known) -> dict[str, 
 
 
 def _where_one_may(app: Shell, resource: Resource[Any], known: Known) -> dict[str, References]:
-    """The places one of it can be made in, of which those where one may not cannot be picked."""
+    """Return the places to create a thing in. Places where the user may not are disabled."""
     listed = _references(app, resource, known)
 
     def only(lists: References, right: str) -> References:
         def choice(each: Any) -> Choice[str]:
-            lacks = lacks_right((each,), right, f"make {resource.many} there", "place")
+            lacks = lacks_right((each,), right, f"create {resource.many} there", "place")
             return replace(lists.choice(each), off=lacks or "")
 
         return replace(lists, choice=choice)

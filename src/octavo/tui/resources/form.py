@@ -1,4 +1,4 @@
-"""The form of a request: one field below the other, each with what is wrong with it; as YAML in the editor too."""
+"""The form of a request: one field below the other, each with its error. It can be edited as YAML too."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NO_REFERENCES: Mapping[str, References] = MappingProxyType({})
-_PICKED = {False: "enter and space open the list", True: "enter and space turn it"}
+_PICKED = {False: "press enter or space to choose", True: "press enter or space to switch"}
 _FROM_FILE = {
-    "import_file": "an http or https address, or a file of yours: ~/notes.zip, where tab goes on with it",
-    "text": "or a file of yours instead: ~/of-mine.txt. ctrl+f chooses one",
-    "customization_font": "ctrl+f adds a file of yours, its weight read off its name",
+    "import_file": "a link (http or https), or a file: ~/notes.zip · tab completes the path",
+    "text": "or the path of a file: ~/spec.yaml · ctrl+f chooses a file",
+    "customization_font": "ctrl+f adds a font file; Octavo reads the weight from its name",
 }
 _LONG = 4000
-"""Characters in all fields from which on they are not judged with each key."""
+"""Characters in all fields from which on they are not checked with each key."""
 
 
 def fill_in(
@@ -64,15 +64,17 @@ def fill_in(
     verb: str = "",
     intro: str = "",
     doing: str = "Sending…",
+    required: frozenset[str] = frozenset(),
 ) -> None:
-    """Let a request be filled in, and send it. What is left unsent is kept as a draft.
+    """Open the form of a request, and send it. Unsent text is kept as a draft.
 
-    `known`: what is not asked, such as `at`. `draft`: under which name what is written is kept. `sent` is called with what
-    was sent and its answer: None where that was lost, and what was asked for is there. `now`: what the thing is like; only
-    what is changed of it is sent. `references`: what can be picked, by field. `read` says how the thing is just before it
-    is sent: its operation, or what finds it. `doing`: what is said while the answer is waited for.
+    `known`: arguments that are not asked for, such as `at`. `draft`: the name of the draft. `sent` is called with the
+    operation and its response; the response is None if it was lost and the change was made. `now`: the thing as it is; only
+    changes are sent. `references`: what can be chosen, by field. `read` reads the thing just before sending: its operation,
+    or a function. `doing`: the notice while the server works. `required`: fields that must be filled in, although the API
+    does not require them.
     """
-    form = FormRequest(shell, operation, title, known, now, draft, sent, references, read, verb, intro, doing)
+    form = FormRequest(shell, operation, title, known, now, draft, sent, references, read, verb, intro, doing, required)
     shell.push_screen(FormDialog(FormState(form)))
 
 
@@ -83,31 +85,32 @@ def _send(app: App[Any], dialog: FormDialog) -> None:
 FORM_KEYS: Commands[FormDialog] = Commands(
     "form",
     (
-        Command("send", "ctrl+s", "Save", "Send what was changed", run=_send, writes=True, why_not=lambda _, form: form.why_not_send(),
+        Command("send", "ctrl+s", "Save", "Save the changes", run=_send, writes=True, why_not=lambda _, form: form.why_not_send(),
                 called=lambda _, form: form.state.verb, priority=True),
-        Command("edit", "ctrl+e", "Editor", "Write all of it in your own editor, as YAML", run=lambda _, form: form.edit_outside(), priority=True),
-        Command("file", "ctrl+f", "File", "Choose a file for the field with the cursor, or for the only one that takes one", run=lambda _, form: form.choose_file(),
+        Command("edit", "ctrl+e", "Edit as YAML", "Edit the form as YAML in your editor", run=lambda _, form: form.edit_outside(), priority=True),
+        Command("file", "ctrl+f", "Choose file", "Choose a file for this field", run=lambda _, form: form.choose_file(),
                 there=lambda _, form: form.takes_files, why_not=lambda _, form: form.why_no_file(), priority=True),
-        Command("reveal", "ctrl+r", "Show", "Show what is hidden, or hide it again", run=lambda _, form: form.reveal(),
+        Command("reveal", "ctrl+r", "Show/hide", "Show or hide secrets", run=lambda _, form: form.reveal(),
                 there=lambda _, form: form.has_hidden, priority=True),
-        Command("restore", "ctrl+b", "As it was", "Put the field with the cursor back to what it was", run=lambda _, form: form.restore(),
+        Command("restore", "ctrl+b", "Reset", "Reset this field", run=lambda _, form: form.restore(),
                 why_not=lambda _, form: form.why_not_restore(), priority=True, shown=False),
-        Command("close", "escape", "Keep draft", "Close; what is written is there the next time. While files are sent: stop that",
-                run=lambda _, form: form.leave(), priority=True, called=lambda _, form: "Stop" if form.state.is_uploading else "Keep draft"),
+        Command("close", "escape", "Keep draft", "Close and keep the draft, or cancel the upload",
+                run=lambda _, form: form.leave(), priority=True, called=lambda _, form: "Cancel" if form.state.is_uploading else "Keep draft"),
         Command("next", "tab", "Next", "Go to the next field", run=lambda _, form: form.focus_next(), shown=False),
-        Command("previous", "shift+tab", "Previous", "Go to the field before", run=lambda _, form: form.focus_previous(), shown=False),
+        Command("previous", "shift+tab", "Previous", "Go to the previous field", run=lambda _, form: form.focus_previous(), shown=False),
     ),
     find=lambda form: form,
 )  # fmt: skip
 
 
 class FormDialog(Dialog[None]):
-    """A form. It answers nothing: what was sent is told by its state, which goes on when this is closed."""
+    """A form. It returns nothing: its state reports what was sent, also after the form was closed."""
 
     CONTEXT: ClassVar[str] = "form"
     HELP: ClassVar[str] = (
-        "tab and enter go to the next field, ctrl+s sends it, and esc leaves: what is written is there the next time. On "
-        "what is picked, enter and space open the list, or turn yes and no. Only what was changed (+) is sent."
+        "A form: only changed fields, marked +, are sent. "
+        "tab goes to the next field, enter or space opens a list, ctrl+s sends the form, ctrl+e opens it as YAML. "
+        "esc closes the form and keeps a draft."
     )
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -155,9 +158,9 @@ class FormDialog(Dialog[None]):
         self.app.app_suspend_signal.subscribe(self, lambda _: self._keep_now())
         self.query_one(".form--intro").display = bool(state.form.intro)
         if state.fault:
-            self._said = f"{state.fault} ctrl+e opens what you wrote in the editor."
+            self._said = f"{state.fault} Press ctrl+e to correct your YAML."
         elif state.is_from_draft:
-            self._said = "What you wrote before is here: it was not sent yet."
+            self._said = "This is your draft. It has not been sent."
         self._shell.background(self._learn_names())
         self._judge()
         if first := next((row for row in self._rows.values() if row.display), None):
@@ -211,7 +214,7 @@ class FormDialog(Dialog[None]):
             self._judge()
 
     def _judge(self) -> None:
-        """Say what is wrong, show what goes with what was chosen, and what can be done."""
+        """Show errors, and the fields that belong to the choices made."""
         state, self._judging = self.state, None
         if not self.query(".form--buttons"):
             return
@@ -234,14 +237,14 @@ class FormDialog(Dialog[None]):
 
     @property
     def _foot(self) -> str:
-        """How many were changed, and the keys."""
+        """Return the count of changed fields, and the keys."""
         changed = sum(self.state.is_changed(name) for name in self._rows)
         count = [f"{plural(changed, 'field')} changed"] if changed else []
-        return " · ".join([*count, f"ctrl+s {self.state.verb.lower()}", "ctrl+e editor"])
+        return " · ".join([*count, f"ctrl+s {self.state.verb.lower()}", "ctrl+e edit as YAML"])
 
     @on(DescendantFocus)
     def _say_about(self) -> None:
-        """What the field with the cursor is."""
+        """Show the hint of the selected field."""
         if not self.query(".form--about"):
             return
         row = self._row
@@ -304,7 +307,7 @@ class FormDialog(Dialog[None]):
         if self._row_for_file is not None:
             return None
         named = " and ".join(each.field.label for each in self._rows_for_files)
-        return f"This field is not filled from a file. Those that are: {named}."
+        return f"This field takes no file. Fields that take a file: {named}."
 
     def choose_file(self) -> None:
         """Ask for a file for the field with the cursor, or for the only one that is filled from one."""
@@ -340,8 +343,8 @@ class FormDialog(Dialog[None]):
         """Why the field with the cursor cannot be put back."""
         row = self._row
         if row is None:
-            return "No field has the cursor."
-        return None if self.state.is_changed(row.field.name) else f"{row.field.label} is as it was."
+            return "Select a field first."
+        return None if self.state.is_changed(row.field.name) else f"{row.field.label} has not been changed."
 
     def restore(self) -> None:
         """Put the field with the cursor back to what it was."""
@@ -374,7 +377,7 @@ class FormDialog(Dialog[None]):
             for name, row in self._rows.items():
                 row.put(state.written[name])
         else:
-            self._said = f"{state.fault} ctrl+e opens it again; emptied there, it is dropped."
+            self._said = f"{state.fault} Press ctrl+e to correct it, or empty the file to discard it."
         self._judge()
 
     # Keeping, sending, leaving
@@ -398,7 +401,7 @@ class FormDialog(Dialog[None]):
         """Why it cannot be sent now, in a sentence."""
         state = self.state
         if state.is_sending:
-            return "It is being sent."
+            return "The form is being sent."
         for name, sentence in self._made.wrong.items():
             if state.attempted and (name == FORM or name in self._rows):
                 return sentence
@@ -425,7 +428,7 @@ class FormDialog(Dialog[None]):
             sent = await self.state.send(self._say_so_far)
         except asyncio.CancelledError:
             if self in self.app.screen_stack:
-                self._say("Stopped: nothing was made of it. What you wrote is here.")
+                self._say("Upload canceled. Nothing was sent. Your text is still here.")
             raise
         finally:
             waiting.stop()
@@ -434,7 +437,7 @@ class FormDialog(Dialog[None]):
             self._leave()
             form.sent(sent.operation, sent.answer)
         elif self not in self.app.screen_stack:
-            self._shell.say(f"{form.title}: {sent} What you wrote is kept.", tone="failed")
+            self._shell.say(f"{form.title}: {sent} Your text is kept as a draft.", tone="failed")
         else:
             for name, row in self._rows.items():
                 row.put(self.state.written[name])

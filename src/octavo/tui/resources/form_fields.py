@@ -21,9 +21,11 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from pydantic import BaseModel, StringConstraints
 from pydantic.fields import FieldInfo
 
+from octavo.api.labels import label
 from octavo.api.operation import SPECS, Operation, camel
 from octavo.api.storage import OfFile
 from octavo.api.text import COLOUR, FORMS, Hidden, Id, Known
+from octavo.documents import yaml_values
 
 Kind = Literal[
     "line",
@@ -43,7 +45,17 @@ Kind = Literal[
 
 _LONG = 1024
 """Characters from which on a text of no form has more than a line."""
-_ACRONYMS = {"url": "URL", "sso": "SSO", "id": "ID", "ai": "AI", "mcp": "MCP", "json": "JSON", "pdf": "PDF"}
+_ACRONYMS = {
+    "email": "e-mail",
+    "saml": "SAML",
+    "url": "URL",
+    "sso": "SSO",
+    "id": "ID",
+    "ai": "AI",
+    "mcp": "MCP",
+    "json": "JSON",
+    "pdf": "PDF",
+}
 _ID_PATTERN = next(each.pattern for each in get_args(Id) if isinstance(each, StringConstraints))
 
 
@@ -87,6 +99,8 @@ class FormField:
     """Whether it is hidden until one asks to see it."""
     file: str = ""
     """As what a file is sent that it, or what is in it, is filled from. Empty: it is filled from none."""
+    example: str = ""
+    """An example of what is written in it."""
     whens: tuple[When, ...] = ()
     default: Any = None
     """What holds where it is left out."""
@@ -101,8 +115,12 @@ class FormField:
         """What it may be, in few words: `2 to 128 characters`."""
         return " · ".join(_limits(self))
 
+    def label_of(self, choice: str) -> str:
+        """Return how one of the choices is shown. Other text is returned as it is."""
+        return label(choice) if choice in self.choices else choice
+
     def is_there(self, written: Mapping[str, str | None]) -> bool:
-        """Whether it goes with what was chosen elsewhere."""
+        """Return whether the field belongs to the choices made in other fields."""
         return all(written.get(each.name) in each.tags for each in self.whens)
 
 
@@ -118,8 +136,13 @@ class _Shape:
     """The field that tells its kinds apart."""
 
 
-def fields_of(operation: type[BaseModel], *, leave_out: frozenset[str] = frozenset()) -> tuple[FormField, ...]:
-    """What can be filled in of an operation, but for where it happens and what it is known to be of (`leave_out`)."""
+def fields_of(
+    operation: type[BaseModel], *, leave_out: frozenset[str] = frozenset(), required: frozenset[str] = frozenset()
+) -> tuple[FormField, ...]:
+    """Return the fields of the form of an operation, without its place and the fields that are known (`leave_out`).
+
+    `required`: fields that must be filled in, although the API does not require them.
+    """
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
     asked_beside = set(spec.query) if spec is not None else set()
     nullable = set(spec.nullable) if spec is not None else set()
@@ -128,7 +151,7 @@ def fields_of(operation: type[BaseModel], *, leave_out: frozenset[str] = frozens
     for name, info in operation.model_fields.items():
         if name != "at" and name not in leave_out | asked_beside:
             found += _fields(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable)
-    return tuple(found)
+    return tuple(replace(each, required=each.required or each.name in required) for each in found)
 
 
 def constants_of(operation: type[BaseModel], top: str, tags: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
@@ -146,8 +169,9 @@ def _fields(
         name=name,
         wire=wire,
         kind="structure",
-        label=words_of(name.rpartition(".")[2], is_reference=_is_id(shape)),
+        label=info.title or words_of(name.rpartition(".")[2], is_reference=_is_id(shape)),
         hint=hint,
+        example=_as_text(next(iter(info.examples or ()), "")),
         required=info.is_required(),
         nullable=nullable,
         default=default,
@@ -155,6 +179,13 @@ def _fields(
     if (laid_out := _laid_out(made, shape, within)) is not None:
         return laid_out
     return [replace(_plain(made, shape), file=file_of((shape.kind, *shape.others, *shape.limits)))]
+
+
+def _as_text(example: Any) -> str:
+    """Return an example as it is typed into its field: a list of text has one item per line, an object is YAML."""
+    if isinstance(example, list) and all(isinstance(each, str) for each in example):
+        return "\n".join(example)
+    return example if isinstance(example, str) else yaml_values.written(example).rstrip("\n")
 
 
 def _plain(made: FormField, shape: _Shape) -> FormField:
@@ -374,11 +405,11 @@ def _limits(made: FormField) -> Iterator[str]:
     elif made.high is not None:
         yield f"at most {made.high:g}"
     if made.kind == "date":
-        yield "2026-11-23, or 2026-11-23T18:30Z"
+        yield "2026-11-23 or 2026-11-23T18:30Z"
     if made.kind == "structure":
         yield "YAML or JSON"
     if made.kind == "list":
-        yield "one on each line" + (f", or one of {', '.join(made.choices)}" if made.choices else "")
+        yield "one per line" + (f", or one of {', '.join(made.choices)}" if made.choices else "")
 
 
 def _pattern(limits: Sequence[Any]) -> str | None:
@@ -419,7 +450,7 @@ def _wire(model: type[BaseModel], name: str) -> str:
 
 
 def words_of(name: str, *, is_reference: bool = False) -> str:
-    """The name of a field as people say it: `sso_url` is “SSO URL”, and `space_id` “Space” where that is picked."""
+    """Return the label of a field: `sso_url` is “SSO URL”, and `space_id` is “Space” if a space is chosen."""
     if is_reference:
         name = name.removesuffix("_id")
     words = [_ACRONYMS.get(each, each) for each in name.split("_")]

@@ -1,4 +1,4 @@
-"""What the fields of a form are written in: lines, texts, buttons that open what can be picked, and what is hidden."""
+"""The inputs of a form: lines, texts, buttons that open a list, and secrets."""
 
 from __future__ import annotations
 
@@ -80,10 +80,14 @@ class FieldRow(Vertical):
 
     def _made(self) -> Widget:
         field, written = self.field, self._written or ""
-        limits = "an id" if field.kind == "reference" else field.limits
+        limits = "an ID" if field.kind == "reference" else field.limits
         if field.file and field.kind in ("structure", "text"):
             limits = "ctrl+f chooses a file"
         said = " · ".join(filter(None, ["required" if field.required else "", limits]))
+        if field.example and field.kind in ("structure", "text", "list"):
+            said = f"{said}, for example:\n{field.example}"
+        elif field.example:
+            said = " · ".join(filter(None, (said, f"for example {field.example}")))
         if self._picked:
             return TextButton("")
         if field.kind == "secret":
@@ -91,9 +95,11 @@ class FieldRow(Vertical):
             secret.value = written
             return secret
         if field.file and field.kind == "line":
-            return PathInput(written, placeholder="required · an address, or a file: ~/notes.zip")
+            return PathInput(written, placeholder="required · a link, or a file: ~/notes.zip")
         if field.kind in ("text", "list", "structure", "choices") or "\n" in written:
-            return _at_its_end((MaskedEditor if field.masked else TextEditor)(written, placeholder=said))
+            editor = (MaskedEditor if field.masked else TextEditor)(written, placeholder=said)
+            editor.styles.min_height = 2 if written else max(2, min(8, 1 + said.count("\n")))
+            return _at_its_end(editor)
         return LineInput(written, placeholder=said)
 
     @property

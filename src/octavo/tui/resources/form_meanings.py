@@ -1,4 +1,4 @@
-"""What the words mean that are chosen in forms: what a role allows, who sees a site, what a redirect leads to. Pure."""
+"""Explanations of the choices in forms: what a role allows, who sees a site. Pure."""
 
 from __future__ import annotations
 
@@ -11,34 +11,39 @@ from octavo.tui.resources.form_fields import FormField
 
 _MEANINGS = {
     "visibility": {
-        "public": "everybody, and search engines list it",
-        "unlisted": "whoever has its address",
-        "share-link": "whoever has a share link of it",
-        "visitor-auth": "whoever signs in where its visitors do",
+        "public": "everyone, and search engines list it",
+        "unlisted": "anyone with the link; search engines do not list it",
+        "share-link": "anyone with a share link",
+        "visitor-auth": "visitors who sign in",
+        "private": "members only",
     },
-    "kind": {
-        "site-section": "a section of the site",
-        "site-space": "a space on the site",
-        "site-page": "a page of a space on it",
+    "edit_mode": {
+        "live": "pages can be edited directly",
+        "locked": "pages change only through change requests",
     },
+    "agents_context": {
+        "included": "AI agents get context about the site",
+        "excluded": "AI agents get no context about the site",
+    },
+    "default_level": {"inherit": "the default access of the collection or organization"},
     "spaces": {"sample": "a new space with sample pages", "empty": "a new space without pages"},
 }
 
 _GIVING = (permissions.Grant, permissions.UpdateUser, permissions.UpdateTeam)
-_GUEST = ("guest", "sees only what they were given a role in")
+_GUEST = ("Guest", "sees only spaces with a role given to them")
 
 
 def nothing(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:
-    """What null is called in a field of a request, and what is chosen with it, in few words."""
+    """Return the label of null in a field, and its explanation."""
     if operation in _GIVING:
-        return "none", "takes back the role that was given here"
+        return "none", "removes the role given here"
     if field.name == "default_level":
-        return "none", "only who was given a role comes in"
+        return "none", "only members with a role given to them have access"
     return _GUEST if field.name in ("role", "default_role") else ("none", "")
 
 
 def meaning(field: FormField, word: str) -> str:
-    """What is chosen with a word of a field, in few words. Empty: the word says it."""
+    """Return the explanation of a choice. Empty if its label says enough."""
     if word in RANKS and "admin" in field.choices:
-        return f"to {deeds(word)}"
+        return f"can {deeds(word)}"
     return _MEANINGS.get(field.name.rpartition(".")[2], {}).get(word, "")

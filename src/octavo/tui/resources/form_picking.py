@@ -1,4 +1,4 @@
-"""What is picked in a form: a word of a few, one or several of a list that is asked for, yes or no."""
+"""Choices in a form: one of a few labels, one or several items of a list that is loaded, yes or no."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Offer:
 
     def title(self, field: FormField) -> str:
         """What stands above it."""
-        return f"{field.label}{' · esc when done' if field.kind in ('list', 'choices') else ''}{self.listed.said}"
+        return f"{field.label}{' · esc to finish' if field.kind in ('list', 'choices') else ''}{self.listed.said}"
 
 
 class Picking:
@@ -71,7 +71,7 @@ class Picking:
         if not written.strip():
             return self._words_of_nothing(field)
         names = self._names.get(field.name, {})
-        words = [names.get(each, each) for each in written.splitlines() if each.strip()]
+        words = [names.get(each) or field.label_of(each) for each in written.splitlines() if each.strip()]
         more = f" and {len(words) - _SHOWN_NAMES} more" if len(words) > _SHOWN_NAMES else ""
         return ", ".join(words[:_SHOWN_NAMES]) + more
 
@@ -79,8 +79,8 @@ class Picking:
         if field.required:
             return "choose"
         if self._state.form.now is None:
-            return "left out"
-        return "as it is" if field.name in self._state.untold else "not set"
+            return "not set"
+        return "unchanged" if field.name in self._state.untold else "not set"
 
     async def learn_names(self) -> None:
         """Learn what is called what is in the fields already."""
@@ -100,7 +100,7 @@ class Picking:
         self._names.setdefault(field.name, {}).update({each.value: each.title for each in choices})
 
     def pick(self, field: FormField) -> None:
-        """Ask what shall be in a field; turn what is yes or no."""
+        """Open the choices of a field, or switch yes and no."""
         written = self._state.written[field.name] or ""
         if field.kind == "yes or no":
             turned = {"yes": "no", "no": "yes" if field.required or self._state.begin[field.name] else ""}
@@ -108,7 +108,10 @@ class Picking:
         elif field.name in self._references:
             self._pick_reference(field, self._references[field.name])
         else:
-            self._choose(field, _Offer(Listed([Choice(each, each, meaning(field, each)) for each in field.choices])))
+            self._choose(
+                field,
+                _Offer(Listed([Choice(each, field.label_of(each), meaning(field, each)) for each in field.choices])),
+            )
 
     def _pick_reference(self, field: FormField, references: References) -> None:
         """What is known is offered at once, and the rest when it is read: what is typed meanwhile is looked for in it."""
@@ -135,7 +138,7 @@ class Picking:
         try:
             offer.listed = await references.all(self._shell, op)
         except ApiError as error:
-            self._shell.say(f"What can be picked did not load: {error} ctrl+e lets you write an id.", tone="failed")
+            self._shell.say(f"Could not load the list: {error} Press ctrl+e to enter an ID.", tone="failed")
             if not offer.listed.choices and offer.picker is not None and self._shell.screen is offer.picker:
                 offer.picker.dismiss(None)
                 return
@@ -153,7 +156,7 @@ class Picking:
         written = self._state.written[field.name]
         first: list[Choice[str]] = []
         if not field.required and not (self._state.begin[field.name] or ""):
-            first.append(Choice("", "Leave it out"))
+            first.append(Choice("", "not set"))
         if field.nullable:
             first.append(Choice(_NULL, *nothing(field, self._state.form.operation)))
 
@@ -178,16 +181,18 @@ class Picking:
             detail = {name: each.detail for name, each in known.items()}
             return [
                 *(
-                    Choice(each, names.get(each, each), detail.get(each, ""), "takes it off", "IN IT NOW", "✓")
+                    Choice(
+                        each, names.get(each) or field.label_of(each), detail.get(each, ""), "remove", "SELECTED", "✓"
+                    )
                     for each in now
                 ),
                 *(
-                    replace(each, group=each.group or "CAN BE ADDED", sign=" ")
+                    replace(each, group=each.group or "ADD", sign=" ")
                     for each in offer.listed.choices
                     if each.value not in now
                 ),
                 *(
-                    Choice(each, each, meaning(field, each), group="INSTEAD", sign=" ")
+                    Choice(each, field.label_of(each), meaning(field, each), group="INSTEAD", sign=" ")
                     for each in words
                     if each not in now
                 ),

@@ -30,7 +30,7 @@ class Listed:
     @property
     def said(self) -> str:
         """What is to be known of it, to go on with a title."""
-        return "" if self.is_whole else f" · the first {len(self.choices)}: type to find others"
+        return "" if self.is_whole else f" · first {len(self.choices)}, type to find more"
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class References:
     """What is in the answer."""
     search: Callable[[str], Operation[Any]] | None = None
     """What finds some of it by words, where the list is longer than lists are read."""
-    nothing: str = "Choose what it is in first."
-    """Why nothing can be picked now, where nothing can be asked."""
+    nothing: str = "Fill in the fields above first."
+    """Why nothing can be chosen yet."""
 
     def op(self, written: Written) -> Operation[Any] | None:
         """What lists it now."""

@@ -1,4 +1,4 @@
-"""What is written in a form, how it stands beside what is there, and its way to the server."""
+"""The state of a form: its text, how it differs from the thing as it is, and sending it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from octavo.untrusted_input import parse_json
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-NOTHING_CHANGED = "Nothing was changed, so nothing is sent."
-_MAYBE = "It may be there all the same: look before you send it again."
+NOTHING_CHANGED = "You have not changed anything."
+_MAYBE = "The change may have been made. Check it before you send the form again."
 
 
 Reads = Operation[Any] | Callable[[], Awaitable[Model | None]]
@@ -51,7 +51,9 @@ class FormRequest:
     verb: str
     intro: str
     doing: str = "Sending…"
-    """What is said while the answer is waited for."""
+    """The notice while the server works."""
+    required: frozenset[str] = frozenset()
+    """Fields that must be filled in, although the API does not require them."""
 
     async def look(self) -> Model | None:
         """How the thing is now. None: it is not there. Raises ApiError."""
@@ -82,7 +84,9 @@ class FormState:
 
     def __init__(self, form: FormRequest) -> None:
         self.form = form
-        self.fields: tuple[FormField, ...] = fields_of(form.operation, leave_out=frozenset(form.known))
+        self.fields: tuple[FormField, ...] = fields_of(
+            form.operation, leave_out=frozenset(form.known), required=form.required
+        )
         self.begin = beginnings(self.fields, form.now)
         self.untold = untold(self.fields, form.now)
         """The fields of which nobody says how they are now."""
@@ -108,7 +112,7 @@ class FormState:
     @property
     def verb(self) -> str:
         """What sending it is called."""
-        return self.form.verb or ("Make it" if self._is_anew else "Save")
+        return self.form.verb or ("Create" if self._is_anew else "Save")
 
     @property
     def _is_anew(self) -> bool:
@@ -249,9 +253,9 @@ class FormState:
         try:
             found = await self.form.look()
         except ApiError as error:
-            return self._refuse(f"Not sent: {error}", whole=True)
+            return self._refuse(f"Could not check for newer changes, so nothing was sent: {error}", whole=True)
         if found is None:
-            return self._refuse("Not sent: it is not there any more.", whole=True)
+            return self._refuse("Nothing was sent, because this was deleted.", whole=True)
         before, self.begin = self.begin, beginnings(self.fields, found)
         clashes: dict[str, str] = {}
         for each in self.fields:
@@ -261,9 +265,11 @@ class FormState:
             if same(self.written[name], before[name]):
                 self.written[name] = there  # nobody wrote in it here
             elif not same(self.written[name], there):
-                clashes[name] = f"Somebody else made it {_quoted(there)} meanwhile. {self.verb} again sends yours."
+                clashes[name] = (
+                    f"Someone else changed this to {_quoted(each, there)}. {self.verb} again to use your value."
+                )
         self.refused |= clashes
-        return "Somebody else changed the same meanwhile: look at it, then send it again." if clashes else ""
+        return "Someone else changed the same fields. Check them, then save again." if clashes else ""
 
     async def _is_so(self, made: Made) -> bool:
         """Whether what was sent is so, where its answer was lost: seen, where it can be looked at."""
@@ -279,6 +285,6 @@ class FormState:
         return all(same(now[each.name], self.written[each.name]) for each in self.fields if each.top in made.changed)
 
 
-def _quoted(written: str | None) -> str:
-    text = " ".join((written or "").split())
+def _quoted(made: FormField, written: str | None) -> str:
+    text = made.label_of(" ".join((written or "").split()))
     return f"“{text[:60]}{'…' if len(text) > 60 else ''}”" if text else "empty"

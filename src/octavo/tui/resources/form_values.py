@@ -27,6 +27,7 @@ Written = Mapping[str, str | None]
 
 FORM = ""
 """The name of what is wrong with no field alone."""
+EMPTY_FORM = "Fill in at least one field."
 _MISSING: Any = object()
 
 
@@ -130,9 +131,10 @@ def make(
     *,
     anew: bool,
 ) -> Made:
-    """The operation that what is written makes: with what must be said, and what is other than it was (`begin`).
+    """Return the operation that the text of a form makes: its required fields, and what differs from `begin`.
 
-    Where nothing is, there is none, unless something is made `anew`: that may be said without a word.
+    Without a change there is no operation. Where something is created (`anew`), an empty form is an error, even if the API
+    would accept it: enter on an empty form must not create anything.
     """
     there = [each for each in fields if each.is_there(written)]
     was_there = {each.name for each in fields if each.is_there(begin)}
@@ -143,7 +145,13 @@ def make(
         return Made(None)
     required = {name for name, info in operation.model_fields.items() if info.is_required()}
     values: dict[str, Any] = {}
-    wrong: dict[str, str] = {}
+    wrong = {
+        each.name: f"{each.label} is required."
+        for each in there
+        if each.required and each.top not in required and written[each.name] is not None and not _filled(written, each)
+    }
+    if there and not changed and required.isdisjoint(each.top for each in there) and not wrong:
+        wrong = {FORM: EMPTY_FORM}
     for top in dict.fromkeys(each.top for each in there):
         if top in changed | required:
             wrong |= _fill(values, operation, top, [each for each in there if each.top == top], begin, written)
@@ -155,6 +163,10 @@ def make(
         else:
             return Made(made, {}, frozenset(changed))
     return Made(None, wrong, frozenset(changed))
+
+
+def _filled(written: Written, made: FormField) -> bool:
+    return bool((written[made.name] or "").strip())
 
 
 def same(one: str | None, other: str | None) -> bool:
@@ -186,7 +198,7 @@ def _fill(
     said = {way: value for way, value in found.items() if value is not None}
     if not said:
         if found and not _may_be_null(operation, top):
-            return {fields[0].name: f"{fields[0].label} cannot be nothing: it can only be changed."}
+            return {fields[0].name: f"{fields[0].label} cannot be removed, only changed."}
         values |= {way[0]: None for way in found}
         return {}
     tops = {way[:end] for way in said for end in range(1, len(way))}

@@ -25,8 +25,8 @@ def text_of(title: str, fields: Sequence[FormField], begin: Written, written: Wr
     lines = [
         f"# {title}",
         "#",
-        "# Save and close to go back to the form: nothing is sent from here. Lines that begin with # do not count.",
-        "# What you leave as it is is not sent." if begun else "# What you leave out is not sent.",
+        "# Save and close to return to the form. Nothing is sent yet. Lines that begin with # are ignored.",
+        "# Only changed values are sent." if begun else "# Only values you fill in are sent.",
     ]
     tops = dict.fromkeys(each.top for each in fields)
     for top in tops:
@@ -42,7 +42,7 @@ def written_of(text: str, fields: Sequence[FormField], begin: Written) -> dict[s
     if read is None or read.value is None:
         return found
     if read.text is not None or read.items or not isinstance(read.value, dict):
-        raise Fault(read.line, "There must be a name before each value, as in “title: Tides”.")
+        raise Fault(read.line, "Each value needs a name: “title: Tides”.")
     _take(read, fields, 0, begin, found)
     return found
 
@@ -72,10 +72,14 @@ def _field(made: FormField, depth: int, written: Written) -> Iterator[str]:
     about += [made.limits] if made.limits else []
     about += [f"one of {', '.join(made.choices)}"] if made.choices and made.kind != "list" else []
     about += ["true or false"] if made.kind == "yes or no" else []
-    about += ["null means something" if not made.hint else "or null"] if made.nullable else []
+    about += ["or null"] if made.nullable else []
+    about += [f"example: {made.example.splitlines()[0]}"] if made.example and made.kind != "structure" else []
     comment = ". ".join(filter(None, [" · ".join(about), made.hint]))
     for line in wrap(comment, _WIDTH - len(margin)):
         yield f"{margin}# {line}"
+    if made.kind == "structure" and made.example:
+        yield f"{margin}# Example:"
+        yield from (f"{margin}#   {line}" for line in made.example.splitlines())
     value = written[made.name]
     name = made.wire[-1]
     if not made.is_there(written) or (value is not None and not value.strip()):
@@ -126,14 +130,14 @@ def _take(read: Read, fields: Sequence[FormField], depth: int, begin: Written, f
         here = [each for each in fields if each.wire[depth] == name]
         if not here:
             names = ", ".join(dict.fromkeys(each.wire[depth] for each in fields))
-            raise Fault(part.line, f"There is no {name[:60]} here. There is: {names}.")
+            raise Fault(part.line, f"Unknown name “{name[:60]}”. Known names: {names}.")
         if len(here[0].wire) == depth + 1:
             found[here[0].name] = _as_before(here[0], begin, _read(here[0], part))
         elif part.value is None:
             found |= {each.name: None if begin[each.name] is None else "" for each in here}
         elif not part.parts:
             inner = ", ".join(dict.fromkeys(each.wire[depth + 1] for each in here))
-            raise Fault(part.line, f"{name} has values by name: {inner}.")
+            raise Fault(part.line, f"{name} must contain named values: {inner}.")
         else:
             _take(part, here, depth + 1, begin, found)
 
@@ -153,10 +157,10 @@ def _read(made: FormField, part: Read) -> str | None:
         return yaml_values.written(part.value).rstrip("\n") if part.value not in ([], {}) else ""
     if made.kind in ("list", "choices") and part.text is None:
         if part.parts:
-            raise Fault(part.line, f"{made.wire[-1]} is a list: each item on a line of its own, after a -.")
+            raise Fault(part.line, f"{made.wire[-1]} must be a list: one item per line, after a -.")
         return "\n".join(_line(made, each) for each in part.items)
     if part.text is None:
-        raise Fault(part.line, f"{made.wire[-1]} is one value, not several.")
+        raise Fault(part.line, f"{made.wire[-1]} must be a single value.")
     if isinstance(part.value, bool):
         return "yes" if part.value else "no"
     return part.text
@@ -167,4 +171,4 @@ def _line(made: FormField, item: Read) -> str:
         return item.text
     if made.items == "line" and item.parts:
         return json.dumps(item.value, ensure_ascii=False)
-    raise Fault(item.line, f"An item of {made.wire[-1]} is one line of text.")
+    raise Fault(item.line, f"Each item of {made.wire[-1]} must be one line of text.")

@@ -1,4 +1,4 @@
-"""A site published, or not any more: who sees what of it from then on, said before it is done."""
+"""Publishes and unpublishes a site, after a dialog that says who will see what."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api import redirects, share_links, site_structure, sites
 from octavo.api.errors import ApiError
+from octavo.api.labels import label
 from octavo.api.operation import Listing
 from octavo.api.places import SiteRef
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, SiteStructure
@@ -73,23 +74,23 @@ async def _all(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
 
 
 async def of_share_link(live: Live, known: Known, link: share_links.ShareLink) -> Facts:
-    """Why a link has no address yet, and whether anybody needs one. Raises ApiError."""
+    """Return why a share link has no URL yet, and whether visitors need it. Raises ApiError."""
     site = await live.known(sites.Get(at=known["at"]))
     facts: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:
-        facts.append(("address", "it has one once the site is published: esc, then a"))
+        facts.append(("link", "available once the site is published: press esc, then a"))
     if site.visibility != "share-link":
-        facts.append(("needed", f"not while the site is {site.visibility}: visitors come in without"))
+        facts.append(("needed", f"no: the audience is “{label(site.visibility)}”, so visitors need no share link"))
     return facts
 
 
 def publish(app: Shell, at: AtHand) -> None:
-    """Ask before a site is seen by its audience."""
+    """Ask before a site is published."""
     _ask(app, at.known_of_first["at"], at.thing, publishes=True)
 
 
 def unpublish(app: Shell, at: AtHand) -> None:
-    """Ask before a site is seen by nobody but members."""
+    """Ask before a site is unpublished."""
     _ask(app, at.known_of_first["at"], at.thing, publishes=False)
 
 
@@ -102,12 +103,12 @@ def _ask(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
         verb=verb,
         intro="",
         label="site",
-        not_yet="It is not known yet what visitors would see." if publishes else "It is not known yet what stops.",
-        unknown="That cannot be done without knowing how the site is. r asks again.",
+        not_yet="Wait until the site is checked.",
+        unknown=f"Could not {verb.lower()} the site: it could not be checked. Press r to retry.",
         ask=lambda: look(app.session.live, at),
         shown=before_publishing if publishes else before_unpublishing,
         send=lambda found: _send(app, at, found.site, publishes=publishes),
-        again="Read the facts again.",
+        again="Check the list again.",
         goes_live=True,
     )
     app.push_screen(CheckedDialog(app, write))
@@ -120,21 +121,21 @@ async def _send(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None
     undo = UndoAction(
         f"{'unpublish' if publishes else 'publish'} {name}",
         partial(_sent, live, at, name, publishes=not publishes),
-        f"{name} is as it was.",
+        f"{'Unpublished' if publishes else 'Published'} {name} again.",
     )
     app.writes.send_once(
         f"{'publish' if publishes else 'unpublish'} {name}",
         _sent(live, at, name, publishes=publishes),
-        said=f"{name} is {'published' if publishes else 'not published any more'}.",
+        said=f"{'Published' if publishes else 'Unpublished'} {name}.",
         back=lambda _: undo,
     )
 
 
 async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> Sent[Any]:
     op = sites.Publish(at=at) if publishes else sites.Unpublish(at=at)
-    sent = await writing.send(live, op, f"{name} is as it was")
+    sent = await writing.send(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
     if isinstance(sent.answer, Checkout):
-        return Sent("refused", f"{name} is not published: it has to be paid for first. o opens it in the browser.")
+        return Sent("refused", f"Could not publish {name}: its plan must be paid first. Press o to pay in the browser.")
     return sent
 
 
@@ -142,73 +143,83 @@ async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> Sent[
 
 
 def before_publishing(found: Found) -> Shown:
-    """What becomes public, to whom and where, and what of the site does not."""
+    """Return who will see what at which link, and what stays hidden."""
     from octavo.tui.review.checked_dialog import Shown
 
     site, spaces = found.site, found.spaces
-    facts = [_audience(found), Fact("note", "address", _address(site)), Fact("note", "shows", _holds(found))]
+    facts = [_audience(found), Fact("note", "link", _address(site)), Fact("note", "shows", _holds(found))]
     if begins := _begins(found):
-        facts.append(Fact("note", "begins at", begins))
+        facts.append(Fact("note", "starts at", begins))
     if conditions := [each for each, _ in site_tree.walk(found.structure) if getattr(each, "condition", None)]:
-        facts.append(Fact("note", "to some", f"{_named(conditions)}: only who meets the condition sees that."))
+        facts.append(Fact("note", "conditional", f"{_named(conditions)}: only for visitors who meet the condition."))
     if site.adaptive_content is not None and site.adaptive_content.enabled:
-        facts.append(Fact("note", "adaptive", "What a visitor is shown depends on who they are."))
+        facts.append(Fact("note", "adaptive", "Visitors see different content, depending on their claims."))
     if empty := [each for each in found.sections if not each.site_spaces]:
-        facts.append(Fact("care", "not shown", f"{_named(empty)}: there is no space in it."))
+        facts.append(Fact("care", "not shown", f"{_named(empty)}: no space inside."))
     drafts = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
     if drafts:
-        facts.append(
-            Fact("note", "not shown", f"{plural(drafts, 'undecided change request')}: what is merged is seen.")
-        )
+        facts.append(Fact("note", "not shown", f"{plural(drafts, 'unmerged change request')}: visitors see main only."))
     if found.redirects:
-        facts.append(Fact("note", "redirects", f"{found.redirects} begin to lead."))
-    blocked = "It is published already." if site.published else ""
+        facts.append(Fact("note", "redirects", f"{plural(found.redirects, 'redirect')} will work."))
+    blocked = "This site is already published." if site.published else ""
     if not spaces:
-        blocked = "There is no space on it to show. Go into it: ctrl+n adds one."
-    return Shown(tuple(facts), intro="", after="u takes it back.", blocked=blocked)
+        blocked = "The site has no space. Open the site with enter, then press ctrl+n to add one."
+    return Shown(tuple(facts), intro="", after="You can undo this with u.", blocked=blocked)
 
 
 def before_unpublishing(found: Found) -> Shown:
-    """What leads nowhere any more, and what stays."""
+    """Return which links stop working, and what stays."""
     from octavo.tui.review.checked_dialog import Shown
 
     site = found.site
-    facts = [Fact("care", "address", f"{_address(site)} and all below it lead nowhere, wherever they are linked.")]
-    facts.append(Fact("care", "vanishes", _holds(found)))
+    facts = [Fact("care", "link", f"{_address(site)} and all links below it stop working.")]
+    facts.append(Fact("care", "hides", _holds(found)))
     if found.links:
-        verb = "leads" if found.links == 1 else "lead"
-        facts.append(Fact("care", "share links", f"{plural(found.links, 'share link')} {verb} nowhere."))
+        verb = "stops" if found.links == 1 else "stop"
+        facts.append(Fact("care", "share links", f"{plural(found.links, 'share link')} {verb} working."))
     if found.redirects:
-        verb = "leads" if found.redirects == 1 else "lead"
-        facts.append(Fact("care", "redirects", f"{plural(found.redirects, 'redirect')} {verb} nowhere."))
+        verb = "stops" if found.redirects == 1 else "stop"
+        facts.append(Fact("care", "redirects", f"{plural(found.redirects, 'redirect')} {verb} working."))
     if site.visibility == "public":
-        facts.append(Fact("care", "search engines", "They drop it in time, and take as long to list it again."))
+        facts.append(
+            Fact(
+                "care",
+                "search engines",
+                "Search engines will remove the site. After publishing again, they need time to list it.",
+            )
+        )
     facts.append(
-        Fact("note", "stays", "Its spaces, its structure and its settings. Members read its spaces as before.")
+        Fact("note", "stays", "The spaces, structure and settings of the site. Members can still read the spaces.")
     )
-    blocked = "" if site.published else "It is not published."
-    return Shown(tuple(facts), intro="", after="u publishes it again, at the same address.", blocked=blocked)
+    blocked = "" if site.published else "This site is not published."
+    return Shown(tuple(facts), intro="", after="You can publish it again at the same link with u.", blocked=blocked)
 
 
 def _audience(found: Found) -> Fact:
     match found.site.visibility:
         case "public":
-            return Fact("care", "seen by", "everybody: it is public, and search engines list it")
+            return Fact("care", "seen by", "everyone: the site is public, and search engines list it")
         case "unlisted":
-            return Fact("care", "seen by", "whoever has its address: it is unlisted, and search engines leave it out")
+            return Fact(
+                "care", "seen by", "anyone with the link: the site is unlisted, and search engines do not list it"
+            )
         case "share-link" if found.links == 0:
-            return Fact("care", "seen by", "nobody yet: it takes a share link, and none works. Make one in the site.")
+            return Fact(
+                "care",
+                "seen by",
+                "no one yet: visitors need a share link, and none is active. Create one in Share links.",
+            )
         case "share-link":
-            working = "a share link" if found.links is None else f"one of {plural(found.links, 'share link')} that work"
-            return Fact("care", "seen by", f"whoever has {'the share link' if found.links == 1 else working}")
+            count = "a share link" if found.links is None else f"one of {found.links} active share links"
+            return Fact("care", "seen by", f"anyone with {'the active share link' if found.links == 1 else count}")
         case "visitor-auth":
-            return Fact("care", "seen by", "whoever signs in where its visitors do")
-    return Fact("care", "seen by", found.site.visibility or "whom the server lets: it does not say who that is")
+            return Fact("care", "seen by", "visitors who sign in (visitor authentication)")
+    return Fact("care", "seen by", found.site.visibility or "unknown: the server does not say")
 
 
 def _address(site: Site) -> str:
     proxy = site.proxy.origin if site.proxy is not None else ""
-    return site.urls.published or proxy or site.hostname or "The server says it once the site is published."
+    return site.urls.published or proxy or site.hostname or "assigned when the site is published"
 
 
 def _holds(found: Found) -> str:

@@ -1,4 +1,4 @@
-"""Where the redirects of a site lead in the end, as its structure, its redirects and the server say (`data/redirect_chains.py`)."""
+"""Where the redirects of a site lead, from its structure, its redirects and the server (`data/redirect_chains.py`)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from octavo.tui.resources import site_tree
 from octavo.tui.resources.access_reading import whole
 from octavo.tui.resources.resource import AT_ONCE, Facts, Known
 from octavo.tui.widgets.safe_text import Words
+from octavo.tui.widgets.wording import plural
 
 ENDS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ dead end", "$error")}
-"""How a redirect is marked that leads nowhere."""
+"""Marks of broken redirects."""
 
 
 MOST_ASKED = 20
@@ -96,16 +97,16 @@ class Way:
     @property
     def counted(self) -> str:
         """How many redirects lead nowhere."""
-        counts = ((self.among["loop"], "in a loop"), (self.among["dead end"], "to nothing"))
-        said = " and ".join(f"{number} {where}" for number, where in counts if number)
-        return f"{said or 'none in a loop or to nothing'}, of {self.among.total()}"
+        counts = ((self.among["loop"], "loop"), (self.among["dead end"], "dead end"))
+        said = " and ".join(plural(number, what) for number, what in counts if number)
+        return f"{plural(self.among.total(), 'redirect')} on this site, {said or 'none broken'}"
 
 
 async def of_redirect(live: Live, known: Known, thing: redirects.Redirect) -> Facts:
     """The way from a redirect: through others, round in a circle, or to nothing; and how many others do."""
     way = await find(live, known["at"], thing.source)
     page = await _page(live, known["at"], thing) if len(way.chain.steps) == 2 and way.chain.end == "leads" else ""
-    facts = [("leads", way.chain.said), ("which is", page or way.at), ("redirects", way.counted)]
+    facts = [("leads", way.chain.said), ("page", page or way.at), ("redirects", way.counted)]
     return [each for each in facts if each[1]]
 
 

@@ -1,4 +1,4 @@
-"""What can be picked for the fields of requests, by their names: they mean the same in every request."""
+"""The lists to choose from for fields of requests, by field name: a name means the same in every request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Lists = Callable[[Shell, Known], References]
 
 def _here(shell: Shell) -> OrganizationRef:
     organization = shell.workspace.organization
-    assert organization is not None, "Nothing is filled in without an organization"
+    assert organization is not None, "Forms need an organization"
     return OrganizationRef(organization_id=organization.id)
 
 
@@ -85,7 +85,7 @@ def _pages(shell: Shell, known: Known) -> References:
         ask,
         lambda page: Choice(page.id, page.title or page.path or page.id, page.path or ""),
         items=lambda tree: [page for page in tree.walk() if page.type == "document"],
-        nothing="Choose the space it is in first.",
+        nothing="Choose the space of the page first.",
     )
 
 

@@ -22,6 +22,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from textual.content import Content
 
 from octavo.api.folding import fold
+from octavo.api.labels import label
 from octavo.api.operation import SPECS, Listing, Model, Operation
 from octavo.api.text import Id
 from octavo.tui.widgets.safe_text import Words
@@ -40,7 +41,7 @@ Names: TypeAlias = Callable[[str], str]
 """What something is called that is known by its id. The id itself where that is not known."""
 Unmaking: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
 """What takes back what an operation did. None: that cannot be said."""
-UNNAMED = "The server does not say what this is called in requests, or in a way no request can hold: nothing can be asked of it."
+UNNAMED = "Could not open this: the server gave no valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
 Facts: TypeAlias = Sequence[tuple[str, Words]]
 """What is told of something: what each is called, and it."""
@@ -63,6 +64,8 @@ class Column(Generic[M]):
     """What is written where there is no value."""
     is_id: bool = False
     """The value is the id of something else, and its name is shown."""
+    coded: bool = False
+    """The value is a code of the API, and its label is shown (`api/labels.py`)."""
     right: bool = False
     draw: Callable[[Any], Words] | None = None
     """How a value is written, where that does not follow from what it is."""
@@ -86,6 +89,10 @@ class Column(Generic[M]):
         """What stands in the table."""
         return self._written(self.of(thing), names)
 
+    def _text(self, value: Any, names: Names) -> str:
+        """Return an id as its name, and a code as its label."""
+        return names(str(value)) if self.is_id else label(str(value)) if self.coded else str(value)
+
     def _written(self, value: Any, names: Names) -> Words:
         if value is None or value == "":
             return Content.styled(self.none, "$octavo-muted") if self.none else ""
@@ -96,15 +103,17 @@ class Column(Generic[M]):
         if isinstance(value, bool):
             return "✓" if value else ""
         if isinstance(value, tuple):
-            return ", ".join(names(each) if self.is_id else str(each) for each in value)
-        return names(str(value)) if self.is_id else str(value)
+            return ", ".join(self._text(each, names) for each in value)
+        return self._text(value, names)
 
     def words(self, thing: M, names: Names) -> str:
-        """What a filter looks in: names and words, and no numbers and ages."""
+        """Return the text that a filter searches: names, labels and words, but no numbers and ages."""
         value = self.of(thing)
         if isinstance(value, str):
-            return names(value) if self.is_id else value
-        return " ".join(map(str, value)) if isinstance(value, tuple) else self.none if value is None else ""
+            return self._text(value, names)
+        if isinstance(value, tuple):
+            return " ".join(self._text(each, names) for each in value)
+        return self.none if value is None else ""
 
     def key(self, thing: M, names: Names) -> str | float | None:
         """By what it is sorted. None: it has no value, and comes last."""
@@ -129,7 +138,7 @@ class Action(Generic[M]):
     """What that means for others, in a sentence."""
     operation: type[Operation[Any]]
     done: str = ""
-    """What is said of it then, behind its name: `is published`."""
+    """What is said of it then, behind its name: `was published`."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the operation beside the place and ids."""
     back: type[Operation[Any]] | None = None
@@ -148,7 +157,7 @@ class Question:
     """What can be asked where things are, beside what the table of them says."""
 
     name: str
-    """What that is called, as a command: `Try an address`."""
+    """What that is called, as a command: `Test a link`."""
     ask: Callable[[Shell, Any], None]
     """Asks it at an `acting.Place`."""
     operation: type[Operation[Any]]
@@ -271,7 +280,7 @@ class Resource(Generic[M]):
     afterwards: Callable[[Shell, Known, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
     """What is done when one was made, or asked for by an action, with what was sent and its answer."""
     elsewhere: str = ""
-    """Where they are made, changed or taken away, in a sentence, where that is not here."""
+    """Where they are created, changed or deleted, in a sentence, where that is not here."""
     making: str = ""
     """What it means to make one, in a sentence, where `about` does not say it."""
     shows: Callable[[Shell, Known, M], None] | None = None
@@ -283,7 +292,9 @@ class Resource(Generic[M]):
     new: str = ""
     """What making one is called. Empty: `New` and what it is."""
     verbs: tuple[str, str] = ("delete", "deleted")
-    """What deleting is called: a member is removed."""
+    """The verb of deleting and its past participle, both to go on with a title: `remove`, `removed`."""
+    required: frozenset[str] = frozenset()
+    """Fields that a form must have filled in to create one, although the API does not require them."""
     address: Callable[[M], str | None] = lambda thing: None
     """Where it is found, where its `urls` do not say."""
     count: Callable[[Any], int | None] = lambda parent: None
@@ -295,8 +306,13 @@ class Resource(Generic[M]):
         return f"{self.many[:1].upper()}{self.many[1:]}"
 
     @property
+    def verb(self) -> str:
+        """The verb of deleting, as a button has it."""
+        return self.verbs[0].partition(" ")[0].capitalize()
+
+    @property
     def called_new(self) -> str:
-        """What making one is called."""
+        """What creating one is called."""
         return self.new or f"New {self.one}"
 
     def itself(self, row: Any) -> tuple[Resource[Any], Any]:

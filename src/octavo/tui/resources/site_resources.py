@@ -1,4 +1,4 @@
-"""What sites have: their structure, redirects, share links, and who sees them."""
+"""The tables of sites: structure, redirects, share links, integrations and access."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from textual.content import Content
 
 from octavo.api import adaptive_schema, mcp_servers, redirects, search, share_links, site_structure, sites
+from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
 from octavo.tui.resources import arranging, publishing, redirect_reading, site_tree, trying_addresses, trying_conditions
@@ -19,23 +20,23 @@ from octavo.tui.resources.resource import Action, Column, Known, Question, Resou
 from octavo.tui.shell.routes import ToPage
 
 _EDIT = Rights("edit", "edit", "edit")
-"""What it takes to write on a site."""
+"""Permissions needed to change a site."""
 
 
 _DEFAULT = Action[Any](
-    "Make it the default", "Visitors begin there: u takes it back.", site_structure.UpdateSection,
-    why_not=lambda each: "It is the default already." if each.default else None, ask=arranging.make_default,
+    "Set as default", "Visitors start here. u undoes this change.", site_structure.UpdateSection,
+    why_not=lambda each: f"{site_tree.title_of(each)} is already the default." if each.default else None, ask=arranging.make_default,
     right=lambda each: "" if isinstance(each, site_structure.SiteSpace) and each.section else "admin",
 )  # fmt: skip
-"""Where visitors begin among the spaces of a section, the sections of a site, or the spaces of one without sections."""
+"""Sets where visitors start: a space of a section, a section of a site, or a space of a site without sections."""
 
 
 def _stops(each: site_structure.SiteSpace | site_structure.SiteSection) -> list[str]:
-    """What of a part that is taken off leads nowhere, and what else visitors see of it."""
+    """Return what visitors lose when a part is removed from the site."""
     if each.default:
-        return [f"Visitors begin there: {each.urls.published or 'the address it has'} shows another from then on."]
+        return [f"Visitors start here now. {each.urls.published or 'Its link'} will show another part of the site."]
     where = each.urls.published
-    return [f"{where} and the addresses below it lead nowhere from then on."] if where else []
+    return [f"{where} and all links below it stop working."] if where else []
 
 
 SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
@@ -49,18 +50,18 @@ SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
         Column("PATH", "path"),
         Column("SECTION", "section", is_id=True, drop=1),
         Column("DEFAULT", "default", 7),
-        Column("SHOWN IF", "condition", drop=2),
+        Column("CONDITION", "condition", drop=2),
     ),
     lookups=(site_structure.Get,),
     rights=_EDIT,
-    hangs_on=lambda each: [*_stops(each), "Its pages are not found on the site any more. The space itself stays."],
+    hangs_on=lambda each: [*_stops(each), "Its pages are removed from the site. The space itself stays."],
     actions=(_DEFAULT,),
     new="Add a space",
-    verbs=("take off", "taken off the site"),
+    verbs=("remove", "removed"),
 )  # fmt: skip
 SECTIONS: Resource[site_structure.SiteSection] = Resource(
     "section", "sections", site_structure.ListSections,
-    about="Parts of the site that visitors change between.",
+    about="Sections that visitors of the site switch between.",
     create=site_structure.CreateSection, update=site_structure.UpdateSection, delete=site_structure.DeleteSection,
     title=lambda each: each.title or each.id,
     named=by("site_section_id"),
@@ -71,17 +72,17 @@ SECTIONS: Resource[site_structure.SiteSection] = Resource(
         Column("GROUP", "section_group", is_id=True, drop=1),
         Column("DEFAULT", "default", 7),
         Column("ICON", "icon", 10, drop=2),
-        Column("SHOWN IF", "condition", drop=3),
+        Column("CONDITION", "condition", drop=3),
     ),
     lookups=(site_structure.Get,),
     rights=_EDIT,
     actions=(_DEFAULT,),
-    verbs=("take off", "taken off the site"),
-    hangs_on=lambda each: [*_stops(each), f"Its spaces go off the site with it: {', '.join(space.title or space.id for space in each.site_spaces) or 'none'}."],
+    verbs=("remove", "removed"),
+    hangs_on=lambda each: [*_stops(each), f"Its spaces leave the site too: {', '.join(space.title or space.id for space in each.site_spaces) or 'none'}."],
 )  # fmt: skip
 GROUPS: Resource[site_structure.SectionGroup] = Resource(
     "section group", "section groups", site_structure.ListGroups,
-    about="Sections under one title.",
+    about="Groups of sections in the navigation of the site.",
     create=site_structure.CreateGroup, update=site_structure.UpdateGroup, delete=site_structure.DeleteGroup,
     title=lambda each: each.title or each.id,
     named=by("site_section_group_id"),
@@ -94,7 +95,7 @@ GROUPS: Resource[site_structure.SectionGroup] = Resource(
     lookups=(site_structure.Get,),
     rights=_EDIT,
     references={"parent": groups},
-    hangs_on=lambda each: ["What stands in it moves to where it stood."],
+    hangs_on=lambda each: ["Its sections and groups move up one level."],
 )  # fmt: skip
 
 
@@ -104,7 +105,7 @@ OTHERS: Resource[Any] = Resource(
     columns=(Column("PART", "title"),),
     rights=_EDIT,
 )  # fmt: skip
-"""Parts that are shown, and left as they are: those of kinds that came later, and all as visitors find them."""
+"""Parts that are shown and cannot be changed here: those of newer kinds, and published content."""
 _KINDS: Mapping[str, Resource[Any]] = {"section": SECTIONS, "group": GROUPS, "space": SITE_SPACES}
 
 
@@ -129,13 +130,13 @@ _PARTS = (
     ),
     Column[site_tree.Standing]("DEFAULT", lambda row: "default" if getattr(row.part, "default", False) else "", 7),
     Column[site_tree.Standing]("PATH", "part.path", drop=1),
-    Column[site_tree.Standing]("SHOWN IF", "part.condition", 20, drop=2),
-    Column[site_tree.Standing]("HOLDS", "inside", shown=False),
+    Column[site_tree.Standing]("CONDITION", "part.condition", 20, drop=2),
+    Column[site_tree.Standing]("CONTAINS", "inside", shown=False),
 )
 _SEARCH = Question("Search the site", trying_addresses.ask_words, search.InSite)
 STRUCTURE: Resource[site_tree.Standing] = Resource(
     "part", "structure", site_structure.Get,
-    about="Sections, their groups, and the spaces in them, as visitors find them.",
+    about="Section groups, sections and spaces, in the order visitors see them.",
     items=site_tree.standings,
     of_kinds=_itself,
     parts=_KINDS,
@@ -146,13 +147,13 @@ STRUCTURE: Resource[site_tree.Standing] = Resource(
     title=lambda row: site_tree.title_of(row.part),
     columns=_PARTS,
     rights=_EDIT,
-    none="Nothing is on the site yet.",
+    none="No content on this site. Press ctrl+n to add a space.",
     new="Add",
 )  # fmt: skip
 
 
 def _destination(each: redirects.Redirect) -> str:
-    """What a redirect leads to: an address, or the id of a page or part of the site."""
+    """Return the target of a redirect: a URL, or the id of a page or part of the site."""
     to = each.destination
     return to.url or to.site_section_id or to.page_id or to.site_space_id or ""
 
@@ -165,55 +166,55 @@ def _redirect_again(known: Known, each: redirects.Redirect) -> Operation[Any] | 
 
 REDIRECTS: Resource[redirects.Redirect] = Resource(
     "redirect", "redirects", redirects.List,
-    about="Addresses of the site that lead elsewhere.",
+    about="Paths of the site that redirect to another page or link.",
     create=redirects.Create, update=redirects.Update, delete=redirects.Delete,
     title=lambda each: each.source,
     named=by("site_redirect_id"),
     columns=(
         Column("SOURCE", "source"),
-        Column("LEADS TO", _destination, is_id=True),
-        Column("OF", lambda each: each.destination.site_space_id if each.destination.page_id else None, is_id=True, drop=2),
-        Column("KIND", "destination.kind", 13, drop=1),
-        Column("ENDS", "end", 10, draw=redirect_reading.sign),
+        Column("DESTINATION", _destination, is_id=True),
+        Column("IN SPACE", lambda each: each.destination.site_space_id if each.destination.page_id else None, is_id=True, drop=2),
+        Column("KIND", "destination.kind", 17, drop=1, coded=True),
+        Column("PROBLEM", "end", 10, draw=redirect_reading.sign),
     ),
     lookups=(site_structure.Get,),
     also_named=redirect_reading.pages_of,
     beside=redirect_reading.marked,
-    ask=Question("Try an address", trying_addresses.ask_address, redirects.List),
+    ask=Question("Test a link", trying_addresses.ask_address, redirects.List),
     rights=_EDIT,
     again=_redirect_again,
     told=redirect_reading.of_redirect,
-    hangs_on=lambda each: ["Links to it lead nowhere from then on."],
+    hangs_on=lambda each: [f"Links to {each.source} stop working."],
 )  # fmt: skip
 SHARE_LINKS: Resource[share_links.ShareLink] = Resource(
     "share link", "share links", share_links.List,
-    about="Addresses with a secret: whoever knows one sees the site.",
+    about="Secret links to the site. Anyone who has a link sees the site.",
     create=share_links.Create, update=share_links.Update, delete=share_links.Delete,
     title=lambda each: each.name or each.id,
     named=by("share_link_id"),
     columns=(
         Column("NAME", lambda each: each.name or each.id),
-        Column("WORKS", "active", 6),
-        Column("MADE", "created_at", 6, right=True),
+        Column("ACTIVE", "active", 6),
+        Column("CREATED", "created_at", 7, right=True),
     ),
     told=publishing.of_share_link,
     actions=(
-        Action("Revoke", "Its address leads nowhere until it works again.", share_links.Update, "does not work any more", {"active": False},
-               share_links.Update, {"active": True}, why_not=lambda each: None if each.active else "It does not work already."),
-        Action("Let it work again", "Whoever has its address sees the site.", share_links.Update, "works again", {"active": True},
-               share_links.Update, {"active": False}, why_not=lambda each: "It works already." if each.active else None),
+        Action("Revoke", "The link stops working until it is activated again.", share_links.Update, "was revoked", {"active": False},
+               share_links.Update, {"active": True}, why_not=lambda each: None if each.active else "This share link is already revoked."),
+        Action("Activate", "Anyone who has the link sees the site again.", share_links.Update, "was activated", {"active": True},
+               share_links.Update, {"active": False}, why_not=lambda each: "This share link is already active." if each.active else None),
     ),
-    hangs_on=lambda each: ["Its address leads nowhere from then on, and another link has another."],
+    hangs_on=lambda each: ["The link stops working. A new share link will have a different URL."],
 )  # fmt: skip
 MCP_SERVERS: Resource[mcp_servers.McpServer] = Resource(
     "MCP server", "MCP servers", mcp_servers.List,
-    about="Tools that the site's own agent may call for its readers.",
+    about="MCP servers whose tools the site's AI agent can call.",
     get=mcp_servers.Get, create=mcp_servers.Create, update=mcp_servers.Update, delete=mcp_servers.Delete,
     title=lambda each: each.name or each.id,
     named=by("site_mcp_server_id"),
     columns=(
         Column("SERVER", "name"),
-        Column("ADDRESS", "url"),
+        Column("URL", "url"),
         Column("HEADERS", lambda each: ", ".join(each.headers), drop=1),
     ),
     secrets=frozenset({"headers"}),
@@ -222,82 +223,83 @@ MCP_SERVERS: Resource[mcp_servers.McpServer] = Resource(
 )  # fmt: skip
 CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
     "condition", "conditions", adaptive_schema.ListTemplateConditions, page=0,
-    about="What can be asked about visitors, as the adaptive schema says. enter tries one with claims.",
+    about="Conditions on visitor claims, from the adaptive schema. Press enter to test a condition.",
     title=lambda each: each.description or each.condition,
     key=lambda each: each.condition,
-    columns=(Column("ASKS", "description"), Column("CONDITION", "condition")),
+    columns=(Column("DESCRIPTION", "description"), Column("CONDITION", "condition")),
     shows=trying_conditions.open_condition,
-    none="There are no conditions: an adaptive schema gives them.",
-    elsewhere="The adaptive schema gives them: that is changed.",
+    none="No conditions. Conditions come from the adaptive schema.",
+    elsewhere="Conditions come from the adaptive schema. Change the adaptive schema instead.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 ADAPTIVE: Resource[adaptive_schema.AdaptiveSchema] = Resource(
     "adaptive schema", "adaptive schema", adaptive_schema.Get, page=0, single=True,
-    about="What is known about visitors, as a JSON Schema. Conditions of sections and pages ask for it.",
+    about="The visitor claims that conditions can use, as a JSON Schema.",
     items=lambda answer: (answer,),
     create=adaptive_schema.Update, update=adaptive_schema.Update,
     title=lambda each: "Adaptive schema",
     key=lambda each: "schema",
-    columns=(Column("CLAIMS", lambda each: tuple((each.json_schema or {}).get("properties") or ())), Column("CHANGED", "updated_at", 7, right=True)),
+    columns=(Column("CLAIMS", lambda each: tuple((each.json_schema or {}).get("properties") or ())), Column("UPDATED", "updated_at", 7, right=True)),
     details=lambda each: [("json schema", json.dumps(each.json_schema, ensure_ascii=False, indent=2))],
-    none="There is no adaptive schema.",
+    none="No adaptive schema. Press ctrl+n to create one.",
     rights=Rights("admin", "admin", ""),
 )  # fmt: skip
 PEOPLE: Resource[sites.SitePermission] = Resource(
-    "person", "people", sites.ListPermissions,
-    about="People with a role on the site, and where they have it from.",
+    "member", "members with access", sites.ListPermissions,
+    about="Members with a role on the site, and where the role comes from.",
     title=lambda each: each.user.name,
     key=lambda each: each.user.id,
     columns=(
         Column("NAME", "user.name"),
-        Column("ROLE", "permission", 9, none="guest"),
+        Column("ROLE", "permission", 9, none="Guest", coded=True),
         Column("FROM", lambda each: each.origin.space or each.origin.organization or each.origin.type, is_id=True),
         Column("E-MAIL", "user.email", drop=1),
     ),
-    elsewhere="Roles are given in the organization and in the spaces on the site: 6.",
+    elsewhere="Change roles in the organization, or in the spaces of the site. Press 6.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 PUBLISHED: Resource[site_tree.Standing] = Resource(
     "part", "published content", sites.GetPublished,
-    about="The site as its audience finds it.",
+    about="The site as visitors see it.",
     items=lambda answer: site_tree.standings(answer.structure),
     ask=_SEARCH,
-    absent=lambda site: None if site.published else "The site is not published: nobody but members finds anything of it.",
+    absent=lambda site: None if site.published else "This site is not published, so visitors see nothing. Publish the site first.",
     of_kinds=lambda row: (OTHERS, row.part),
     opens=_to_space,
-    elsewhere="It is what stands in the structure: that is changed.",
+    elsewhere="Published content follows the structure. Change the structure instead.",
     title=lambda row: site_tree.title_of(row.part),
-    columns=(*_PARTS[:3], Column("ADDRESS", lambda row: urlsplit(_published(row.part)).path), _PARTS[-1]),
+    columns=(*_PARTS[:3], Column("PATH ON SITE", lambda row: urlsplit(_published(row.part)).path), _PARTS[-1]),
     rights=Rights("", "", ""),
-    none="Visitors find nothing there.",
+    none="No published content. Add a space in the structure.",
 )  # fmt: skip
 
 
 SITES: Resource[sites.Site] = Resource(
     "site", "sites", sites.List,
-    about="Spaces published under one address.",
+    about="Sites publish spaces on the web.",
     get=sites.Get, create=sites.Create, update=sites.Update, delete=sites.Delete,
     title=lambda each: each.title or each.id,
     named=lambda known, each: {"at": SiteRef(organization_id=known["at"].organization_id, site_id=each.id)},
     columns=(
         Column("SITE", "title"),
         Column("PUBLISHED", "published", 9),
-        Column("AUDIENCE", "visibility", 12),
+        Column("AUDIENCE", "visibility", 12, coded=True),
         Column("SPACES", "site_spaces", 6, right=True, drop=1),
-        Column("ADDRESS", lambda each: each.urls.published or each.hostname, drop=2),
-        Column("TYPE", "type", 10, drop=3),
-        Column("MADE", "created_at", 5, right=True, drop=3),
+        Column("LINK", lambda each: each.urls.published or each.hostname, drop=2),
+        Column("TYPE", "type", 14, drop=3, coded=True),
+        Column("CREATED", "created_at", 7, right=True, drop=3),
     ),
-    state=lambda each: f"{'published' if each.published else 'not published'}, {each.visibility}",
+    state=lambda each: f"{'published' if each.published else 'not published'}, {label(each.visibility)}",
     children=(STRUCTURE, REDIRECTS, SHARE_LINKS, MCP_SERVERS, ADAPTIVE, CONDITIONS, PEOPLE, PUBLISHED),
     actions=(
-        Action("Publish", "Its audience sees it from then on.", sites.Publish, back=sites.Unpublish, ask=publishing.publish,
-               why_not=lambda each: "It is published already." if each.published else None),
-        Action("Unpublish", "Nobody but members sees it from then on; its addresses lead nowhere.", sites.Unpublish,
-               back=sites.Publish, ask=publishing.unpublish, why_not=lambda each: None if each.published else "It is not published."),
+        Action("Publish", "The audience of the site can then open it.", sites.Publish, back=sites.Unpublish, ask=publishing.publish,
+               why_not=lambda each: "This site is already published." if each.published else None),
+        Action("Unpublish", "Visitors can no longer open the site. Its links stop working.", sites.Unpublish,
+               back=sites.Publish, ask=publishing.unpublish, why_not=lambda each: None if each.published else "This site is not published."),
     ),
     rights=Rights(create="create_content", of_thing=True),
-    hangs_on=lambda each: [f"Visitors of {each.urls.published or 'its addresses'} find nothing from then on. Its spaces stay."],
+    required=frozenset({"title"}),
+    hangs_on=lambda each: [f"{each.urls.published or 'Its link'} stops working. The spaces of the site stay."],
     address=lambda each: each.urls.published or each.urls.app,
 )  # fmt: skip
 
@@ -305,5 +307,5 @@ KINDS = (SITES,)
 
 
 def screen() -> BrowserScreen:
-    """The view of sites."""
+    """Return the view of sites."""
     return BrowserScreen("sites", "Sites", KINDS, lambda organization: {})

@@ -154,7 +154,7 @@ def holders_for(structure: SiteStructure, part: Movable) -> list[Holder]:
         if isinstance(each, wanted) and each.id not in below
     ]
     if not isinstance(part, SiteSpace) or holder_of(part) is None:
-        found.insert(0, Holder(None, "At the top of the site", 0, _others(structure, part, None)))
+        found.insert(0, Holder(None, "Top level of the site", 0, _others(structure, part, None)))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Specifications of interfaces after they were filed: followed until they are read, and the text of the last one."""
+"""OpenAPI specifications: followed after an upload until they are processed, and the text of the last version."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api import openapi
 from octavo.api.errors import ApiError
+from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.data.live import Live
 from octavo.tui.resources.resource import Facts, Known
@@ -28,10 +29,10 @@ _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch"
 async def of_specification(live: Live, known: Known, thing: openapi.OpenApiSpec) -> Facts:
     """What the last version that could be read is."""
     if thing.last_version is None:
-        return (("last version", "none could be read yet"),)
+        return (("last version", "none processed yet"),)
     found = await live.send(openapi.GetLatestVersion(at=known["at"], spec_slug=thing.slug))
-    age = f", read {long_age(found.created_at)}" if found.created_at is not None else ""
-    return (("last version", f"{found.id}{age}"), ("its text", "enter, then enter on the version"))
+    age = f", processed {long_age(found.created_at)}" if found.created_at is not None else ""
+    return (("last version", f"{found.id}{age}"), ("text", "press enter, then enter on the version"))
 
 
 async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) -> None:
@@ -42,7 +43,7 @@ async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) 
     )
     asked = openapi.Get(at=known["at"], spec_slug=slug)
     try:
-        with meanwhile(shell, f"The server reads {slug}…"):
+        with meanwhile(shell, f"Processing {slug}…"):
             now = await live.fetch(asked)
             for _ in range(LOOKS):
                 if now.processing_state not in _READS:
@@ -51,20 +52,19 @@ async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) 
                 now = await live.fetch(asked)
         live.touched(sent)
         if now.last_process_error_code:
-            why = next(
-                (each.message for each in now.last_processed_errors if each.message), now.last_process_error_code
-            )
-            shell.say(f"{slug} could not be read: {why} The version before it stays.", tone="failed")
+            code = f"{label(now.last_process_error_code)}."
+            why = next((each.message for each in now.last_processed_errors if each.message), code)
+            shell.say(f"Could not process {slug}: {why} The previous version stays in use.", tone="failed")
         elif now.processing_state in _READS:
-            shell.say(f"{slug} is still being read. r looks again.", tone="care")
+            shell.say(f"The server is still processing {slug}. Press r to check again.", tone="care")
         else:
             text = await live.fetch(openapi.GetLatestContent(at=known["at"], spec_slug=slug))
             if live.peek(listed := openapi.List(at=known["at"], limit=100)).value is not None:
                 await live.fetch(listed)
             live.specifications_read += 1
-            shell.say(f"{slug} was read: {_in_short(text)}. Pages that show its operations show these.")
+            shell.say(f"Processed {slug}: {_in_short(text)}. Pages that show its operations are up to date.")
     except ApiError as error:
-        shell.say(f"It is not known whether {slug} was read: {error}", tone="failed")
+        shell.say(f"Could not check whether {slug} was processed: {error}", tone="failed")
 
 
 def _in_short(text: openapi.VersionContent) -> str:
@@ -92,19 +92,19 @@ async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
     asked = {"at": known["at"], "spec_slug": known["spec_slug"]}
     on_show = shell.screen
     try:
-        with meanwhile(shell, f"Reading {known['spec_slug']}…"):
+        with meanwhile(shell, f"Loading {known['spec_slug']}…"):
             last = await shell.session.live.send(openapi.GetLatestVersion(**asked))
             if last.id != version.id:
                 shell.say(
-                    "The server gives the text of the last version only. Y copies the address of this one.", tone="care"
+                    "Octavo can show the last version only. Press Y to copy the link of this version.", tone="care"
                 )
                 return
             found = await shell.session.live.fetch(openapi.GetLatestContent(**asked))
     except ApiError as error:
-        shell.say(f"The text did not load: {error}", tone="failed")
+        shell.say(f"Could not load the specification: {error}", tone="failed")
         return
     text = await asyncio.to_thread(_as_text, found.filesystem)
-    left = f"\n\nThe first {MOST_SHOWN} of its {len(text)} characters.\n" if len(text) > MOST_SHOWN else "\n"
+    left = f"\n\nFirst {MOST_SHOWN} of {len(text)} characters.\n" if len(text) > MOST_SHOWN else "\n"
     document = await asyncio.to_thread(parse, f"```json\n{text[:MOST_SHOWN]}\n```{left}")
     if shell.screen is on_show:
         shell.push_screen(

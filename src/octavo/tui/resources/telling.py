@@ -1,4 +1,4 @@
-"""What has to be asked for to tell more of the row under the cursor: asked once it rests there, and told beside the table."""
+"""Details that need requests of their own: loaded once the cursor stays on a row."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from octavo.tui.resources.resource import UNNAMED, Facts, Known, Resource
 from octavo.tui.shell.view import View
 
 RESTS = 0.3
-"""Seconds on a row before it is asked for: it may take a dozen questions."""
-WAITS: Facts = (("", "…"),)
+"""Seconds on a row before its details are loaded: they may take a dozen requests."""
+WAITS: Facts = (("", "Loading…"),)
 
 
 class Telling:
@@ -68,7 +68,7 @@ class Telling:
         try:
             self._known[key] = await resource.told(self._live(), known, thing)
         except ApiError as error:
-            self._known[key] = (("why", f"It could not be found out: {error}"),)
+            self._known[key] = (("error", f"Could not load more details: {error}"),)
         except ValidationError:
-            self._known[key] = (("why", UNNAMED),)
+            self._known[key] = (("error", UNNAMED),)
         self._changed()

@@ -1,4 +1,4 @@
-"""Where an address of a site leads, asked by typing it; and words looked for on a site."""
+"""Tests where a link of a site leads, and searches a site."""
 
 from __future__ import annotations
 
@@ -19,64 +19,62 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 MOST_WORDS = 512
-"""Letters the interface looks for at most."""
+"""Most characters the API searches for."""
 MOST_FOUND = 100
 """Spaces whose pages are listed."""
 
 
 def ask_address(app: Shell, place: Place, typed: str = "", facts: tuple[Fact, ...] = ()) -> None:
-    """Ask for an address and say where it leads, until that is left."""
+    """Ask for a link and show where it leads, until the dialog is closed."""
     from octavo.tui.widgets.confirm import Confirm, Field
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(_say_way(app, place, answer.text))
 
-    field = Field("Address", typed, placeholder="/old/page", required="Type an address of the site, or a path on it.")
-    intro = "" if facts else "Its redirects are followed as a browser does."
-    app.push_screen(
-        Confirm("Where does it lead?", verb="Follow it", cancel="Close", intro=intro, facts=facts, field=field), decided
-    )
+    field = Field("Link", typed, placeholder="/old/page", required="Type a link or a path of the site.")
+    intro = "" if facts else "Follows the redirects of the site, as a browser does."
+    app.push_screen(Confirm("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided)
 
 
 async def _say_way(app: Shell, place: Place, address: str) -> None:
     try:
         facts = said(await redirect_reading.find(app.session.live, place.known["at"], address))
     except ApiError as error:
-        facts = (Fact("bad", "not known", str(error)),)
+        facts = (Fact("bad", "error", str(error)),)
     ask_address(app, place, address, facts)
 
 
 def said(way: Way) -> tuple[Fact, ...]:
-    """A way, step by step."""
+    """Return the steps of a link as facts."""
     first, *others = way.chain.steps
     facts = [Fact("note", "from", first), *(Fact("note", "leads to", each) for each in others)]
     match way.chain.end:
         case "loop":
-            facts.append(Fact("care", "a loop", "It comes back to where it was: browsers give up on it."))
+            facts.append(Fact("care", "loop", "The redirects form a loop. Browsers show an error."))
         case "dead end":
-            facts.append(Fact("bad", "a dead end", "The redirect leads to what is not on the site any more."))
+            facts.append(Fact("bad", "dead end", "The redirect leads to a page or part that is no longer on the site."))
         case "leads" if not way.begins:
-            facts.append(Fact("care", "no redirect", f"None starts there. {_there(way)}"))
+            facts.append(Fact("care", "no redirect", f"No redirect starts at this path. {_there(way)}"))
         case "leads":
-            facts.append(Fact("ok", "which is", way.at or "not of this site, or of no part of it that is known"))
+            facts.append(Fact("ok", "page", way.at or "outside this site, or an unknown part of the site"))
     facts.append(Fact("note", "redirects", way.counted))
     return tuple(facts)
 
 
 def _there(way: Way) -> str:
-    return f"It would be {way.at}." if way.at else "Visitors find what the site has there, or nothing."
+    return f"Visitors see {way.at}." if way.at else "Visitors see the page at this path, if there is one."
 
 
 def ask_words(app: Shell, place: Place) -> None:
-    """Ask what to look for on a site, list the pages that hold it, and open the one that is chosen."""
+    """Ask for words, list the pages of the site that contain them, and open the chosen page."""
     from octavo.tui.widgets.confirm import Confirm, Field
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(_list_pages(app, place, answer.text[:MOST_WORDS]))
 
-    field = Field("Words", required="Type what to look for.")
+    field = Field("Search for", required="Type the words to search for.")
     app.push_screen(Confirm("Search the site", verb="Search", cancel="Close", field=field), decided)
 
 
@@ -86,17 +84,17 @@ async def _list_pages(app: Shell, place: Place, words: str) -> None:
 
     op = search.InSite(at=place.known["at"], query=words, scope=search.All(), limit=MOST_FOUND)
     try:
-        with meanwhile(app, f"Looking for “{words}”…"):
+        with meanwhile(app, f"Searching for “{words}”…"):
             found = await app.session.live.send(op)
     except ApiError as error:
-        app.say(f"The site was not searched: {error}", tone="failed")
+        app.say(f"Could not search the site: {error}", tone="failed")
         return
     choices = [
         Choice(
             ToPage(hit.id, page.id),
             page.title or page.path or "Untitled",
             detail=" · ".join(filter(None, (hit.title, *(each.title for each in page.sections)))),
-            off="" if app.workspace.space(hit.id) else "It is in a space that is not among those you may see.",
+            off="" if app.workspace.space(hit.id) else "You do not have access to this space.",
         )
         for hit in found.items
         for page in hit.pages
@@ -108,4 +106,4 @@ async def _list_pages(app: Shell, place: Place, words: str) -> None:
 
     more = "the first " if found.next is not None else ""
     title = f"“{words}”: {more}{plural(len(choices), 'page')}"
-    app.push_screen(Picker(title, choices, empty="No page of the site holds these words. t looks for others."), chosen)
+    app.push_screen(Picker(title, choices, empty="No pages contain these words. Press t to search again."), chosen)

@@ -1,4 +1,4 @@
-"""A condition tried on claims: what it comes to is said while one writes, or what is wrong and where."""
+"""Tests a condition on visitor claims: shows the result, or the error, while the user types."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 TRY_KEYS: Commands[TryCondition] = Commands(
     "condition",
     (
-        Command("close", "escape", "Close", "Close; what is written is there the next time", run=lambda _, view: view.leave(), priority=True),
-        Command("next", "tab", "Next", "Go to the claims, or back", run=lambda _, view: view.focus_next(), shown=False),
+        Command("close", "escape", "Close", "Close and keep the claims", run=lambda _, view: view.leave(), priority=True),
+        Command("next", "tab", "Next", "Switch between condition and claims", run=lambda _, view: view.focus_next(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -45,10 +45,11 @@ def open_condition(shell: Shell, known: Known, condition: Any) -> None:
 class TryCondition(Dialog[None]):
     """A condition and the claims of a visitor. The claims are kept for the next condition of the site."""
 
-    CONTEXT: ClassVar[str] = "condition tried"
+    CONTEXT: ClassVar[str] = "test a condition"
     HELP: ClassVar[str] = (
-        "Write a condition, and below it the claims of a visitor as JSON or YAML: what it comes to is said at once. "
-        "tab goes between the two, esc closes. Nothing is sent."
+        "Tests a condition with the claims of a visitor, written as JSON or YAML. Nothing is sent. "
+        "tab switches between the condition and the claims. "
+        "esc closes and keeps the claims."
     )
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -65,7 +66,7 @@ class TryCondition(Dialog[None]):
 
     def body(self) -> ComposeResult:
         with Frame() as frame:
-            frame.name_it("Try a condition", "nothing is sent")
+            frame.name_it("Test a condition", "nothing is sent")
             yield Static("")
             with Horizontal(classes="form--row"):
                 yield Static("  Condition", classes="form--label")
@@ -98,22 +99,22 @@ class TryCondition(Dialog[None]):
 
     @property
     def outcome(self) -> str:
-        """What the condition comes to, or what is wrong and where."""
+        """Return the result of the condition, or the error and its position."""
         try:
             read = yaml_values.read(self._claims)
         except Fault as fault:
-            return f"The claims cannot be read. {fault.place}: {fault.sentence}"
+            return f"Could not read the claims. {fault.place}: {fault.sentence}"
         claims = read.value if read is not None else {}
         if not isinstance(claims, dict):
-            return 'The claims cannot be read. There must be a name before each value, as in {"plan": "pro"}.'
+            return 'Could not read the claims. Each value needs a name: {"plan": "pro"}.'
         try:
             is_so = conditions.holds(self.query_one("#condition", LineInput).value, claims)
         except conditions.Fault as fault:
-            return f"The condition cannot be worked out. {fault}"
+            return f"Could not evaluate the condition. {fault}"
         return (
-            "true: whoever has these claims sees it."
+            "True: visitors with these claims see the content."
             if is_so
-            else "false: it is not shown to whoever has these claims."
+            else "False: visitors with these claims do not see the content."
         )
 
     @property

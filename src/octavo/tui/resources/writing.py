@@ -1,4 +1,4 @@
-"""What the browser writes: each thing once, read back where its answer is lost, and taken back where that can be."""
+"""Writes of the tables: each sent once, read back if the response is lost, and undone if possible."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from octavo.tui.shell.write_queue import UndoAction
 from octavo.tui.widgets.wording import plural
 
 MOST_PAGES = 40
-"""Pages of a list that are looked through for one thing."""
+"""Most pages of a list that are searched for one thing."""
 
 
 async def find(live: Live, resource: Resource[Any], known: Known, key: str) -> Any | None:
-    """A thing as it is now. None: there is no such thing any more. Raises ApiError."""
+    """Return a thing as it is now. None if it was deleted. Raises ApiError."""
     op = resource.list_op(known)
     for _ in range(MOST_PAGES):
         answer = await live.send(op)
@@ -32,7 +32,7 @@ async def find(live: Live, resource: Resource[Any], known: Known, key: str) -> A
 
 
 async def look(live: Live, resource: Resource[Any], known: Known, thing: Any) -> Any | None:
-    """A thing as it is now. None: it is gone. Raises ApiError."""
+    """Return a thing as it is now. None if it was deleted. Raises ApiError."""
     if resource.get is None:
         return await find(live, resource, known, resource.key(thing))
     try:
@@ -43,25 +43,24 @@ async def look(live: Live, resource: Resource[Any], known: Known, thing: Any) ->
 
 
 def many_of(resource: Resource[Any], things: Sequence[Any]) -> str:
-    """What some things are called together: by name when it is one."""
+    """Return the title of one thing, or the count of several."""
     return resource.title(things[0]) if len(things) == 1 else plural(len(things), resource.one, resource.many)
 
 
 async def delete(live: Live, resource: Resource[Any], known: Known, things: Sequence[Any]) -> Sent[tuple[Any, ...]]:
     """Delete things, one after the other, each asked for once. Those deleted are the answer; it ends with the first that
     was not."""
-    _, done_verb = resource.verbs
     done: list[Any] = []
     for thing in things:
-        sent = await _delete_one(live, resource, known, thing, done_verb)
+        sent = await _delete_one(live, resource, known, thing)
         if sent.kind != "done":
-            far = f" {len(done)} of {len(things)} were {done_verb} before." if done else ""
+            far = f" {len(done)} of {len(things)} succeeded before." if done else ""
             return Sent(sent.kind, f"{sent.sentence}{far}")
         done.append(thing)
     return Sent("done", answer=tuple(done))
 
 
-async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: Any, done: str) -> Sent[bool]:
+async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: Any) -> Sent[bool]:
     assert resource.delete is not None, "only what can be deleted is"
     op = made(resource.delete, resource.known_of(known, thing))
 
@@ -77,8 +76,8 @@ async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: 
         op,
         happened,
         ready,
-        undone=f"{name} was not {done}",
-        missing=f"{name} is still there",
+        undone=f"Could not {resource.verbs[0]} {name}",
+        missing=f"the server had not {resource.verbs[1]} {name}",
     )
     sent = await send_once(live, what)
     if sent.kind == "refused" and isinstance(sent.error, NotFound):
@@ -87,7 +86,7 @@ async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: 
 
 
 def putting_back(live: Live, resource: Resource[Any], known: Known, things: Sequence[Any]) -> UndoAction | None:
-    """What makes things again that were deleted. None: that cannot be for all of them."""
+    """Return the undo of a deletion. None if one of the things cannot be created again."""
     ops = [resource.as_it_was(known, thing) for thing in things]
     if any(op is None for op in ops):
         return None
@@ -96,30 +95,30 @@ def putting_back(live: Live, resource: Resource[Any], known: Known, things: Sequ
     async def back() -> Sent[bool]:
         for thing, op in zip(things, ops, strict=True):
             assert op is not None, "looked at above"
-            sent = await send(live, op, f"{resource.title(thing)} was not put back")
+            sent = await send(live, op, f"Could not restore {resource.title(thing)}")
             if sent.kind != "done":
                 return Sent(sent.kind, sent.sentence)
         return Sent("done", answer=True)
 
-    return UndoAction(f"put {name} back", back, f"{name} {'is' if len(things) == 1 else 'are'} back.")
+    return UndoAction(f"restore {name}", back, f"Restored {name}.")
 
 
 async def act(
     live: Live, action: Action[Any], resource: Resource[Any], known: Known, thing: Any, *, back: bool = False
 ) -> Sent[Any]:
-    """Do something else with a thing, or with `back` what undoes that."""
+    """Send an action on a thing, or with `back` the operation that undoes it."""
     operation, values = (action.back, action.back_values) if back else (action.operation, action.values)
     assert operation is not None, "only what can be undone is"
     op = made(operation, {**resource.known_of(known, thing), **values})
-    return await send(live, op, f"{resource.title(thing)} is as it was")
+    return await send(live, op, f"Could not change {resource.title(thing)}")
 
 
 async def send(live: Live, op: Operation[Any], undone: str) -> Sent[Any]:
-    """Send what nobody can look for afterwards. `undone`: what is said first where it was refused."""
+    """Send an operation whose effect cannot be read back. `undone` begins the sentence if it is refused."""
     try:
         answer = await live.write(op)
     except ApiError as error:
         if error.outcome is Outcome.UNKNOWN:
-            return Sent("unknown", f"{error} It may have been done all the same: look before you do it again.")
+            return Sent("unknown", f"{error} The change may have been made. Check it before you try again.")
         return Sent("refused", f"{undone}: {error}", error=error)
     return Sent("done", answer=True if answer is None else answer)

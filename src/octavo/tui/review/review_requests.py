@@ -10,6 +10,7 @@ from octavo.api import organizations, permissions, reviews
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.folding import fold
+from octavo.api.labels import label
 from octavo.api.places import ChangeRequestRef, OrganizationRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.spaces import Space
@@ -131,8 +132,8 @@ def choices_of(
         elif user.id in recent:
             right = "recent"
         if role is not None and role not in _MAY_REVIEW and user.id not in asked:
-            off = f"{wording.role_name(role)}: cannot review. Reviewers need the Reviewer role."
-        detail = wording.role_name(role) if role else ""
+            off = f"{label(role)}: cannot review. Reviewers need the Reviewer role."
+        detail = label(role) if role else ""
         if user.id in said and user.id not in asked:
             detail = f"{detail} · a new request makes the review outdated".removeprefix(" · ")
         found.append(Choice(user.id, user.name, detail, right, off=off))

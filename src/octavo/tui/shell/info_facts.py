@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
+from functools import cache
+from typing import get_args
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.content import Page
+from octavo.api.labels import label
 from octavo.api.operation import Model, Urls
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
+from octavo.api.text import Known
 from octavo.api.users import User
 from octavo.tui.widgets.wording import long_age
 
@@ -60,12 +64,36 @@ def _of_fields(thing: Model, without: Collection[str], within: str = "") -> Iter
                 yield from _of_fields(value, without, said)
             case bool():
                 yield said, "yes" if value else "no"
+            case tuple() if is_coded(type(thing), name):
+                yield said, ", ".join(label(str(each)) for each in value)
             case tuple():
                 yield said, ", ".join(_called(each) for each in value)
             case dict():
-                yield said, ", ".join(f"{key}: {each}" for key, each in value.items())
+                yield said, ", ".join(f"{key}: {_of_json(key, each)}" for key, each in value.items())
+            case str() if is_coded(type(thing), name):
+                yield said, label(value)
             case _:
                 yield said, value
+
+
+@cache
+def is_coded(model: type[Model], name: str) -> bool:
+    """Return whether a field of a model holds codes of the API, which are shown as their labels (`api/labels.py`)."""
+    if name in ("language", "languages"):
+        return True
+    info = model.model_fields[name]
+    waiting: list[object] = [*info.metadata, info.annotation]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Known):
+            return True
+        waiting += get_args(each)
+    return False
+
+
+def _of_json(key: str, value: object) -> object:
+    """Return a value of JSON that has no model: the fields that name a kind or a state hold codes."""
+    return label(value) if isinstance(value, str) and key in ("kind", "status", "type") else value
 
 
 def _called(value: object) -> str:
@@ -121,12 +149,9 @@ def _of_page(page: Page) -> Iterator[tuple[str, object]]:
 def _of_space(space: Space) -> Iterator[tuple[str, object]]:
     yield "id", space.id
     yield "title", space.title
-    yield "visibility", space.visibility
-    yield (
-        "edit mode",
-        {"live": "live edits", "locked": "change requests only"}.get(space.edit_mode or "", space.edit_mode),
-    )
-    yield "language", space.language
+    yield "visibility", label(space.visibility)
+    yield "edit mode", label(space.edit_mode or "")
+    yield "language", label(space.language or "")
     yield "revision", space.revision
     yield "created", space.created_at
     yield "changed", space.updated_at

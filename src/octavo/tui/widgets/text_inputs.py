@@ -76,7 +76,7 @@ class TextEditor(TextArea):
 
     def __init__(self, text: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(
-            placeholder=safe_line(placeholder),
+            placeholder=Content(safe_text(placeholder)),  # no markup, and examples of YAML have several lines
             soft_wrap=True,
             tab_behavior="focus",
             highlight_cursor_line=False,

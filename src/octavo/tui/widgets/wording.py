@@ -54,19 +54,3 @@ def _aware(moment: datetime) -> datetime:
 def in_a_line(sentence: str) -> str:
     """A sentence as a remark: `the page is gone`."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")
-
-
-_ROLES = {
-    "admin": "Admin",
-    "create": "Creator",
-    "edit": "Editor",
-    "review": "Reviewer",
-    "comment": "Commenter",
-    "read": "Reader",
-    "guest": "Guest",
-}
-
-
-def role_name(role: str) -> str:
-    """Return the name of a role of the API, such as Reviewer for `review`. Roles that are not known are returned as they are."""
-    return _ROLES.get(role, role)

@@ -1,0 +1,115 @@
+"""Labels for the values that the API writes as codes: `in-collection`, `PARSE_ERROR`, `create`.
+
+Screens show the label, requests hold the code. A code without a label here reads well as it is (`draft`), or is
+of a newer server, and is shown as it came.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+_LANGUAGES = {
+    "en": "English",
+    "fr": "French",
+    "de": "German",
+    "es": "Spanish",
+    "it": "Italian",
+    "pt": "Portuguese",
+    "pt-br": "Portuguese (Brazil)",
+    "ru": "Russian",
+    "ja": "Japanese",
+    "zh": "Chinese",
+    "yue": "Cantonese",
+    "ko": "Korean",
+    "ar": "Arabic",
+    "hi": "Hindi",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "tr": "Turkish",
+    "sv": "Swedish",
+    "no": "Norwegian",
+    "da": "Danish",
+    "fi": "Finnish",
+    "el": "Greek",
+    "cs": "Czech",
+    "hu": "Hungarian",
+    "ro": "Romanian",
+    "th": "Thai",
+    "vi": "Vietnamese",
+    "id": "Indonesian",
+    "ms": "Malay",
+    "he": "Hebrew",
+    "uk": "Ukrainian",
+    "sk": "Slovak",
+    "bg": "Bulgarian",
+    "hr": "Croatian",
+    "lt": "Lithuanian",
+    "lv": "Latvian",
+    "et": "Estonian",
+    "sl": "Slovenian",
+}
+LABELS = MappingProxyType(
+    {
+        # Roles, in an organization, in a space or in a team, and the access that a space gives by default
+        "admin": "Admin",
+        "create": "Creator",
+        "edit": "Editor",
+        "review": "Reviewer",
+        "comment": "Commenter",
+        "read": "Reader",
+        "guest": "Guest",
+        "inherit": "Inherit",
+        "owner": "Owner",
+        "member": "Member",
+        # Who sees a space or a site
+        "share-link": "share link",
+        "visitor-auth": "visitor authentication",
+        "in-collection": "in a collection",
+        # How a space is edited
+        "live": "live edits",
+        "locked": "change requests only",
+        # The plan of a site, and the trial of an organization
+        "legacy-basic": "legacy basic",
+        "legacy-premium": "legacy premium",
+        "notapplicable": "not applicable",
+        # How a specification was read
+        "progress": "in progress",
+        "FETCH_TIMEOUT": "fetch timed out",
+        "FETCH_ERROR": "could not be fetched",
+        "PARSE_ERROR": "could not be parsed",
+        # Parts of a site
+        "site-section": "section",
+        "site-section-group": "section group",
+        "site-space": "space on the site",
+        "site-page": "page",
+        "external": "external link",
+        # Reviews, links and revisions
+        "changes-requested": "changes requested",
+        "in-app": "in the app",
+        "dependsOn": "depends on",
+        "edits": "edit",
+        "reusable-content": "reusable content",
+        # Where imported pages, files and repositories come from
+        "docx": "Word (.docx)",
+        "markdown": "Markdown",
+        "html": "HTML",
+        "zip": "ZIP archive",
+        "confluence": "Confluence",
+        "notion": "Notion",
+        "google-docs": "Google Docs",
+        "github-wiki": "GitHub wiki",
+        "github": "GitHub",
+        "gitlab": "GitLab",
+        "github-legacy": "GitHub (legacy)",
+        "woff": "WOFF",
+        "woff2": "WOFF2",
+        "openapi": "OpenAPI",
+        "url": "link",
+        **_LANGUAGES,
+    }
+)
+
+
+def label(code: str) -> str:
+    """Return how a code of the API is written on screen."""
+    return LABELS.get(code) or code.replace("_", " ")
