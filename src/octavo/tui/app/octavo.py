@@ -195,7 +195,7 @@ ANYWHERE: Commands[Octavo] = Commands(
                 why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
         Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.trail.travel(1),
                 why_not=lambda app, _: app.trail.why_not(1), there=_has_session, id="view.forward", key_display=">", shown=False),
-        Command("back", "q", "Back or quit", "Go back, or quit from the top level", run=_go_up_or_quit, shown=False),
+        Command("back", "q", "Back or quit", "Go back; at the top, press twice to quit", run=_go_up_or_quit, shown=False),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), shown=False, priority=True),
         Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
     ),
