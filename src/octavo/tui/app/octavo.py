@@ -479,9 +479,10 @@ class Octavo(HasCommands, HeldBack[int]):
         self.push_screen(HelpScreen(self.screen, partial(_show_topics, self, None)))
 
     def show_palette(self) -> None:
+        from octavo.tui.app.destinations import elsewhere
         from octavo.tui.widgets.command_palette import PaletteScreen
 
-        self.push_screen(PaletteScreen(self.screen, self.theme_picker))
+        self.push_screen(PaletteScreen(self.screen, self.theme_picker, elsewhere(self, self.screen)))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Off: it would write a file wherever a caller says (T5)."""

@@ -36,7 +36,7 @@ from octavo.tui.terminal.textual_internals import is_whole, keymap_of
 LISTS, MOVING = "LISTS", "NAVIGATION"
 """Headings of the keys that every list has, and of the keys that move the cursor: the last two where all commands are
 listed."""
-_STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
+STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
 """What nobody looks for by name: it comes after all there is to do."""
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 _KEY_NAMES = {
@@ -393,7 +393,7 @@ def by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
     def heading(command: ActiveCommand) -> str:
         place, _, name = command.id.rpartition(".")
         # An `up` without a `down` is a way back.
-        if name in _STEPS and f"{place}.down" in ids:
+        if name in STEPS and f"{place}.down" in ids:
             return MOVING
         return LISTS if place in ("list", "tree") and command.node is not screen else command.context.upper()
 

@@ -1,0 +1,164 @@
+"""What the command palette finds outside the view on show: the commands of other views, and the tables of Sites and Admin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, cast
+
+from textual.app import App
+from textual.screen import Screen
+from textual.widget import Widget
+
+from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.files import FilesScreen
+from octavo.tui.content.links import LinksScreen
+from octavo.tui.content.page_history import PageHistoryScreen
+from octavo.tui.content.spaces_pane import SpacesPane
+from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.resources import organization_resources, site_resources
+from octavo.tui.resources.browser import BrowserScreen, go_into_row
+from octavo.tui.resources.resource import Resource
+from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.change_requests import ChangesScreen
+from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.view import View
+from octavo.tui.terminal.textual_internals import keymap_of
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.command_palette import Value
+from octavo.tui.widgets.commands import STEPS, HasCommands, active_commands, context_of, key_name
+from octavo.tui.widgets.palette_words import WORDS
+
+_PLACES: tuple[tuple[type[HasCommands], str, str], ...] = (
+    (ChangesScreen, "changes", ""),
+    (CommentsScreen, "comments", ""),
+    (InboxScreen, "inbox", ""),
+    (ContentScreen, "content", ""),
+    (SpacesPane, "content", ""),
+    (PageView, "content", ""),
+    (ThreadView, "comments", ""),
+    (ChangeRequestScreen, "changes", "list.open"),
+    (DiffView, "changes", "list.open"),
+    (FilesScreen, "content", "space.files"),
+    (LinksScreen, "content", "space.links"),
+    (PageHistoryScreen, "content", "page.history"),
+    (BrowserScreen, "admin", ""),
+)
+"""Places with commands of their own, the first of those that share a command first: the view, and the command that opens the
+place there. The commands of a dialog are left out: a dialog is opened for one thing."""
+
+
+def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[Value]]:
+    """Return the tables of Sites and Admin, and the commands of other places that are not active on `screen`."""
+    known = {command.id for command in active_commands(screen)}
+    keys = _keys(app)
+    found = [*_of_tables(app, keys)]
+    for place, mode, opener in _PLACES:
+        context = context_of(cast("type[Widget]", place)).upper()
+        for id, (group, command) in place._commands_by_id.items():
+            if id in known or group.name in ("list", "tree") or command.name in STEPS:
+                continue
+            known.add(id)
+            go, way = partial(_to_command, app, mode, opener, id), (f"view.{mode}", opener, id)
+            right = " ".join(keys[each] for each in way if keys.get(each))
+            found.append(Choice(go, command.title, command.help, right, context, words=WORDS.get(id, "")))
+    return found
+
+
+def _keys(app: Shell) -> dict[str, str]:
+    """Return the first key of each command, as it is shown. Empty: the command has no key."""
+    chosen = keymap_of(cast("App[Any]", app))
+    places = (cast("type[HasCommands]", type(app)), *(place for place, _, _ in _PLACES))
+    commands = {id: command for place in places for id, (_, command) in place._commands_by_id.items()}
+    keys = {id: (chosen.get(id) or command.keys).split(",")[0] for id, command in commands.items()}
+    return {id: key and key_name(key) for id, key in keys.items()}
+
+
+def _of_tables(app: Shell, keys: Mapping[str, str]) -> Iterator[Choice[Value]]:
+    for mode, kinds in (("sites", site_resources.KINDS), ("admin", organization_resources.KINDS)):
+        for kind in kinds:
+            yield from _of_table(app, mode, kind, "", keys)
+            for child in kind.children if mode == "sites" else ():
+                yield from _of_table(app, mode, child, kind.many, keys)
+
+
+def _of_table(
+    app: Shell, mode: str, kind: Resource[Any], holder: str, keys: Mapping[str, str]
+) -> Iterator[Choice[Value]]:
+    def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[Value]:
+        go = partial(_to_table, app, mode, holder, kind.many, command)
+        name = f"{mode} {suffix or kind.many}"
+        return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), words=WORDS.get(name, ""))
+
+    yield choice(kind.heading, kind.about)
+    if kind.create is not None or kind.add is not None:
+        yield choice(kind.called_new, kind.making or kind.about, f"{kind.many} new", "resource.create")
+    for action in kind.actions:
+        yield choice(action.name, action.help, action.name, "resource.act")
+    if kind.ask is not None:
+        yield choice(kind.ask.name, kind.about, kind.ask.name, "resource.ask")
+
+
+async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
+    """Go to a view, open a place there, and run a command."""
+    await _to_view(app, mode)
+    if not opener or await _run(app, opener):
+        await _run(app, id)
+
+
+async def _to_table(app: Shell, mode: str, holder: str, many: str, id: str) -> None:
+    """Go to a table of Sites or Admin, below the selected row of `holder` if the table is of one row, and run a command."""
+    view = cast("BrowserScreen", await _to_view(app, mode))
+    if not view.levels:
+        app.explain("Could not open the table: no organization is loaded. Press r to retry.")
+        return
+    view.show_kind(holder or many)
+    await _loaded(view)
+    if holder:
+        if view.rows.item is None:
+            app.explain(f"There are no {holder} here.")
+            return
+        go_into_row(view, many)
+        await _loaded(view)
+    if id:
+        await _run(app, id)
+
+
+async def _to_view(app: Shell, mode: str) -> View:
+    app.trail.leave(opened=False)
+    await app.switch_mode(mode)
+    while len(app.screen_stack) > 1:
+        await app.pop_screen()
+    view = cast("View", app.screen_stack[0])
+    await _loaded(view)
+    return view
+
+
+async def _loaded(view: View) -> None:
+    """Wait until no question of a view is open."""
+    for op in (*view.shell.workspace.ops, *view.subscriptions.ops()):
+        await view.live.rested(op)
+
+
+async def _run(app: Shell, id: str) -> bool:
+    """Run a command where the screen has it, and wait for what it opens. False if the screen does not have it."""
+    screen = app.screen
+    around = screen.focused.ancestors_with_self if screen.focused is not None else ()
+    places = [each for each in (*around, *screen.query("*"), screen) if isinstance(each, HasCommands)]
+    place = next((each for each in places if id in each._commands_by_id), None)
+    if place is None:
+        app.explain("Open a row of this list first. Then this command can run.")
+        return False
+    widget = cast("Widget", place)
+    while widget is not screen and not widget.focusable and isinstance(screen, View) and screen.go_up():
+        pass  # what hides it, such as the page tree over the list of spaces, is one level lower
+    if widget is not screen:
+        widget.focus()
+    await place.do(id)
+    if isinstance(app.screen, View):
+        await _loaded(app.screen)
+    return True
