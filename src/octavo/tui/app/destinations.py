@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -51,22 +52,36 @@ _PLACES: tuple[tuple[type[HasCommands], str, str], ...] = (
 """Places with commands of their own, the first of those that share a command first: the view, and the command that opens the
 place there. The commands of a dialog are left out: a dialog is opened for one thing."""
 
+_LOOK_EVERY, _LOOKS = 0.02, 100
+"""Seconds between two looks whether a place was opened, and how many looks. A row of a list is opened by a message."""
+_LEVELS = 3
+"""Levels of a view above the lowest: the outline, the page, the page tree, the spaces."""
+
 
 def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[Value]]:
-    """Return the tables of Sites and Admin, and the commands of other places that are not active on `screen`."""
+    """Return the tables of Sites and Admin, and the commands that are not active on `screen`."""
     known = {command.id for command in active_commands(screen)}
     keys = _keys(app)
-    found = [*_of_tables(app, keys)]
+    found = [*_hidden(app, known), *_of_tables(app, keys)]
     for place, mode, opener in _PLACES:
         context = context_of(cast("type[Widget]", place)).upper()
         for id, (group, command) in place._commands_by_id.items():
             if id in known or group.name in ("list", "tree") or command.name in STEPS:
                 continue
             known.add(id)
-            go, way = partial(_to_command, app, mode, opener, id), (f"view.{mode}", opener, id)
+            go, way = partial(_begin, app, _to_command, mode, opener, id), (f"view.{mode}", opener, id)
             right = " ".join(keys[each] for each in way if keys.get(each))
             found.append(Choice(go, command.title, command.help, right, context, words=WORDS.get(id, "")))
     return found
+
+
+def _hidden(app: Shell, known: set[str]) -> Iterator[Choice[Value]]:
+    """Yield the commands of the app whose key does something else on the screen."""
+    own = cast("HasCommands", app)
+    for id, (_, command) in own._commands_by_id.items():
+        if id not in known and own.check_action("command", (id,)):
+            go = partial(own.do, id)
+            yield Choice(go, command.title, command.help, group="ANYWHERE", words=WORDS.get(id, ""))
 
 
 def _keys(app: Shell) -> dict[str, str]:
@@ -90,7 +105,7 @@ def _of_table(
     app: Shell, mode: str, kind: Resource[Any], holder: str, keys: Mapping[str, str]
 ) -> Iterator[Choice[Value]]:
     def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[Value]:
-        go = partial(_to_table, app, mode, holder, kind.many, command)
+        go = partial(_begin, app, _to_table, mode, holder, kind.many, command)
         name = f"{mode} {suffix or kind.many}"
         return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), words=WORDS.get(name, ""))
 
@@ -103,11 +118,20 @@ def _of_table(
         yield choice(kind.ask.name, kind.about, kind.ask.name, "resource.ask")
 
 
+def _begin(app: Shell, work: Callable[..., Coroutine[Any, Any, None]], *parts: str) -> None:
+    app.background(work(app, *parts))
+
+
 async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
     """Go to a view, open a place there, and run a command."""
-    await _to_view(app, mode)
-    if not opener or await _run(app, opener):
-        await _run(app, id)
+    view = await _to_view(app, mode)
+    if opener and await _run(app, opener):
+        for _ in range(_LOOKS):
+            if app.screen is not view:
+                await _loaded(app.screen)
+                break
+            await asyncio.sleep(_LOOK_EVERY)
+    await _run(app, id)
 
 
 async def _to_table(app: Shell, mode: str, holder: str, many: str, id: str) -> None:
@@ -138,8 +162,10 @@ async def _to_view(app: Shell, mode: str) -> View:
     return view
 
 
-async def _loaded(view: View) -> None:
+async def _loaded(view: Screen[Any]) -> None:
     """Wait until no question of a view is open."""
+    if not isinstance(view, View):
+        return
     for op in (*view.shell.workspace.ops, *view.subscriptions.ops()):
         await view.live.rested(op)
 
@@ -154,11 +180,11 @@ async def _run(app: Shell, id: str) -> bool:
         app.explain("Open a row of this list first. Then this command can run.")
         return False
     widget = cast("Widget", place)
-    while widget is not screen and not widget.focusable and isinstance(screen, View) and screen.go_up():
-        pass  # what hides it, such as the page tree over the list of spaces, is one level lower
+    for _ in range(_LEVELS):
+        if all(each.display for each in widget.ancestors_with_self) or not isinstance(screen, View):
+            break
+        screen.go_up()  # the list of spaces is hidden while the page tree is shown
     if widget is not screen:
         widget.focus()
     await place.do(id)
-    if isinstance(app.screen, View):
-        await _loaded(app.screen)
     return True

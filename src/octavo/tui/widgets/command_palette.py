@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from textual.screen import Screen
@@ -15,7 +15,7 @@ from octavo.tui.widgets.theme_picker import ThemePicker
 _NOT_HERE = ("app.palette",)
 
 
-Value = ActiveCommand | Callable[[], Awaitable[None]] | str
+Value = ActiveCommand | Callable[[], object] | str
 """A command of the screen below, what goes to another place, or the name of a theme."""
 
 
