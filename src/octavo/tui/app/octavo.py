@@ -191,6 +191,9 @@ ANYWHERE: Commands[Octavo] = Commands(
                 run=_say_server, there=_has_session),
         Command("act_as", "", "Switch user…", "Switch to another demo user",
                 run=_act_as, there=lambda app, _: app.has_session and app.session.acting is not None),
+        Command("tour", "f6", "Tour", "Start or leave the tour of the demo", run=lambda app, _: app.workspace.tour.start_or_leave(),
+                called=lambda app, _: "Start tour" if app.workspace.tour.next_step is None else "Leave tour",
+                there=lambda app, _: app.workspace.tour.is_offered, shown=False),
         Command("go_back", "backspace,less_than_sign", "Back", "Go back to the previous location", run=lambda app, _: app.trail.travel(-1),
                 why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
         Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.trail.travel(1),
@@ -450,6 +453,9 @@ class Octavo(HasCommands, HeldBack[int]):
     def copy_to_clipboard(self, text: str) -> None:
         if fits(self, text):
             super().copy_to_clipboard(text)
+
+    def command_ran(self, id: str) -> None:
+        self.workspace.tour.command_ran(id)
 
     def explain(self, sentence: str) -> None:
         self.say(sentence, tone="care")

@@ -80,6 +80,14 @@ class SendsWrites(Protocol):
         """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
 
 
+@runtime_checkable
+class HasTour(Protocol):
+    """An app that has a tour."""
+
+    def command_ran(self, id: str) -> None:
+        """Note that a command ran."""
+
+
 T = TypeVar("T")
 
 
@@ -254,6 +262,8 @@ class HasCommands:
                 app.words.ignore()
             return None
         app, _, command, about = self._command_now(id)
+        if isinstance(app, HasTour):
+            app.command_ran(id)
         return command.run(app, about)
 
     async def do(self, id: str) -> None:

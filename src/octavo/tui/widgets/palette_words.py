@@ -6,6 +6,7 @@ WORDS = {
     "app.act_as": "impersonate role user demo permissions",
     "app.activity": "log requests outbox queue pending errors failed unsent network",
     "app.help": "keys shortcuts keyboard cheat sheet manual",
+    "app.tour": "tutorial introduction onboarding demo getting started",
     "app.topics": "manual documentation guide readme settings preferences configuration options changelog security",
     "app.offline": "downloaded cache storage",
     "app.organization": "switch workspace company account tenant",
