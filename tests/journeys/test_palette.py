@@ -154,7 +154,7 @@ async def test_no_word_is_for_what_is_not_there(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press(":")
         found = {name_of(each.value).replace("resource.create", "new") for each in palette_of(run).choices()}
-    assert set(WORDS) - found == {"app.act_as", "app.topics", "sites Publish", "sites Unpublish"}
+    assert set(WORDS) - found == {"app.act_as", "sites Publish", "sites Unpublish"}
 
 
 ELSEWHERE = (
