@@ -157,7 +157,7 @@ class TourStrip(Widget):
         self.refresh()
 
     def render(self) -> RenderResult:
-        words, leave = self.shell.workspace.tour.words, "f6 leave tour"
+        words, leave = self.shell.workspace.tour.words, self.shell.workspace.tour.way_out
         gap = self.content_size.width - len(words) - len(leave)
         return Content.assemble((words, "bold $primary"), " " * max(gap, 2), (leave, "$octavo-muted"))
 

@@ -59,9 +59,16 @@ class Tour:
         if (at := self.next_step) is None:
             return ""
         step = STEPS[at]
-        chosen = keymap_of(cast("App[Any]", self._app)).get(step.commands[0])
-        key = key_name(chosen.split(",")[0].strip()) if chosen else step.key
-        return f"Tour {at + 1}/{len(STEPS)}  Press {key} to {step.purpose}."
+        return f"Tour {at + 1}/{len(STEPS)}  Press {self._key(step.commands[0], step.key)} to {step.purpose}."
+
+    @property
+    def way_out(self) -> str:
+        """The key that leaves the tour, and what the key does."""
+        return f"{self._key('app.tour', 'f6')} leave tour"
+
+    def _key(self, id: str, default: str) -> str:
+        chosen = keymap_of(cast("App[Any]", self._app)).get(id)
+        return key_name(chosen.split(",")[0].strip()) if chosen else default
 
     def command_ran(self, id: str) -> None:
         """Go on to the next step if a command does the step that is named."""
