@@ -127,10 +127,11 @@ async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
     view = await _to_view(app, mode)
     if opener and await _run(app, opener):
         for _ in range(_LOOKS):
-            if app.screen is not view:
-                await _loaded(app.screen)
-                break
             await asyncio.sleep(_LOOK_EVERY)
+            if app.screen is not view and app.screen.focused is not None:
+                await _loaded(app.screen)
+                await asyncio.sleep(_LOOK_EVERY)  # what the answers change is laid out by messages
+                break
     await _run(app, id)
 
 
