@@ -65,8 +65,14 @@ BOUNDED_READS = {"octavo.documents.specifications"}
 """What the programs that read the files of strangers run: no more than that is in their process."""
 DRAWN_ELSEWHERE = ("textual.app", "textual.screen", "textual.widget", "textual.widgets")
 """What blocks are made lines without."""
-KNOW_MANY_SCREENS = {"octavo.tui.app.routes", "octavo.tui.app.keymap_contexts", "octavo.tui.app.preloading"}
-"""Who names screens of several rooms: the table of where to go, that of all keys, and what is imported ahead."""
+KNOW_MANY_SCREENS = {
+    "octavo.tui.app.routes",
+    "octavo.tui.app.keymap_contexts",
+    "octavo.tui.app.preloading",
+    "octavo.tui.app.destinations",
+}
+"""Modules that name screens of several rooms: the table of where to go, the table of all keys, the imports made ahead, and
+the entries of the command palette."""
 PARTS = ("bounded",)
 """Folders within a room: programs that run by themselves."""
 HOME = {

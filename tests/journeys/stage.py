@@ -38,6 +38,7 @@ from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.shell.session import Session, SignInMethods
+from octavo.tui.shell.tour import STEPS
 from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import NoticeBoard
@@ -334,6 +335,8 @@ class Stage:
         self.database.parent.mkdir(parents=True, mode=0o700)
         shutil.copyfile(library, self.database)
         self._new_id = counting()
+        self.is_new = False
+        """Whether its first run is to be as the first run of a person: with the greeting and the tour."""
 
     def settings(self, **chosen: Any) -> Settings:
         """Settings of this machine."""
@@ -456,6 +459,9 @@ class Stage:
         gate = Gate(client, self.clock)
         namespace = f"demo {where}"
         state = State(settings.state_folder, namespace, now=self.clock)
+        if not self.is_new:
+            state.remember("greeted", True)
+            state.remember("tour", len(STEPS))
         shelf = ResponseCache(settings.cache_folder, namespace, now=self.clock)
         index = Index(settings.cache_folder, namespace, kept=shelf.kept, now=self.clock)
         drafts = Drafts(state)

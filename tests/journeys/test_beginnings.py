@@ -36,7 +36,7 @@ async def test_quit_and_start_again_all_is_still_there(stage: Stage) -> None:
         await run.sent()
         await run.press("3", "/", *"refused", "enter", "a", "ctrl+s")
         await run.hear("Approved #7")
-        await run.press("2", "q", "q", "q")
+        await run.press("2", "q", "q", "q", "q")
         await run.until(lambda: run.app.return_value is not None, "quit by q")
     async with stage.play(start="content") as run:
         await run.see("› Quickstart", "THREADS  3 open", "Remember me.")

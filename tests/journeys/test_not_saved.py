@@ -113,15 +113,15 @@ async def test_a_row_says_that_its_text_is_not_saved_until_it_is(stage: Stage) -
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("key", ["ctrl+q", "q"])
-async def test_quitting_asks_before_a_text_is_lost(stage: Stage, key: str) -> None:
+@pytest.mark.parametrize("keys", [("ctrl+q",), ("q", "q")], ids=lambda keys: keys[0])
+async def test_quitting_asks_before_a_text_is_lost(stage: Stage, keys: tuple[str, ...]) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         run.app.session.state.write_now(lambda db: None)
         with locked(stage):
             await run.press("c")
             await run.type("Half a thought")
-            await run.pilot.press("escape", key)
+            await run.pilot.press("escape", *keys)
             await run.see(
                 "Quit and lose unsaved drafts?", "14 characters: Half a thought", "another program is using the file"
             )
@@ -135,7 +135,7 @@ async def test_quitting_asks_before_a_text_is_lost(stage: Stage, key: str) -> No
             await run.pilot.press("escape")
             await run.gone("Quit and lose")
             assert not run.app.ending
-            await run.pilot.press(key)
+            await run.pilot.press(*keys)
             await run.see("Quit and lose unsaved drafts?")
         await run.see("All drafts are saved now.")
         await run.press("y")

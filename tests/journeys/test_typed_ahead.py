@@ -114,8 +114,8 @@ async def test_what_is_opened_by_a_key_right_after_the_one_that_quits_ends_nothi
     stage: Stage, opens: str
 ) -> None:
     async with stage.play() as run:
-        run.app.post_message(Key("q", "q"))
-        run.app.post_message(Key(opens, opens))
+        for key in ("q", "q", opens):
+            run.app.post_message(Key(key, key))
         async with asyncio.timeout(LONGEST):
             while run.app.return_value is None:
                 await run.pilot.pause(0.004)

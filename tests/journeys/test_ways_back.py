@@ -1,4 +1,4 @@
-"""The way back: q leads to the list one came from, < retraces the way over all views, and only a top level quits."""
+"""The way back: q leads to the list one came from, < retraces the way over all views, and a second q at the top of a view quits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_q_leads_from_a_page_that_was_opened_from_a_list_back_to_its_row(s
         await run.press("q")
         await run.until(lambda: run.app.current_mode == "comments", "be back")
         assert run.lines[3:-4] == before
-        await run.press("q", "q")
+        await run.press("q", "q", "q")
         await run.until(lambda: run.app.return_value is not None, "quit at the top")
 
 
@@ -127,23 +127,47 @@ async def test_links_of_a_space_are_there_again_with_their_row(stage: Stage) -> 
         await run.see("› Welcome")
 
 
-async def test_one_key_quits_only_when_all_is_sent(stage: Stage) -> None:
+async def test_q_quits_only_when_all_is_sent(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("d")
         await run.hear("Thread resolved")
-        await run.press("q")
+        await run.press("q", "q")
         await run.see("Quit? 1 thing is not sent", "resolve the thread")
         await run.press("q", "escape")
         assert run.app.return_value is None
-        await run.press("q", "y")
+        await run.press("q", "q", "y")
         await run.until(lambda: run.app.return_value is not None, "quit")
     assert len(run.gate.sent(comments.Update)) == 1
 
 
-@pytest.mark.parametrize("view", ["inbox", "content", "changes", "comments"])
-async def test_one_q_in_the_list_of_a_view_quits(stage: Stage, view: str) -> None:
+@pytest.mark.parametrize("view", ["inbox", "content", "changes", "comments", "sites", "admin"])
+async def test_the_second_q_in_the_list_of_a_view_quits(stage: Stage, view: str) -> None:
     async with stage.play(start=view) as run:
         await run.settle()
+        while "Press q again to quit." not in run.said:
+            await run.press("q")
+        assert not run.app.ending
         await run.pilot.press("q")
+        await run.until(lambda: run.app.return_value is not None, "quit")
+
+
+async def test_q_asks_again_when_the_notice_is_gone_or_the_first_q_led_up(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 72")
+        await run.press("q")
+        await run.hear("Press q again to quit.")
+        await run.later(seconds=7)
+        await run.press("q")
+        await run.hear("Press q again to quit.")
+        await run.press("enter", "q")
+        assert "Press q again to quit." not in run.said, "q went up"
+        await run.press("q")
+        await run.hear("Press q again to quit.")
+        assert not run.app.ending
+
+
+async def test_ctrl_q_quits_at_once(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.pilot.press("ctrl+q")
         await run.until(lambda: run.app.return_value is not None, "quit")

@@ -191,11 +191,14 @@ ANYWHERE: Commands[Octavo] = Commands(
                 run=_say_server, there=_has_session),
         Command("act_as", "", "Switch user…", "Switch to another demo user",
                 run=_act_as, there=lambda app, _: app.has_session and app.session.acting is not None),
+        Command("tour", "f6", "Tour", "Start or leave the tour of the demo", run=lambda app, _: app.workspace.tour.start_or_leave(),
+                called=lambda app, _: "Start tour" if app.workspace.tour.next_step is None else "Leave tour",
+                there=lambda app, _: app.workspace.tour.is_offered, shown=False),
         Command("go_back", "backspace,less_than_sign", "Back", "Go back to the previous location", run=lambda app, _: app.trail.travel(-1),
                 why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
         Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.trail.travel(1),
                 why_not=lambda app, _: app.trail.why_not(1), there=_has_session, id="view.forward", key_display=">", shown=False),
-        Command("back", "q", "Back or quit", "Go back, or quit from the top level", run=_go_up_or_quit, shown=False),
+        Command("back", "q", "Back or quit", "Go back; at the top, press twice to quit", run=_go_up_or_quit, shown=False),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), shown=False, priority=True),
         Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
     ),
@@ -451,6 +454,9 @@ class Octavo(HasCommands, HeldBack[int]):
         if fits(self, text):
             super().copy_to_clipboard(text)
 
+    def command_ran(self, id: str) -> None:
+        self.workspace.tour.command_ran(id)
+
     def explain(self, sentence: str) -> None:
         self.say(sentence, tone="care")
 
@@ -479,9 +485,10 @@ class Octavo(HasCommands, HeldBack[int]):
         self.push_screen(HelpScreen(self.screen, partial(_show_topics, self, None)))
 
     def show_palette(self) -> None:
+        from octavo.tui.app.destinations import elsewhere
         from octavo.tui.widgets.command_palette import PaletteScreen
 
-        self.push_screen(PaletteScreen(self.screen, self.theme_picker))
+        self.push_screen(PaletteScreen(self.screen, self.theme_picker, elsewhere(self, self.screen)))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Off: it would write a file wherever a caller says (T5)."""

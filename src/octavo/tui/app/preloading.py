@@ -44,6 +44,7 @@ _MODULES = (
     "octavo.tui.content.links",
     "octavo.tui.reader.note",
     "octavo.tui.content.page_history",
+    "octavo.tui.app.destinations",
     "octavo.tui.reader.picture",
     "octavo.tui.reader.record",
     "octavo.tui.reader.markdown_preview",

@@ -1,4 +1,4 @@
-"""Quitting by the key that also goes back: not while something one wrote is not sent, unless one says so."""
+"""Quitting with `q`, which also goes up: pressed twice at the top of a view, and confirmed while writes are unsent."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 MOST_NAMED = 5
+AGAIN = "Press q again to quit."
 
 
 def quit_or_up(app: Shell) -> None:
-    """Go back to the list one came from, from beside the list to it; quit in the list of a view."""
+    """Go up one level. At the top of a view, quit if “Press q again to quit.” is still on the screen, else show it."""
     screen = app.screen
+    asked = [each.number for each in app.notices.shown() if each.text == AGAIN]
+    for number in asked:
+        app.notices.close(number)
     if app.trail.up():
         return
     focused = screen.focused.id if screen.focused is not None else None
@@ -27,8 +31,10 @@ def quit_or_up(app: Shell) -> None:
         return
     if len(app.screen_stack) > 1:
         app.pop_screen()
-    else:
+    elif asked or not isinstance(screen, View):
         _quit(app)
+    else:
+        app.say(AGAIN, tone="care")
 
 
 def save_what_is_typed(app: Shell) -> None:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from octavo.tui.shell.session import Session
     from octavo.tui.shell.shell import Shell
 
-LEFT_OUT_SECONDS = 15.0
+LEFT_OUT_SECONDS = GREETING_SECONDS = 15.0
+_GREETED = "greeted"
+"""Name of the fact that the first run is over."""
 
 
 async def tell(app: Shell, session: Session) -> None:
@@ -23,6 +25,9 @@ async def tell(app: Shell, session: Session) -> None:
     from octavo.tui.writing import unsent_pages
 
     telling = [unfinished_merges.tell(app, session), unsent_pages.tell(app, session), editor_files.tell(app)]
+    if not session.state.recall(_GREETED):
+        session.state.remember(_GREETED, True)
+        app.say("Press ? for keys and : for commands.", seconds=GREETING_SECONDS)
     if session.left_out is not None:
         telling.append(_tell_left_out(app, session.left_out))
     await asyncio.gather(*telling)

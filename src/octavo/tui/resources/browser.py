@@ -305,6 +305,13 @@ class BrowserScreen(ListView[Any]):
         self._open_kind(level.kind)
         (self.kinds if len(level.kinds) > 1 and len(self.levels) > 1 else self.rows).focus()
 
+    def show_kind(self, many: str) -> None:
+        """Show a kind at the top."""
+        self.leave_kind()
+        del self.levels[1:]
+        self.level.kind = next((each for each in self.level.kinds if each.many == many), self.level.kind)
+        self.show_level()
+
     def leave_kind(self) -> None:
         if self.levels:
             self.level.left_at[self.level.kind.many] = (self.rows.query_text, self.rows.key)

@@ -136,6 +136,32 @@ class TopBar(Widget):
                 self.post_message(self.ViewWanted(view))
 
 
+class TourStrip(Widget):
+    """Names the next step of the tour below the top bar. Hidden while no tour is on."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    TourStrip { height: 1; dock: top; margin-top: 2; padding: 0 1; background: $panel; color: $foreground; display: none; }
+    """
+
+    @property
+    def shell(self) -> Shell:
+        return cast("Shell", self.app)
+
+    def on_mount(self) -> None:
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._changed())
+        self._changed()
+
+    def _changed(self) -> None:
+        self.display = bool(self.shell.workspace.tour.words)
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        words, leave = self.shell.workspace.tour.words, self.shell.workspace.tour.way_out
+        gap = self.content_size.width - len(words) - len(leave)
+        return Content.assemble((words, "bold $primary"), " " * max(gap, 2), (leave, "$octavo-muted"))
+
+
 class StatusBar(Widget):
     """Where we are on the left; on the right what is known about it, what others did meanwhile, writes under way last."""
 

@@ -19,7 +19,7 @@ from octavo.api.errors import NotSent, Unreachable
 from octavo.api.operation import Listing, ListPage, Model, Operation
 from octavo.data.answer import Answer
 from octavo.data.live import Live, Snapshot
-from octavo.tui.shell.frame import StatusBar, TopBar
+from octavo.tui.shell.frame import StatusBar, TopBar, TourStrip
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
@@ -243,6 +243,7 @@ class View(HasCommands, Screen[None]):
     def compose(self) -> ComposeResult:
         yield TopBar(self.VIEW)
         yield from self.body()
+        yield TourStrip()
         yield StatusBar()
         yield KeyBar()
         yield Notices(self.shell.notices, clear=Sections)

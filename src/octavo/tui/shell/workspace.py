@@ -24,6 +24,7 @@ from octavo.tui.shell.left_unsent import LeftUnsent
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.news_line import NewsLine
 from octavo.tui.shell.session import Session
+from octavo.tui.shell.tour import Tour
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.wording import plural, short_age
 
@@ -79,6 +80,7 @@ class Workspace:
         self.unsent = LeftUnsent(app, self.inbox.words_changed)
         self.news = NewsLine(self._frame)
         """What others did meanwhile."""
+        self.tour = Tour(app, self._frame)
         self.following: WeakSet[Following] = WeakSet()
         """All that shows answers, as long as it is there."""
         self._began: datetime | None = None

@@ -29,6 +29,10 @@ TITLE_MOST = 34
 _ROWS_MOST = 24
 _KEY = 1000.0
 """How well what is typed answers when it is just what stands at the right, as keys do: better than any title."""
+_TITLED, _NAMED = 100.0, 90.0
+"""How much better what is typed answers when it is in the title, or in another name of the same."""
+_WHOLE = 50.0
+"""How well a word matches at least that stands there whole."""
 _LEAST_ELSEWHERE = 2
 """Letters that are looked for beside the title too: one stands everywhere."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
@@ -45,6 +49,8 @@ class Choice(Generic[T]):
     group: str = ""
     sign: Words | None = None
     off: str = ""
+    words: str = ""
+    """Other names by which it is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,12 +271,19 @@ def answering(query: str, choice: Choice[Any]) -> Match | None:
     """How well a choice answers what is typed. None: not at all."""
     if query.strip() in choice.right.split():
         return Match(_KEY)  # whoever types a key wants to know what it does
-    if (in_title := match(query, safe(choice.title).plain)) is not None:
-        return Match(in_title.score + 100, in_title.places)
+    in_title = match(query, safe(choice.title).plain)
+    if in_title is not None:
+        in_title = Match(in_title.score + _TITLED, in_title.places)
+    named = match(query, f"{choice.words} {choice.title}") if choice.words else None
+    # Whole words of another name say more than letters that are strewn over the title.
+    if named is not None and named.score >= _WHOLE * len(query.split()):
+        return max(in_title, Match(named.score + _NAMED), key=lambda each: each.score if each else 0.0)
+    if in_title is not None:
+        return in_title
     if len(query.strip()) < _LEAST_ELSEWHERE:
         return None
-    about = f"{choice.title} {choice.detail} {choice.right} {choice.group}"
+    about = f"{choice.title} {choice.words} {choice.detail} {choice.right} {choice.group}"
     # The domain of an address is that of everybody's: it is looked through only by who types it.
     elsewhere = match(query, about if "@" in query else _DOMAIN.sub("", about))
     # Letters strewn over a whole sentence say nothing: only words count there.
-    return Match(elsewhere.score) if elsewhere is not None and elsewhere.score >= 50 else None
+    return Match(elsewhere.score) if elsewhere is not None and elsewhere.score >= _WHOLE else None

@@ -1,33 +1,38 @@
-"""The command palette: everything that can be done where it was opened, by name, and the colours to choose."""
+"""The command palette: every command and place of the app by name, those of the view below first, and the themes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from textual.screen import Screen
 
 from octavo.tui.widgets.chooser import Choice, Chooser
 from octavo.tui.widgets.commands import ActiveCommand, by_relevance
+from octavo.tui.widgets.palette_words import WORDS
 from octavo.tui.widgets.theme_picker import ThemePicker
 
 _NOT_HERE = ("app.palette",)
 
 
-class PaletteScreen(Chooser[None, ActiveCommand | str]):
-    """Lists the commands of the screen below, then the themes by name. Enter closes it and runs a command there, or keeps
-    the theme: one that the cursor is on is tried on."""
+Value = ActiveCommand | Callable[[], object] | str
+"""A command of the screen below, what goes to another place, or the name of a theme."""
+
+
+class PaletteScreen(Chooser[None, Value]):
+    """Lists the commands of the screen below, what is `elsewhere`, and the themes. Enter closes it and runs a command, goes
+    to another place, or keeps a theme. The theme under the cursor is tried on."""
 
     PLACEHOLDER: ClassVar[str] = "Type a command"
     FOOT: ClassVar[str] = "enter run"
     EXPLAINS: ClassVar[bool] = True
 
-    def __init__(self, below: Screen[Any], themes: ThemePicker) -> None:
+    def __init__(self, below: Screen[Any], themes: ThemePicker, elsewhere: Sequence[Choice[Value]] = ()) -> None:
         super().__init__("Command palette")
-        self._below, self._themes = below, themes
+        self._below, self._themes, self._elsewhere = below, themes, elsewhere
 
-    def choices(self) -> Sequence[Choice[ActiveCommand | str]]:
-        commands: list[Choice[ActiveCommand | str]] = [
+    def choices(self) -> Sequence[Choice[Value]]:
+        commands: list[Choice[Value]] = [
             Choice(
                 command,
                 command.title,
@@ -35,25 +40,28 @@ class PaletteScreen(Chooser[None, ActiveCommand | str]):
                 right=command.key,
                 group=place,
                 off=command.reason or "",
+                words=WORDS.get(command.id, ""),
             )
             for place, command in by_relevance(self._below)
             if command.id not in _NOT_HERE
         ]
         now = self._themes.before
-        themes: list[Choice[ActiveCommand | str]] = [
+        themes: list[Choice[Value]] = [
             Choice(name, f"Theme {name}", right="current" if name == now else "", group="THEMES")
             for name in self._themes.names
         ]
-        return [*commands, *themes]
+        return [*commands, *self._elsewhere, *themes]
 
-    def looked_at(self, choice: Choice[ActiveCommand | str]) -> None:
+    def looked_at(self, choice: Choice[Value]) -> None:
         self._themes.try_on(choice.value if isinstance(choice.value, str) else None)
 
-    def take(self, choice: Choice[ActiveCommand | str]) -> None:
+    def take(self, choice: Choice[Value]) -> None:
         self._themes.keep(choice.value if isinstance(choice.value, str) else None)
         self.dismiss(None)
         if isinstance(choice.value, ActiveCommand):
             self.app.call_later(choice.value.run)
+        elif not isinstance(choice.value, str):
+            self.app.call_later(choice.value)
 
     def close_empty(self) -> None:
         self._themes.keep(None)

@@ -33,9 +33,10 @@ from textual.widget import Widget
 from octavo.settings import nearest
 from octavo.tui.terminal.textual_internals import is_whole, keymap_of
 
-MOVING = "NAVIGATION"
-"""Heading of the keys that move, in the list of all commands."""
-_STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
+LISTS, MOVING = "LISTS", "NAVIGATION"
+"""Headings of the keys that every list has, and of the keys that move the cursor: the last two where all commands are
+listed."""
+STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
 """What nobody looks for by name: it comes after all there is to do."""
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 _KEY_NAMES = {
@@ -77,6 +78,14 @@ class SendsWrites(Protocol):
     @property
     def why_no_writes(self) -> str:
         """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+
+
+@runtime_checkable
+class HasTour(Protocol):
+    """An app that has a tour."""
+
+    def command_ran(self, id: str) -> None:
+        """Note that a command ran."""
 
 
 T = TypeVar("T")
@@ -253,6 +262,8 @@ class HasCommands:
                 app.words.ignore()
             return None
         app, _, command, about = self._command_now(id)
+        if isinstance(app, HasTour):
+            app.command_ran(id)
         return command.run(app, about)
 
     async def do(self, id: str) -> None:
@@ -383,7 +394,8 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
 
 
 def by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
-    """The commands, each with what it stands under: nearest place first, there first what the key bar shows; steps last."""
+    """Return the commands with their headings: nearest place first, keys of every list and moves last. Within a heading, the
+    commands of the key bar come first."""
     commands = active_commands(screen)
     ids = {command.id for command in commands}
     shown = [command.id for command in key_bar(screen)]
@@ -391,9 +403,11 @@ def by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
     def heading(command: ActiveCommand) -> str:
         place, _, name = command.id.rpartition(".")
         # An `up` without a `down` is a way back.
-        return MOVING if name in _STEPS and f"{place}.down" in ids else command.context.upper()
+        if name in STEPS and f"{place}.down" in ids:
+            return MOVING
+        return LISTS if place in ("list", "tree") and command.node is not screen else command.context.upper()
 
-    order = [*dict.fromkeys(command.context.upper() for command in commands), MOVING]
+    order = [*dict.fromkeys(each for each in map(heading, commands) if each not in (LISTS, MOVING)), LISTS, MOVING]
 
     def rank(command: ActiveCommand) -> tuple[int, int]:
         at = shown.index(command.id) if command.id in shown else len(shown)

@@ -1,7 +1,8 @@
-"""The help: what one does where the focus is, then every key that works there, steps last."""
+"""The help of a view: three lines about the view, then every key that works there, the keys of what has focus first."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -15,8 +16,7 @@ from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.safe_text import fit, safe
 
 _KEYS_WIDTH = 13
-_TALL = 30
-"""Rows from which on the help says all there is to say of where one is."""
+_SENTENCE_END = re.compile(r"(?<=\.) (?=\S)")
 
 
 HELP_TOPICS: Commands[HelpScreen] = Commands(
@@ -43,8 +43,8 @@ class HelpScreen(Chooser[None, ActiveCommand]):
         self._below, self._show_topics = below, show_topics
 
     def choices(self) -> Sequence[Choice[ActiveCommand]]:
-        below, focused = self._below, self._below.focused
-        self._title = f"Help: {name_of(focused or below)}"
+        commands = by_relevance(self._below)
+        self._title = f"Help: {commands[0][0].lower() if commands else name_of(self._below)}"
         return [
             Choice(
                 command,
@@ -54,22 +54,21 @@ class HelpScreen(Chooser[None, ActiveCommand]):
                 group=place,
                 off=command.reason or "",
             )
-            for place, command in by_relevance(below)
+            for place, command in commands
         ]
 
     def prose(self) -> Content | None:
         below = self._below
         places: list[DOMNode] = list(below.focused.ancestors_with_self) if below.focused else [below]
-        said = dict.fromkeys(text for place in places if (text := getattr(place, "HELP", "")) and place is not self.app)
-        # Where rows are few there is room for what is nearest, and for the keys.
-        shown = list(said)[: 1 if self.app.size.height < _TALL else None]
-        shown += dict.fromkeys(text for place in below.query("*") if (text := getattr(place, "more_help", "")))
-        return Content("\n").join(safe(text) for text in shown if isinstance(text, str)) if shown else None
+        helps = [help for place in places if (help := getattr(place, "HELP", "")) and place is not self.app]
+        about = _SENTENCE_END.split(helps[0]) if helps else []
+        about += dict.fromkeys(more for place in below.query("*") if (more := getattr(place, "more_help", "")))
+        return Content("\n").join(safe(each) for each in about) if about else None
 
     def draw(self, found: Found[ActiveCommand]) -> Row:
         choice = found.choice
         keys = Content.styled(choice.right, "$octavo-muted" if choice.off else "$primary")
-        detail = (choice.off or choice.detail) if self.has_row_details else ""
+        detail = choice.detail if self.has_row_details else ""  # the line below the list says why a key is off
         text = Content.assemble(
             fit(keys, _KEYS_WIDTH),
             "  ",

@@ -1,0 +1,70 @@
+"""The first run: which keys help, and the tour of the demo."""
+
+from __future__ import annotations
+
+from tests.journeys.stage import Stage
+
+GREETING = "Press ? for keys and : for commands."
+
+
+async def test_the_first_run_names_two_keys_and_no_later_run_does(stage: Stage) -> None:
+    stage.is_new = True
+    async with stage.play(start="inbox") as run:
+        await run.hear(GREETING)
+    async with stage.play(start="inbox") as run:
+        await run.see("REVIEW REQUESTED")
+        assert GREETING not in run.said
+
+
+async def test_the_tour_follows_what_one_does_over_two_runs_and_ends_itself(stage: Stage) -> None:
+    stage.is_new = True
+    async with stage.play(start="inbox") as run:
+        await run.see("Tour 1/5  Press 3 to list the change requests.", "f6 leave tour")
+        await run.press("j", "3")
+        await run.see("Tour 2/5  Press enter to open the selected change request.")
+        await run.press("enter")
+        await run.see("Tour 3/5  Press t to go to the next thread in the diff.")
+    async with stage.play(start="changes") as run:
+        await run.see("Tour 3/5", "Open 7")
+        await run.press("enter")
+        await run.see("0 of ")
+        await run.press("t")
+        await run.see("Tour 4/5  Press c to comment on the selected block.")
+        await run.press("c", "escape")
+        await run.see("Tour 5/5  Press : to find any command by name.")
+        await run.press(":")
+        await run.hear("Tour complete.")
+        await run.press("escape")
+        await run.gone("Tour 5/5")
+    async with stage.play(start="changes") as run:
+        await run.see("Open 7")
+        assert "Tour" not in run.text
+
+
+async def test_the_tour_is_left_at_any_time_and_started_again_from_the_palette(stage: Stage) -> None:
+    stage.is_new = True
+    async with stage.play(start="inbox", size=(80, 24)) as run:
+        await run.see("Tour 1/5  Press 3 to list the change requests.", "f6 leave tour")
+        await run.press("f6")
+        await run.gone("Tour 1/5")
+        await run.press(":", *"tutorial", "enter")
+        await run.see("Tour 1/5")
+        await run.press("3", ":", *"leave tour", "enter")
+        await run.gone("Tour 2/5")
+
+
+async def test_the_tour_names_the_keys_of_the_settings(stage: Stage) -> None:
+    stage.is_new = True
+    async with stage.play(start="inbox", keys={"view.changes": "f9"}) as run:
+        await run.see("Tour 1/5  Press f9 to list the change requests.")
+        await run.press("f9")
+        await run.see("Tour 2/5")
+
+
+async def test_no_step_of_the_tour_is_wider_than_80_columns(stage: Stage) -> None:
+    stage.is_new = True
+    async with stage.play(start="changes", size=(80, 24)) as run:
+        await run.see("Open 7")
+        for keys in (["3"], ["enter"], ["t"], ["c", "escape"], []):
+            assert any("Tour" in line and line.endswith("f6 leave tour") for line in run.lines), run.text
+            await run.press(*keys)

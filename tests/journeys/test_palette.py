@@ -1,0 +1,186 @@
+"""The command palette: it finds every command and place of the app by the words that people type, and goes there."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from textual.screen import ModalScreen
+
+from octavo.tui.app import destinations
+from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
+from octavo.tui.app.sign_in import SignInScreen
+from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.review.conflicts import ConflictsScreen
+from octavo.tui.review.incoming_changes import IncomingChanges
+from octavo.tui.review.merge_outcome import OutcomeScreen
+from octavo.tui.widgets.command_palette import PaletteScreen
+from octavo.tui.widgets.commands import STEPS, ActiveCommand, HasCommands
+from octavo.tui.widgets.palette_words import WORDS
+from tests.journeys.managed import NOOR
+from tests.journeys.stage import Run, Stage
+
+FOUND = {
+    "approve": "change.approve",
+    "merge": "change.merge",
+    "reject": "change.ask",
+    "request changes": "change.ask",
+    "pull request": "change.new",
+    "new change request": "change.new",
+    "pull requests": "view.changes",
+    "rebase": "change.update",
+    "revert": "change.undo_merge",
+    "conflicts": "change.resolve",
+    "assign": "change.reviewers",
+    "side by side": "diff.layout",
+    "reply": "comments.reply",
+    "resolve": "comments.resolve",
+    "emoji": "comments.react",
+    "comment": "comment.block",
+    "discussions": "view.comments",
+    "notifications": "view.inbox",
+    "todo": "view.inbox",
+    "snooze": "inbox.snooze",
+    "remind": "inbox.snooze",
+    "edit page": "page.edit",
+    "new page": "page.insert",
+    "rename page": "page.arrange",
+    "history": "page.history",
+    "versions": "page.history",
+    "export": "page.export",
+    "pdf": "page.export",
+    "images": "space.files",
+    "broken links": "space.links",
+    "trash": "spaces.restore",
+    "new space": "spaces.create",
+    "import": "spaces.act",
+    "duplicate": "spaces.act",
+    "git sync": "spaces.act",
+    "permissions": "space.access",
+    "invite": "admin members resource.create",
+    "add user": "admin members resource.create",
+    "members": "admin members",
+    "users": "admin members",
+    "teams": "admin teams",
+    "sso": "admin SAML providers",
+    "swagger": "admin OpenAPI specifications",
+    "translation": "admin translations",
+    "language": "admin translations",
+    "font": "admin fonts",
+    "custom domain": "admin subdomains",
+    "new site": "sites sites resource.create",
+    "publish": "sites sites resource.act",
+    "share link": "sites share links",
+    "redirect": "sites redirects",
+    "mcp": "sites MCP servers",
+    "dark mode": "app.theme",
+    "preferences": "app.theme",
+    "log out": "account.sign_out",
+    "login": "account.sign_in",
+    "switch account": "account.switch",
+    "organization": "app.organization",
+    "search": "app.search",
+    "shortcuts": "app.help",
+    "exit": "app.quit",
+    "reload": "view.refresh",
+    "undo": "write.undo",
+    "offline": "space.keep_offline",
+    "outbox": "app.activity",
+}
+"""What people type, and what they look for, which must be in the first three rows: the id of a command, or a table and the
+command that runs there."""
+
+
+ALIKE = {
+    "comments.reply": ("thread.reply",),
+    "comments.resolve": ("inbox.resolve", "comment.resolve", "comment.resolve_here"),
+    "comments.react": ("comment.react", "comment.react_here"),
+    "comment.block": ("change.comment", "comment.page", "comments.new"),
+    "page.export": ("change.export", "resources.export"),
+    "space.keep_offline": ("app.offline",),
+}
+"""Commands that do the same in another place."""
+IN_A_CONFLICT = (ConflictsScreen, ThreeWay, OutcomeScreen, IncomingChanges, SignInScreen)
+"""Screens that are opened for one thing, as dialogs are."""
+
+
+def name_of(value: object) -> str:
+    """The id of a command; of a table the view, its heading and the command that runs there."""
+    if isinstance(value, ActiveCommand):
+        return value.id
+    if not isinstance(value, partial):
+        return str(value)
+    mode, _, what, command = value.args[2:] if destinations._to_table in value.args else ("", "", "", value.args[-1])
+    return " ".join(filter(None, (mode, what, command)))
+
+
+def palette_of(run: Run) -> PaletteScreen:
+    assert isinstance(run.app.screen, PaletteScreen)
+    return run.app.screen
+
+
+@pytest.mark.parametrize("view", ["inbox", "content", "changes", "comments", "sites", "admin"])
+async def test_what_people_type_is_in_the_first_three_rows_wherever_they_are(stage: Stage, view: str) -> None:
+    async with stage.play(start=view) as run:
+        await run.press(":")
+        palette, missed = palette_of(run), {}
+        for typed, wanted in FOUND.items():
+            palette._find(typed)
+            found = [name_of(each.choice.value) for each in palette.rows.items[:3]]
+            same = {wanted, *ALIKE.get(wanted, ())}
+            if same.isdisjoint(found):
+                missed[typed] = found
+        assert missed == {}
+
+
+async def test_every_command_of_a_view_is_in_the_palette(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.press(":")
+        found = {name_of(each.value) for each in palette_of(run).choices()}
+    kinds = [*KEYMAP_CONTEXTS, type(run.app)]
+    views = [each for each in kinds if not issubclass(each, (ModalScreen, *IN_A_CONFLICT))]
+    commands = {
+        id: command
+        for view in views
+        if issubclass(view, HasCommands)
+        for id, (group, command) in view._commands_by_id.items()
+        if group.name not in ("list", "tree")
+    }
+    missing = {id for id, each in commands.items() if each.name not in STEPS} - found
+    assert missing == {"app.palette", "app.act_as"}, "the palette itself, and what only `octavo demo` has"
+
+
+async def test_no_word_is_for_what_is_not_there(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.press(":")
+        found = {name_of(each.value).replace("resource.create", "new") for each in palette_of(run).choices()}
+    assert set(WORDS) - found == {"app.act_as", "sites Publish", "sites Unpublish"}
+
+
+ELSEWHERE = (
+    ("invite", "Invite"),
+    ("new site", "New site"),
+    ("share link", "Share links"),
+    ("font", "Organization › Fonts"),
+    ("translation", "Organization › Translations"),
+    ("publish", "Unpublish"),
+    ("broken links", "broken"),
+    ("history", "revision"),
+    ("new change request", "New change request"),
+    ("trash", "Deleted spaces"),
+    ("viewed", "1 of 1 viewed"),
+    ("side by side", "change 1 of"),
+)
+"""What is typed from another view, and what is seen then."""
+
+
+@pytest.mark.parametrize("view", ["inbox", "content", "sites"])
+async def test_an_entry_goes_to_its_place_and_does_it(stage: Stage, view: str) -> None:
+    async with stage.play(NOOR, start=view) as run:
+        for typed, *words in ELSEWHERE:
+            await run.press(":")
+            await run.type(typed)
+            await run.press("enter")
+            await run.see(*words)
+            while isinstance(run.app.screen, ModalScreen):
+                await run.press("escape")
