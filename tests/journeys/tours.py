@@ -50,7 +50,7 @@ TALKING = (
     Stop("composer", ("escape", "c", "type:It took me **four**.\n\n* one\n* two"), ("Reply to Elisa", "draft saved")),
     Stop("composer-preview", ("ctrl+r",), ("• two", "draft saved")),
     Stop("undo", ("ctrl+r", "ctrl+s"), ("Reply added",)),
-    Stop("activity", ("escape", "!"), ("UNDER WAY", "can be undone")),
+    Stop("activity", ("escape", "!"), ("IN PROGRESS", "can be undone")),
 )
 REVIEWING = (
     Stop("changes", (), ("7 of 7", "PAGES", "~ Word list")),
@@ -73,14 +73,14 @@ COMMENTS = (
     Stop("delete", ("[", "enter", "X"), ("Delete this comment",)),
 )
 AROUND = (
-    Stop("inbox", (), ("17 of 17", "REVIEW REQUESTED", "asked by Tom")),
+    Stop("inbox", (), ("17 of 17", "REVIEW REQUESTED", "requested by Tom")),
     Stop("inbox-thread", ("]", "]", "]"), ("11 of 11", "NEW REPLIES", "1 new reply from Ruta")),
     Stop("snooze", ("w",), ("Until tomorrow",)),
     Stop("organizations", ("escape", "ctrl+o"), ("Creator · 4 spaces · 7 open change requests",)),
     Stop("search", ("escape", "s", "type:battery"), ("Below 0 °C the battery",)),
-    Stop("search-nothing", ("ctrl+a", "type: xylophone"), ("Nothing holds",)),
+    Stop("search-nothing", ("ctrl+a", "type: xylophone"), ("No results for",)),
     Stop("help", ("escape", "?"), ("Help",)),
-    Stop("palette", ("escape", ":"), ("Commands",)),
+    Stop("palette", ("escape", ":"), ("Command palette",)),
     Stop("palette-typed", (*"comm",), ("Comments",)),
     Stop("theme", ("escape", "f2"), ("Theme",)),
 )
