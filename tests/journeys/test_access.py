@@ -80,7 +80,7 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
         await run.press("ctrl+n")
         await run.see("Give a role")
         await run.press("enter")
-        await run.type("create")
+        await run.type("creator")
         await run.press("enter", "tab", "enter")
         await run.type("Harbour software")
         await run.press("enter", "escape")
@@ -117,9 +117,9 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
         await run.until(lambda: "Yuki Tanabe" in titles(run), "she may")
         await to_row(run, "Yuki Tanabe")
         await run.see(
-            "Yuki Tanabe may merge, review, edit, comment and read in Harbour API:",
-            "creator of the collection Products, in which Harbour software lies, by",
-            "the team Harbour software, of which Yuki Tanabe is a member.",
+            "Yuki Tanabe can merge, review, edit, comment and read in Harbour API:",
+            "Creator of the collection Products, which contains Harbour software,",
+            "through the team Harbour software, which includes Yuki Tanabe.",
         )
 
 
@@ -127,16 +127,16 @@ async def test_one_goes_from_the_tree_of_spaces_to_who_may_do_what_and_from_a_me
     async with stage.play(NOOR, start="content") as run:
         await run.see("Harbour API")
         await run.press("A")
-        await run.see("Organization › Harbour API › Everybody")
+        await run.see("Organization › Harbour API › Everyone with access")
         await to_row(run, "Mara Lindqvist")
-        await run.see("Mara Lindqvist may merge, review, edit, comment and read in Harbour API")
+        await run.see("Mara Lindqvist can merge, review, edit, comment and read in Harbour API")
         await run.press("2")
         await run.see("Harbour API › Welcome")
         await run.press("escape")
         await run.see("SPACES", "Harbour software")
         await run.press("k", "A")
-        await run.see("Organization › Harbour software › Everybody")
+        await run.see("Organization › Harbour software › Everyone with access")
         await run.press("escape", "escape")
         await into(run, "members", "Mara Lindqvist")
         await to_row(run, "Limpet manual")
-        await run.see("Mara Lindqvist may review, edit, comment and read in Limpet manual:", "for more than reviewer")
+        await run.see("Mara Lindqvist can review, edit, comment and read in Limpet manual:", "most Reviewer")

@@ -38,12 +38,12 @@ async def test_a_form_says_what_stands_where_it_is_changed_and_nothing_of_what_n
     async with stage.play(NOOR, start="sites") as run:
         await run.see("Sites · 1")
         await run.press("e")
-        await run.see("Default site section  as it is", "Default site space    as it is")
+        await run.see("Default section       unchanged", "Default space         unchanged")
         await run.press("escape")
         await into_structure(run)
         await to_part(run, "Instruments", "section")
         await run.press("e")
-        await run.see("Default site space    Limpet manual ▾", "Icon                  ruler")
+        await run.see("Default space         Limpet manual ▾", "Icon                  ruler")
         await run.press("tab", "tab", "tab", "tab")
         await run.see("The name of an icon: book, rocket")
 
@@ -52,21 +52,21 @@ async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "members")
         await run.press("e", "enter")
-        await run.see("Guest     sees only spaces with a role given to them")
+        await run.see("Guest       sees only spaces with a role given to them")
         await run.press("up", "up", "up", "up", "up", "up", "up", "up", "enter")
-        await run.see("guest ▾")
+        await run.see("Guest ▾")
         await run.press("ctrl+b", "escape")
         await into(run, "collections", "Products")
         await open_kind(run, "teams")
         await run.press("ctrl+n", "enter")
-        await run.see("none      removes the role given here")
+        await run.see("none        removes the role given here")
 
 
 async def test_what_does_not_fit_into_a_field_or_a_row_is_seen_to_go_on(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "OpenAPI specifications")
         await run.press("ctrl+n")
-        await run.see("a link: https://example.com/page · at m…")
+        await run.see("a link: https://example.com/page · at most …")
         await run.press("escape")
         await to_row(run, "harbour")
         await run.press("a")
@@ -84,7 +84,7 @@ async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
         await run.see("Text: choose a file")
         await run.type("tides.json")
         await run.press("enter")
-        await run.see("+ Text                  ~/tides.json", "JSON or YAML · or a file")
+        await run.see("+ Text                  ~/tides.json", "JSON or YAML · or the path of a file")
         dialog = run.app.screen
         assert isinstance(dialog, FormDialog)
         assert not dialog.state.written["source.url"]
@@ -106,19 +106,19 @@ async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stag
     async with stage.play(NOOR, start="admin") as run:
         await into(run, "collections", "Products")
         await open_kind(run, "who can merge")
-        await run.see("Who may merge        2")
+        await run.see("Who can merge        2")
         await open_kind(run, "teams")
         await run.press("ctrl+n", "enter")
-        await run.type("create")
+        await run.type("creator")
         await run.press("enter", "tab", "enter")
         await run.see("Field crew")
         await run.type("Field")
         await run.press("enter", "escape", "ctrl+s")
-        await run.hear("1 team may merge, review, edit, comment and read here now.")
+        await run.hear("Gave 1 team the role Creator.")
         await run.see("Teams                1")
-        await run.gone("Who may merge        2")
+        await run.gone("Who can merge        2")
         await open_kind(run, "who can merge")
-        await run.see("Who may merge       22")
+        await run.see("Who can merge       22")
 
 
 async def test_a_share_link_says_why_it_has_no_address_and_whether_one_needs_it(stage: Stage) -> None:
@@ -161,7 +161,7 @@ async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word
         await run.see("u undo")
         await to_spaces(run, "Almanac")
         await run.press("X", *"Almanac", "enter")
-        await run.hear("Deleted Almanac.")
+        await run.hear("Almanac is deleted.")
         await run.until(lambda: content(run).reading.space is None, "leave it")
         assert run.app.screen.query_one(PageView).document is None
         await run.see("The open space was deleted or moved.", "enter opens another space")
@@ -171,6 +171,6 @@ async def test_what_is_told_of_a_thing_first_is_not_told_again(stage: Stage) -> 
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "OpenAPI specifications")
         await to_row(run, "harbour")
-        await run.see("last version", "harbour-3, read")
+        await run.see("last version", "harbour-3, processed")
         assert "\n".join(run.lines).count("last version") == 1
         assert browser(run).rows.item is not None

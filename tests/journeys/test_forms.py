@@ -61,7 +61,7 @@ async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
-        await run.see("Saltmarsh Docs", "Visibility", "public", "Adaptive content")
+        await run.see("Saltmarsh Docs", "Audience", "public", "Adaptive content")
         await run.press("ctrl+s")
         await run.see("You have not changed anything.")
         assert not run.gate.sent(sites.Update)
@@ -70,10 +70,10 @@ async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
         await run.press("ctrl+s")
         await run.hear("Title must have at least 2 characters.")
         await run.press("ctrl+u", *"Sea and shore", "tab", "enter")
-        await run.see("visitor-auth")
+        await run.see("visitor authentication")
         await run.type("unlisted")
         await run.press("enter")
-        await run.see("+ Visibility", "unlisted", "2 fields changed")
+        await run.see("+ Audience", "unlisted", "2 fields changed")
         await run.press("ctrl+s")
         await run.gone("A form")
         (sent,) = run.gate.sent(sites.Update)
@@ -83,7 +83,7 @@ async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
         assert form.sent[0][1].title == "Sea and shore"
         await form.settings()
         await run.see("Sea and shore")
-        await run.gone("What you wrote before")
+        await run.gone("This is your draft")
 
 
 async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_does(stage: Stage) -> None:
@@ -106,7 +106,7 @@ async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage:
         await run.press("ctrl+u", *"Q", "tab", "tab", "end", *"-2", "escape")
         await run.gone("A form")
         await form.settings()
-        await run.see("What you wrote before is here", "Title must have at least 2 characters.", "docs-2")
+        await run.see("This is your draft", "Title must have at least 2 characters.", "docs-2")
         await run.press("tab", "tab", "end", *"3")
         await run.quit()
     async with stage.play(NOOR, start="changes") as run:
@@ -148,7 +148,7 @@ async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(st
         await run.press("ctrl+u", *"Mine")
         await run.ask(sites.Update(at=DOCS, title="Theirs", visibility="unlisted"), NOOR)
         await run.press("ctrl+s")
-        await run.see("Someone else changed this to “Theirs”. Save again to use your value.", "Mine", "unlisted")
+        await run.see("Someone else changed this to “Theirs”. Save again to use your", "Mine", "unlisted")
         assert where(dialog) == "title"
         assert not run.gate.sent(sites.Update)
         await run.press("ctrl+s")
@@ -200,12 +200,12 @@ async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
         await run.press("ctrl+s")
         await run.hear("The form is being sent.")
         await run.press("escape")
-        await run.gone("Basename")
+        await run.gone("Custom path")
         run.gate.open()
         await run.hear("A form: title is taken. Your text is kept as a draft.")
         assert len(run.gate.sent(sites.Update)) == 1
         await form.settings()
-        await run.see("Sea", "What you wrote before is here")
+        await run.see("Sea", "This is your draft")
 
 
 async def test_what_it_names_is_picked(stage: Stage) -> None:
@@ -216,7 +216,7 @@ async def test_what_it_names_is_picked(stage: Stage) -> None:
         await run.see("Members · esc to finish")
         await run.type("Mara Lindqvist")
         await run.press("enter")
-        await run.see("IN IT NOW")
+        await run.see("SELECTED")
         await run.type("Priya Raman")
         await run.press("enter")
         await run.press("escape")
@@ -305,14 +305,14 @@ async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) ->
         await run.see("Source", "Destination", "Kind")
         await run.gone("Site space", "Page")
         await run.press(*"/old", "tab", "enter")
-        await run.type("site-page")
+        await run.type("page")
         await run.press("enter")
         await run.see("Site space", "Page")
         await run.press("ctrl+s")
         await run.see("Site space is required.", "Page is required.")
         assert where(dialog) == "destination.site_space_id"
         await run.press("shift+tab", "enter")
-        await run.type("site-space")
+        await run.type("space on")
         await run.press("enter", "tab", "enter", "enter", "ctrl+s")
         await run.gone("A form")
         sent = form.sent[0][0]
@@ -372,18 +372,18 @@ async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
         following.write_text("title: Shore\nvisibility: unlisted\nproxy: nowhere\n")
         await run.press("ctrl+e")
         assert seen.read_text() == wrong
-        await run.see("Shore", "unlisted", "Proxy must be a host and a path: example.com/docs.")
+        await run.see("Shore", "unlisted", "Custom path must be a host and a path: example.com/docs.")
         assert not list((stage.folder / "state" / "editing").iterdir())
         following.write_text("title: Shore\nvisibility: unlisted\nproxy: null\nsomething: else\n")
         await run.press("ctrl+e")
-        await run.see("Line 4: There is no something here.")
+        await run.see("Line 4: Unknown name “something”.")
         following.write_text("")
         await run.press("ctrl+e")
         await run.gone("Line 4")
         await run.see("unlisted")
         following.write_text("title: Shore\n# visibility: unlisted\n")
         await run.press("ctrl+e")
-        await run.gone("Line 4", "Proxy must be")
+        await run.gone("Line 4", "Custom path must be")
         await run.press("ctrl+s")
         await run.gone("A form")
         assert form.sent[0][0].model_fields_set == {"at", "title"}
@@ -411,7 +411,7 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
         await form.open(teams.Create, known={"at": AT})
         run.platform.refuse_next(teams.Create, 502, "Nobody knows.")
         await run.press(*"Divers", "ctrl+s")
-        await run.see("Nobody knows.", "The change may have been made.")
+        await run.see("Nobody knows.", "Check it before you send the form again.")
         assert len(run.gate.sent(teams.Create)) == 1
 
 

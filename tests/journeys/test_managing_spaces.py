@@ -145,7 +145,7 @@ async def test_what_was_deleted_is_brought_back_by_u(stage: Stage) -> None:
         await run.hear("Deleted Harbour API.")
         await run.until(lambda: "Harbour API" not in titles(run), "list it no more")
         await run.press("u")
-        await run.hear("Harbour API is back.")
+        await run.hear("Restored Harbour API.")
         await run.until(lambda: "Harbour API" in titles(run), "list it again")
 
 
@@ -209,7 +209,7 @@ async def test_who_may_only_read_finds_what_writes_dim_and_what_it_takes(stage: 
         }
         assert set(WRITING) <= reasons.keys()
         assert reasons["X"] == (
-            "Your role in Harbour API does not let you delete this space: it takes the right to administer it. "
+            "Your role in Harbour API does not let you delete this space. You need permission to administer it. "
             "Ask an organization admin for access."
         )
         for key in WRITING:

@@ -20,7 +20,7 @@ async def test_keys_act_on_no_row_of_a_table_that_is_not_on_show(stage: Stage, k
         await run.press(key)
         assert run.app.screen is view, run.text
         assert run.app.clipboard == before
-        await run.hear("The members is hidden. Press enter to show it.")
+        await run.hear("The list of members is hidden. Press enter to show it.")
         await run.press("enter")
         await run.see("Deepa Uchida")
 

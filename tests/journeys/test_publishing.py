@@ -87,6 +87,6 @@ async def test_who_does_not_administer_a_site_is_told_so_before_anything_is_aske
         await run.see("Sites · 1")
         await run.press("a")
         await run.hear(
-            "Your role in Saltmarsh Docs does not let you change sites: it takes the right to administer it."
+            "Your role in Saltmarsh Docs does not let you change sites. You need permission to administer it."
         )
         assert not isinstance(run.app.screen, CheckedDialog)

@@ -14,7 +14,7 @@ from tests.journeys.test_resources import browser, fill, open_kind
 
 async def follow(run: Run, address: str, *seen: str) -> None:
     """Ask where an address leads, and read it."""
-    await run.see("Where does it lead?", "Address")
+    await run.see("Test a link", "Address")
     await run.press("ctrl+u")
     await run.type(address)
     await run.press("enter")

@@ -107,11 +107,11 @@ async def test_every_kind_there_is_is_listed_with_real_answers(stage: Stage, sta
             "sites › conditions",
             "members › teams",
             "collections › spaces",
-            "collections › people",
+            "collections › members",
             "collections › teams",
-            "spaces › people",
+            "spaces › members",
             "spaces › teams",
-            "members › spaces › people",
+            "members › spaces › members",
             "members › spaces › teams",
         }, seen
         assert len(seen) >= {"sites": 6, "admin": 15}[start]
@@ -200,7 +200,7 @@ async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
         await run.hear("Deleted Harbour software.")
         await run.until(lambda: "Harbour software" not in titles(run), "see it go")
         await run.press("u")
-        await run.hear("cannot be undone")
+        await run.hear("You cannot undo this with u")
 
 
 async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage: Stage) -> None:
@@ -211,11 +211,11 @@ async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage
         await run.press("enter", "x", "x", "X")
         await run.see("Delete 2 redirects?", "You can undo this with u.", "/old/tides", "/api")
         await run.press("y")
-        await run.hear("2 redirects are deleted.")
+        await run.hear("Deleted 2 redirects.")
         await run.until(lambda: titles(run) == ["/help"], "see them go")
         assert len(run.gate.sent(redirects.Delete)) == 2
         await run.press("u")
-        await run.hear("2 redirects are back.")
+        await run.hear("Restored 2 redirects.")
         await run.until(lambda: sorted(titles(run)) == ["/api", "/help", "/old/tides"], "see them again")
 
 
@@ -255,7 +255,8 @@ async def test_who_may_not_is_told_so_and_who_could_let_them(stage: Stage) -> No
         await run.see("Organization › Members")
         await run.press("X")
         await run.hear(
-            "Your role in Saltmarsh Instruments does not let you remove members", "An administrator of the organization"
+            "Your role in Saltmarsh Instruments does not let you remove members",
+            "Ask an organization admin for access.",
         )
 
 
@@ -276,11 +277,11 @@ async def test_what_a_server_does_not_have_is_asked_once(stage: Stage) -> None:
         await run.press("tab")
         view = browser(run)
         view.kinds.go_to("translations")
-        await run.see("This server has no such operation", "Press r to retry.")
+        await run.see("This server does not support this operation", "Press r to retry.")
         view.kinds.go_to("fonts")
         await run.until(lambda: view.level.kind.many == "fonts" and view.answer.value is not None, "look elsewhere")
         view.kinds.go_to("translations")
-        await run.see("This server has no such operation")
+        await run.see("This server does not support this operation")
         assert len(run.gate.sent(translations.List)) == 1
         await run.press("r")
         await run.see("No translations.")
@@ -392,12 +393,12 @@ async def test_somebody_is_invited_of_whom_the_answer_says_little(stage: Stage) 
         await run.press("ctrl+n")
         await run.type("ada@saltmarsh.example")
         await run.press("ctrl+s")
-        await run.hear("1 person is a member now.")
+        await run.hear("Invited 1 new member.")
         await run.see("Organization › Members · 307")
         await run.press("ctrl+n")
         await run.type("ada@saltmarsh.example\nbo@saltmarsh.example")
         await run.press("ctrl+s")
-        await run.hear("1 person is a member now. 1 was one already.")
+        await run.hear("Invited 1 new member. 1 was already a member.")
         await run.see("Organization › Members · 308")
 
 
@@ -435,7 +436,7 @@ async def test_what_may_not_be_made_or_changed_says_which_right_it_takes(stage: 
     async with stage.play(MARA, start="admin") as run:
         await run.see("Organization › Members")
         await run.press("ctrl+n")
-        await run.hear("Your role in Saltmarsh Instruments does not let you make members")
+        await run.hear("Your role in Saltmarsh Instruments does not let you create members")
         await run.press("e")
         await run.hear("does not let you change members")
 

@@ -52,7 +52,7 @@ async def test_parts_do_not_move_where_they_cannot_stand(ask: Ask) -> None:
     assert "position must name another part" in await no(made["API"], before(made["API"]), 400)
     assert "cannot be moved into itself" in await no(outer, before(inner), 400)
     assert "cannot be moved into itself" in await no(outer, after(made["API"]), 400)
-    assert "The path “guide” is taken" in await no(lonely, after(guide), 409)
+    assert "The path “guide” is already taken" in await no(lonely, after(guide), 409)
     gone = made["API"].model_copy(update={"id": "none"})
     await no(gone, before(made["Guide"]), 404)
     await no(made["Guide"], before(gone), 404)

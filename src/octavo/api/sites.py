@@ -165,7 +165,7 @@ class Update(InSite, Operation[Site], patch="", nullable=("proxy",)):
     """The path of the site below the subdomain of the organization."""
     adaptive_content: AdaptiveContent | None = None
     """Whether visitors see different content, depending on their claims."""
-    agents_context: Literal["excluded", "included"] | None = Field(None, title="Context for AI agents")
+    agents_context: Literal["excluded", "included"] | None = Field(None, title="AI agent context")
     """Whether AI agents that read the site get context about it."""
     default_site_space: Id | None = Field(None, title="Default space")
     """The space where visitors start: of the default section, if the site has sections."""

@@ -31,13 +31,8 @@ def all_of(kinds: tuple[Resource[Any], ...], above: str = "") -> Iterator[tuple[
         yield from all_of((*kind.parts.values(), *kind.children), f"{name} of ")
 
 
-DECLARED = dict(
-    (
-        *all_of(site_resources.KINDS),
-        *all_of(organization_resources.KINDS),
-        *all_of((space_resources.SPACES,), "tree of "),
-    )
-)
+DECLARED = dict((*all_of(site_resources.KINDS), *all_of(organization_resources.KINDS)))
+EVERY = (*DECLARED.values(), space_resources.SPACES)
 
 
 @pytest.mark.parametrize("name", DECLARED)
@@ -80,7 +75,7 @@ def test_a_thing_is_named_by_what_a_request_can_hold(slug: str, is_named: bool) 
     assert organization_resources.SPECIFICATIONS.is_named(HERE, spec) == is_named
 
 
-CREATED = sorted({kind.name: kind for kind in DECLARED.values() if kind.create is not None}.items())
+CREATED = sorted({kind.name: kind for kind in EVERY if kind.create is not None}.items())
 """The kinds that can be created, by name."""
 
 
@@ -102,8 +97,8 @@ def test_no_two_fields_of_a_form_have_the_same_label(name: str, kind: Resource[A
 
 
 def test_a_field_that_takes_an_object_of_a_known_shape_shows_an_example() -> None:
-    operations = {each for kind in DECLARED.values() for each in (kind.create, kind.update) if each is not None}
-    operations |= {each.operation for kind in DECLARED.values() for each in kind.actions}
+    operations = {each for kind in EVERY for each in (kind.create, kind.update) if each is not None}
+    operations |= {each.operation for kind in EVERY for each in kind.actions}
     without = {
         (each.name, operation.__module__)
         for operation in operations
@@ -114,7 +109,7 @@ def test_a_field_that_takes_an_object_of_a_known_shape_shows_an_example() -> Non
 
 
 def test_every_code_that_a_form_offers_is_shown_as_words() -> None:
-    operations = {each for kind in DECLARED.values() for each in (kind.create, kind.update) if each is not None}
+    operations = {each for kind in EVERY for each in (kind.create, kind.update) if each is not None}
     codes = {code for operation in operations for each in fields_of(operation) for code in each.choices}
     assert {"create", "share-link", "pt-br", "locked"} <= codes
     shown = {label(code) for code in codes}

@@ -322,11 +322,15 @@ def _copy(app: Shell, at: AtHand) -> None:
     clipboard.copy(app, names, f"Copied {what}.")
 
 
+def _called_new(resource: Resource[Any]) -> str | None:
+    return None if resource.create is None and resource.add is None else resource.called_new
+
+
 PLACE: Commands[Place] = Commands(
     "resource",
     (
         Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=_why_not_created, writes=True,
-                called=lambda _, place: place.resource.called_new),
+                called=lambda _, place: _called_new(place.resource)),
         Command("ask", "t", "Test", "Test a link of the site, or search the site", run=_ask, why_not=_why_not_asked,
                 there=lambda _, place: place.resource.ask is not None, called=lambda _, place: None if place.resource.ask is None else place.resource.ask.name),
     ),
