@@ -32,7 +32,7 @@ def test_one_becomes_somebody_else_without_leaving_the_terminal(environ: dict[st
         app.write(b":")
         app.wait_for("Type a command")
         app.write(b"act as")
-        app.wait_for("Switch user…")
+        app.wait_for("Switch account…")
         app.write(b"\r")
         app.wait_for("may everything")
         app.write(b"admin")

@@ -84,7 +84,7 @@ async def test_what_a_key_may_not_do_is_a_fact(connect: Connect, platform: Platf
     client = connect(ORIGIN, key_of_person("sam"), transport=platform)
     acme = (await client(organizations.List())).items[0]
     identity = await check(client)
-    expected = [] if acme.permissions.create_content else ["Acme: this key may not create content."]
+    expected = [] if acme.permissions.create_content else ["Acme: this key does not have permission to create content."]
     assert list(identity.missing)[-1:] == expected
     platform.refuse_next(organizations.List, 403, "No.")
     identity = await check(client)

@@ -43,7 +43,7 @@ async def test_what_cannot_be_sent_again_or_discarded_is_said(stage: Stage) -> N
         await run.press("r")
         await run.hear("Could not send “resolve the thread” again: Nothing is being saved: ")
         await run.press("X")
-        await run.see("Discard this write?", "resolve the thread")
+        await run.see("Discard this change?", "resolve the thread")
         await run.press("y")
         await run.hear("Could not discard “resolve the thread”: Nothing is being saved: ")
         await run.see("COULD NOT BE DONE", "failed")

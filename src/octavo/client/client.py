@@ -282,5 +282,5 @@ def _content(body: dict[str, Any]) -> bytes:
 
 
 def _not_sendable(error: ValueError) -> Invalid:
-    cause = "it contains an incomplete character" if isinstance(error, UnicodeError) else str(error)
+    cause = "it is not valid UTF-8" if isinstance(error, UnicodeError) else str(error)
     return Invalid(f"Could not send this: {cause}. Correct it, then try again.")

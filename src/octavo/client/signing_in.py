@@ -124,7 +124,7 @@ async def check(client: Client) -> Identity:
         if "list_members" in granted.model_fields_set and not granted.list_members:
             missing.append(f"{each.title or each.id}: this key may not list its members.")
         if "create_content" in granted.model_fields_set and not granted.create_content:
-            missing.append(f"{each.title or each.id}: this key may not create content.")
+            missing.append(f"{each.title or each.id}: this key does not have permission to create content.")
     return Identity(user, belonging, tuple(facts), tuple(missing))
 
 

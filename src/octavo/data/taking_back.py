@@ -1,4 +1,4 @@
-"""Undo of the last writes: unsent writes are canceled, sent writes are undone, and a message says how many."""
+"""Undo of the last writes: unsent changes are canceled, sent writes are undone, and a message says how many."""
 
 from __future__ import annotations
 

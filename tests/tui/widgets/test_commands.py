@@ -171,8 +171,7 @@ async def test_what_a_key_map_cannot_do_is_said_and_left_out() -> None:
         keymap = {"page.nxt": "f", "page.comment": "j", "page.next": "ctrl+n", "page.down": "k,ctlr+d"}
         said = dict(apply_keymap(app, keymap, [Page, App]))
         assert (
-            said["page.nxt"]
-            == "is not the id of a command. Did you mean page.next? Run octavo help keys for the list of ids."
+            said["page.nxt"] == "is not a command id. Did you mean page.next? Run octavo help keys for the list of ids."
         )
         assert said["page.comment"] == "cannot be j: page.down already uses that key."
         assert said["page.down"].startswith("names 'ctlr+d', which is not a key. Did you mean ctrl+d? ")

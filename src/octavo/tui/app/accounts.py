@@ -89,7 +89,7 @@ def _sign_out(app: Opens, _: object) -> None:
             f"Sign out of {account.name} at {account.host}?",
             verb="Sign out",
             intro="Deletes the API key and the cached pages of this account from this computer.",
-            after="Keeps your drafts and unsent writes for the next time you sign in.",
+            after="Keeps your drafts and unsent changes for the next time you sign in.",
         ),
         decided,
     )

@@ -63,11 +63,11 @@ _MOST_NAMED = 5
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
     if others := [said for each in view.chosen if (said := app.session.outbox.why_not_mine(each))]:
-        return f"{others[0]} Press X to discard the write and keep its text as a draft."
+        return f"{others[0]} Press X to discard the change and keep its text as a draft."
     if view.kept is not None and not view.chosen:
         return "This offline space updates by itself. Press X to remove the offline copy."
     if view.file is not None and not view.chosen:
-        return "This text was never sent. Press enter to open it in your editor and send it from there."
+        return "This text was not sent. Press enter to open it in your editor, then send it."
     return _why_not_changed(app, view)
 
 
@@ -78,16 +78,16 @@ def _why_not_discarded(app: Shell, view: ActivityScreen) -> str | None:
 def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
     chosen = view.chosen
     if not chosen:
-        return "Only writes can be retried or discarded. This is a finished request."
+        return "Only changes can be retried or discarded. This is a finished request."
     if all(each.state == "sending" for each in chosen):
-        return "This write is being sent. Wait a moment."
+        return "This change is being sent. Wait a moment."
     return None
 
 
 ACTIVITY: Commands[ActivityScreen] = Commands(
     "activity",
     (
-        Command("retry", "r", "Retry", "Send the selected writes again", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent),
+        Command("retry", "r", "Retry", "Retry the selected changes", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent),
         Command("discard", "X", "Discard", "Discard the selected writes, keep their text as drafts",
                 run=lambda _, view: view.discard(), why_not=_why_not_discarded),
         Command("close", "escape,q,exclamation_mark", "Close", "Close the activity list", run=lambda _, view: view.dismiss(None)),
@@ -227,7 +227,7 @@ class ActivityScreen(Dialog[None]):
         if first is None:
             return outbox.why_quiet if entry.state == "queued" else ""
         named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing
-        return f"Waiting for another write: {named}."
+        return f"Waiting for another change: {named}."
 
     @property
     def chosen(self) -> list[Entry]:
@@ -305,10 +305,10 @@ class ActivityScreen(Dialog[None]):
         several = len(chosen) > 1
         named = "\n".join(f"{each.doing}  {self._about(each)}".rstrip() for each in chosen[:_MOST_NAMED])
         more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
-        title = f"Discard {len(chosen)} writes?" if several else "Discard this write?"
-        after = f"{'These writes' if several else 'This write'} will not be sent. Your text stays as a draft."
+        title = f"Discard {len(chosen)} changes?" if several else "Discard this change?"
+        after = f"{'These changes' if several else 'This change'} will not be sent. Your text stays as a draft."
         if any(each.state == "unknown" for each in chosen):
-            after += " A write that may have been sent can still reach the server."
+            after += " A change that may have been sent can still reach the server."
         self.app.push_screen(Confirm(title, verb="Discard", intro=named + more, after=after), decided)
 
     def _do(self, verb: str, how: str, chosen: Sequence[Entry], step: Callable[[str], Awaitable[None]]) -> None:

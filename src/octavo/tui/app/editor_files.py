@@ -37,7 +37,7 @@ SECONDS = 15.0
 _LEFT = "This text was open in an editor when Octavo ended."
 UNSAVED = "unsaved"
 """How the names of files begin that hold a draft which could not be saved."""
-_NAMES = {"comment": "A comment", "conflict": "The result of a conflict", "page": "A page"}
+_NAMES = {"comment": "A comment", "conflict": "The resolution of a conflict", "page": "A page"}
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def go(shell: Shell, route: Route) -> None:
         case ToConflicts():
             shell.push_screen(screen(OWN_CONFLICTS, shell, route))
         case _:
-            raise TypeError(f"Nothing shows {route}")
+            raise TypeError(f"Octavo has no screen for {route}")
 
 
 def _to_page(shell: Shell, route: ToPage) -> None:
@@ -92,7 +92,7 @@ def _to_page(shell: Shell, route: ToPage) -> None:
             return
         where = shell.workspace.organization.title if shell.workspace.organization is not None else "this organization"
         shell.say(
-            f"Could not find the space {route.space} in {where}. It may be deleted, or you may not have access.",
+            f"Could not find the space {route.space} in {where}. It may have been deleted, or you may not have access.",
             tone="care",
         )
         return
@@ -116,7 +116,9 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
             return  # the app ends
         content.reading.nav.choose("spaces", content.reading.space, focus=True)
         if not content.reading.nav.spaces.reveal(route.collection):
-            shell.say("Could not find the collection. It may be deleted, or you may not have access.", tone="care")
+            shell.say(
+                "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"
+            )
 
     shell.background(show())
 

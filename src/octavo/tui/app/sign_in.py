@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SIGN_IN: Commands[SignInScreen] = Commands(
     "sign_in",
     (
-        Command("demo", "ctrl+d", "Try the demo", "Open a sample library without an account", run=lambda _, view: view.try_demo(), priority=True),
+        Command("demo", "ctrl+d", "Try the demo", "Try the demo with sample content, no account needed", run=lambda _, view: view.try_demo(), priority=True),
         Command("folder", "ctrl+o", "Open a folder", "Read and review a folder of Markdown files", run=lambda _, view: view.open_folder(), priority=True),
         Command("back", "escape", "Back", "Go back without signing in", run=lambda _, view: view.go_back(),
                 there=lambda _, view: bool(view.shell.sign_in_methods.before),

@@ -77,7 +77,7 @@ def ask_to_let_go(app: Shell, kept: KeptSpace) -> None:
         if answer is not None:
             let_go(app, kept.id)
 
-    after = "Deletes the downloaded copy. Your drafts and queued writes are kept."
+    after = "Deletes the downloaded copy. Your drafts and queued changes are kept."
     app.push_screen(
         Confirm(f"Remove offline access to {kept.title}?", verb="Remove", intro=f"{said_of(kept)}.", after=after),
         decided,

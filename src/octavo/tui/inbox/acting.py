@@ -118,7 +118,7 @@ def _put_back(app: Shell, about: Rows) -> None:
         feed.look_again()
 
     said = f"Moved {plural(len(keys), 'row')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
-    app.writes.change_here(LocalChange("move it back", back, again, "Removed from the inbox again."), said=said)
+    app.writes.change_here(LocalChange("move it back", back, again, "Removed from the inbox."), said=said)
 
 
 def _marking(about: Rows, rows: Sequence[Row], doing: str, mark: Callable[[], object], said_back: str) -> LocalChange:
@@ -205,7 +205,7 @@ def discard(app: Shell, about: Rows) -> None:
     named = [f"“{_cut(each.words or each.doing)}”" for each in entries[:_MOST_NAMED]]
     if len(entries) > _MOST_NAMED:
         named.append(f"and {len(entries) - _MOST_NAMED} more")
-    after = "The write is not sent. Your text is kept as a draft."
+    after = "The change is not sent. Your text is kept as a draft."
     if words:
         after = f"{after} {plural(len(words), 'unsent draft')} will be discarded too. Press u to undo that."
 
@@ -214,7 +214,7 @@ def discard(app: Shell, about: Rows) -> None:
             for entry in entries:
                 await app.session.outbox.discard(entry.id)
         except NotSaved as error:
-            app.say(f"Could not discard the write: {error}", tone="failed")
+            app.say(f"Could not discard the change: {error}", tone="failed")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -222,7 +222,7 @@ def discard(app: Shell, about: Rows) -> None:
             app.background(not_sent())
             throw_words_away()
 
-    title = f"Discard {plural(len(entries), 'write')}?" if len(entries) > 1 else "Discard this write?"
+    title = f"Discard {plural(len(entries), 'change')}?" if len(entries) > 1 else "Discard this change?"
     app.push_screen(Confirm(title, verb="Discard", intro="\n".join(named), after=after), decided)
 
 

@@ -300,7 +300,7 @@ class InboxScreen(ListView[Row]):
             state.empty = f"No rows match: {' and '.join(self.narrowing.names)}."
             state.hint = "Press esc to clear the filter."
         elif tab in ("snoozed", "done"):
-            state.empty = "No snoozed rows." if tab == "snoozed" else "No rows marked as done."
+            state.empty = "No snoozed rows." if tab == "snoozed" else "Nothing is marked as done."
             state.hint = (
                 "Press w on a row to snooze it." if tab == "snoozed" else "Press d on a row to mark it as done."
             )
@@ -311,7 +311,7 @@ class InboxScreen(ListView[Row]):
             state.empty = "Nothing needs you in what is loaded so far."
             state.hint = f"{snapshot.unknown.words}   Press r to refresh."
         elif tab != "all" and self.marked.here:
-            state.empty = "Nothing needs you in this tab."
+            state.empty = "Nothing needs your attention in this tab."
             state.hint = "Press [ or ] to change the tab."
         elif is_quiet:
             state.instead = self._day

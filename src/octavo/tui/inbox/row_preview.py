@@ -132,7 +132,7 @@ class RowPreview(Vertical):
             case WriteRef(entry_id=name):
                 entry = next((each for each in self.shell.session.outbox.entries if each.id == name), None)
                 if entry is not None:
-                    lines += [safe(entry.reason or "It is not known whether the server has it."), Content("")]
+                    lines += [safe(entry.reason or "It may or may not have reached the server."), Content("")]
                     lines += [safe(entry.words), Content("")] if entry.words else []
                 lines.append(_keys(("!", "send it again"), ("X", "discard it and keep the text as a draft")))
             case _:

@@ -95,7 +95,7 @@ class DiffBlock(CursorBlock):
 
     @property
     def why_no_comment(self) -> str | None:
-        return "Select a block to comment on: press ) or (." if self.is_on_none else super().why_no_comment
+        return "Select a block first with ( or ), then comment." if self.is_on_none else super().why_no_comment
 
 
 class DiffState(PaneState):

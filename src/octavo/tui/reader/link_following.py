@@ -108,7 +108,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
             app.say(f"{name} is a file of the space. Press F to find it in the files.", tone="care")
         case links.ToShared(path=path):
             clipboard.copy(
-                app, path, f"Copied the path {path}. A change in that file changes the content on all pages."
+                app, path, f"Copied the path {path}. Editing that file changes this content on every page that uses it."
             )
         case links.ToCollection(collection=name):
             app.go(ToCollection(name))

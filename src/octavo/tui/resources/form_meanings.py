@@ -30,7 +30,7 @@ _MEANINGS = {
 }
 
 _GIVING = (permissions.Grant, permissions.UpdateUser, permissions.UpdateTeam)
-_GUEST = ("Guest", "sees only spaces with a role given to them")
+_GUEST = ("Guest", "sees only the spaces where they have a role")
 
 
 def nothing(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:

@@ -95,9 +95,7 @@ async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
         with meanwhile(shell, f"Loading {known['spec_slug']}…"):
             last = await shell.session.live.send(openapi.GetLatestVersion(**asked))
             if last.id != version.id:
-                shell.say(
-                    "Octavo can show the last version only. Press Y to copy the link of this version.", tone="care"
-                )
+                shell.say("Octavo can show only the latest version. Press Y to copy a link to this one.", tone="care")
                 return
             found = await shell.session.live.fetch(openapi.GetLatestContent(**asked))
     except ApiError as error:

@@ -63,7 +63,7 @@ def said(way: Way) -> tuple[Fact, ...]:
 
 
 def _there(way: Way) -> str:
-    return f"Visitors see {way.at}." if way.at else "Visitors see the page at this path, if there is one."
+    return f"Visitors see {way.at}." if way.at else "Visitors see the page at this path, if that page exists."
 
 
 def ask_words(app: Shell, place: Place) -> None:

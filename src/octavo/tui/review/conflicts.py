@@ -281,7 +281,7 @@ class ConflictsScreen(View):
             return "There is no conflict to resolve."
         if not found.is_ready(self._choices.all):
             if not found.left(self._choices.all):
-                return "Nothing to save: this change request has the suggested results already."
+                return "Nothing to save: this change request already contains the suggested text."
             return "Resolve all conflicts of a page first: m, t, b or e."
         return None
 

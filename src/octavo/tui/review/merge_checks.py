@@ -344,7 +344,7 @@ def currency(change_request: ChangeRequest) -> Fact:
 _KEPT = {
     "text": "both versions would stay in the text, between markers",
     "field": "both versions would stay in the text, between markers",
-    "deleted": "deleted pages that the other side changed would stay",
+    "deleted": "pages deleted on one side and edited on the other would be kept",
     "moved": "pages would stay where main has them",
     "order": "pages would stay where main has them",
     "variable": "variables would keep the values of main",

@@ -379,7 +379,7 @@ class PageDiff:
         if self.is_comparing:
             return f"{change.title} is still loading."
         if change.page is None:
-            return "Only pages have blocks. Press C to comment on the change request."
+            return "You can comment only on blocks of a page. Press C to comment on the change request."
         return None
 
     # What is written of it

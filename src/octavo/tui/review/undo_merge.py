@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from octavo.tui.review.merge_reversal import Plan
     from octavo.tui.shell.shell import Shell
 
-_NO_BEFORE = "The server does not name the revision before this merge, so Octavo cannot revert the merge."
+_NO_BEFORE = "Octavo cannot revert this merge: the server did not return the revision before it."
 _SHOWN = 8
 
 
@@ -53,7 +53,7 @@ def undo_dialog(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> C
             ask=lambda: _look(app, space, change_request),
             shown=_shown,
             send=lambda seen: undo(app, space, seen.of),
-            again="Read the list again, then revert.",
+            again="The list has changed: check it, then revert.",
         ),
     )
 

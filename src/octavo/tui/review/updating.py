@@ -65,7 +65,7 @@ async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
 
     merged, space, live = request.about, request.at.space, app.session.live
     if merged.revision_merged is None:
-        app.say(f"The server does not name the revision that the merge of {request.name} made.", tone="care")
+        app.say(f"The server did not return the revision created by merging {request.name} made.", tone="care")
         return
     made = RevisionRef(space_id=space.space_id, revision_id=merged.revision_merged)
     try:

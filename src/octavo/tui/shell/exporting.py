@@ -32,7 +32,7 @@ FILE_BYTES = 256 << 20
 """Bytes of one file that are taken."""
 AT_ONCE = 4
 """Pages that are read at once for an export."""
-_FOLDER = "folder saved to"
+_FOLDER = "folder to save to"
 Report = Callable[[str], None]
 
 

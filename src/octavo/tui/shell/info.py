@@ -34,7 +34,7 @@ def show_info(view: View) -> None:
 class InfoScreen(Chooser[str | None, str]):
     """Facts of some things, one below the other, then the dim keys of the screen below. Enter copies a fact."""
 
-    PLACEHOLDER: ClassVar[str] = "Find a detail or key"
+    PLACEHOLDER: ClassVar[str] = "Find a detail or a keyboard shortcut"
     FOOT: ClassVar[str] = "enter copy · esc close"
 
     def __init__(

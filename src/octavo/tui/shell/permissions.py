@@ -118,5 +118,5 @@ def _not_there_yet(app: Shell, message_id: str) -> str | None:
     if app.workspace.on_its_way(message_id) == "in doubt":
         return "This may have been sent. Press ! to see why, and to retry or discard it."
     if message_id.startswith("pending-"):
-        return "This is being sent. Press u to cancel it while it waits."
+        return "This is not sent yet. Press u to cancel it."
     return None

@@ -60,7 +60,7 @@ def find(url: str, environment: Mapping[str, str]) -> Browser | NoBrowser:
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
         return NoBrowser("You are connected over SSH: a browser would open on the remote computer.")
     if sys.platform != "darwin" and not (environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY")):
-        return NoBrowser("Octavo found no display for a browser.")
+        return NoBrowser("Could not open a browser: no graphical display found.")
     for words in (*_wanted(environment.get("BROWSER", "")), *_OPENERS):
         if shutil.which(words[0], path=environment.get("PATH")) and PurePath(words[0]).name not in _IN_THE_TERMINAL:
             return Browser(words)

@@ -31,7 +31,7 @@ def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
     except OSError as refused:
         where = f"The crash report could not be saved: {refused.strerror}"
     kept = unsaved or "Your drafts and unsent comments are saved."
-    return Text(f"Octavo ended: {said}\n{where}\n{kept}\n")
+    return Text(f"Octavo crashed: {said}\n{where}\n{kept}\n")
 
 
 class FaultLog(logging.Handler):

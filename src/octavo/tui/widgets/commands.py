@@ -492,7 +492,7 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
             said.append(
                 (
                     command_id,
-                    f"is not the id of a command.{nearest(command_id, ids)} Run octavo help keys for the list of ids.",
+                    f"is not a command id.{nearest(command_id, ids)} Run octavo help keys for the list of ids.",
                 )
             )
         elif unknown:

@@ -62,7 +62,7 @@ LIST: Commands[Lines] = Commands(
         Command("up", "k,up", "Up", "Go up one row", run=lambda _, lines: lines.move(-1),
                 why_not=_why_not_moved, shown=False),
         Command("top", "g,home", "Top", "Go to the first row", run=lambda _, lines: lines.go_to_first(), shown=False),
-        Command("bottom", "G,end", "Bottom", "Go to the last row, loading more", run=lambda _, lines: lines.go_to_last(), shown=False),
+        Command("bottom", "G,end", "Bottom", "Go to the last row and load more", run=lambda _, lines: lines.go_to_last(), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Go down half a page", run=lambda _, lines: lines.page(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Go up half a page", run=lambda _, lines: lines.page(-1), shown=False),
         Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading",

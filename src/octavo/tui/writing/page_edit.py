@@ -318,5 +318,5 @@ class PageEdit:
         except ApiError:
             there = outcome.text
         if there != outcome.text:
-            also += " The platform changed the formatting. Check the diff."
+            also += " The server changed the formatting when saving. Check the diff."
         return f"Saved {self.title} to {named}.{also}"
