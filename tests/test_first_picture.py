@@ -28,9 +28,9 @@ def known(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (demo_folder := folder / "data" / "demo").mkdir(parents=True, mode=0o700)
     shutil.copyfile(library, demo_folder / "platform.db")
     with demo(folder) as first:
-        first.wait_for("Inbox", "live")
+        first.wait_for("Inbox", "updated")
         first.write(b"2")
-        first.wait_for(PAGE, OTHER, "live")
+        first.wait_for(PAGE, OTHER, "updated")
         while not pictures(folder):
             first.read(0.1)
         quit_from(first)
@@ -88,7 +88,7 @@ def test_the_next_start_shows_the_inbox_that_was_left(home: Path) -> None:
     for kept in ("state", "cache"):
         shutil.rmtree(home / kept)
     with demo(home) as app:
-        app.wait_for("REVIEW REQUESTED", "17 of 17", "live")
+        app.wait_for("REVIEW REQUESTED", "17 of 17", "updated")
         quit_from(app)
     assert pictures(home)
     with demo(home) as app:

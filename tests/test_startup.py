@@ -61,9 +61,9 @@ def home(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
     environ = {f"OCTAVO_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     environ |= {"HOME": str(folder), "PYTHONPATH": str(ROOT)}
     with demo(environ) as first:
-        first.wait_for("Inbox", "live")
+        first.wait_for("Inbox", "updated")
         first.write(b"2")
-        first.wait_for(PAGE, TREE, "live")
+        first.wait_for(PAGE, TREE, "updated")
         while not picture(environ):
             first.read(0.1)
         quit_from(first)

@@ -109,7 +109,7 @@ async def test_the_first_picture_is_of_nobody_else(
             assert app.end() == 0
             return b"".join(each.data for each in app.chunks).decode("utf-8", "replace")
 
-    written(KEY, "Half a sen", "live", pictures=1)
+    written(KEY, "Half a sen", "updated", pictures=1)
     (picture,) = (tmp_path / "cache").glob("first-screen-????????")
     assert "Half a sen" in picture.read_text("utf-8"), "there is something to be shown of her"
-    assert "Half a sen" not in written(KEY_OF_JUN, "Nothing needs you", "live", pictures=2)
+    assert "Half a sen" not in written(KEY_OF_JUN, "Nothing needs you", "updated", pictures=2)

@@ -37,7 +37,7 @@ def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_pa
     ran = octavo("--base-url", served, "auth", "login", "--with-token")
     assert ran.code == 1, "it would say that one is signed in, and one is not"
     assert (
-        "the key is good, but it is not kept. The variable PYTHON_KEYRING_BACKEND names keyring.backends.fail"
+        "The API key is valid, but could not be stored. The variable PYTHON_KEYRING_BACKEND names keyring.backends.fail"
         in ran.err
     )
     assert "octavo auth login --insecure-storage" in ran.err
@@ -45,7 +45,9 @@ def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_pa
     assert octavo("api", "users.Me").code == 4
     with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
         app.wait_for(
-            "Paste a personal access key", "The API key of default was stored for one session only. Paste it", limit=20
+            "Paste an API key (personal access token)",
+            "The API key of default was stored for one session only. Paste it",
+            limit=20,
         )
         app.write(b"\x11")
         assert app.end(limit=20) == 0

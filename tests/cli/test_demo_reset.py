@@ -59,7 +59,7 @@ def assert_refused(home: Path) -> None:
 
 def assert_reset(home: Path) -> None:
     with demo(home, "--reset") as app:
-        app.wait_for("live")
+        app.wait_for("updated")
         app.write(CTRL_Q)
         assert app.end() == 0
     assert not is_kept(home)
@@ -67,7 +67,7 @@ def assert_reset(home: Path) -> None:
 
 def test_a_reset_is_refused_while_the_demo_is_open_and_works_after_it(home: Path) -> None:
     with demo(home) as first:
-        first.wait_for("live")
+        first.wait_for("updated")
         assert_refused(home)
         first.write(CTRL_Q)
         assert first.end() == 0
@@ -76,7 +76,7 @@ def test_a_reset_is_refused_while_the_demo_is_open_and_works_after_it(home: Path
 
 def test_a_killed_octavo_does_not_block_a_reset(home: Path) -> None:
     with demo(home) as first:
-        first.wait_for("live")
+        first.wait_for("updated")
         subprocess.run(["kill", "-KILL", str(first.pid)], check=True)
         first.end()
     assert_reset(home)
@@ -84,8 +84,8 @@ def test_a_killed_octavo_does_not_block_a_reset(home: Path) -> None:
 
 def test_a_demo_opens_beside_another_and_both_block_a_reset(home: Path) -> None:
     with demo(home) as first, demo(home, "--as", "reviewer") as second:
-        first.wait_for("live")
-        second.wait_for("live", "as reviewer")
+        first.wait_for("updated")
+        second.wait_for("updated", "as reviewer")
         first.write(CTRL_Q)
         assert first.end() == 0
         assert_refused(home)

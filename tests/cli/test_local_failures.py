@@ -45,7 +45,7 @@ def test_damaged_profiles_are_not_taken_for_no_profiles(octavo: Octavo, profiles
         assert why in ran.out + ran.err, command
         assert "Correct the file, or sign in again: octavo auth login." in ran.out + ran.err
     with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
-        app.wait_for("Paste a personal access key", "Could not read the profiles", limit=20)
+        app.wait_for("Paste an API key (personal access token)", "Could not read the profiles", limit=20)
         app.write(b"\x11")
         assert app.end(limit=20) == 0
 
@@ -131,7 +131,7 @@ def test_a_damaged_demo_library_names_how_to_start_over(octavo: Octavo, tmp_path
             assert app.end(limit=20) == 1
             assert way in " ".join(app.look().split())
         else:
-            app.wait_for("Could not open the library", limit=20)
+            app.wait_for("Could not open the data", limit=20)
             app.write(b"!")
             app.wait_for(way, limit=20)
             app.write(b"\x1b\x11")

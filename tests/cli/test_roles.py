@@ -28,17 +28,17 @@ def environ(library: Path, tmp_path: Path) -> dict[str, str]:
 def test_one_becomes_somebody_else_without_leaving_the_terminal(environ: dict[str, str]) -> None:
     command = [sys.executable, "-m", "octavo", "demo", "--as", "reader", "--read-only"]
     with Terminal(command, environ) as app:
-        app.wait_for("DEMO as reader", "read-only", "live", limit=60)
+        app.wait_for("DEMO as reader", "read-only", "updated", limit=60)
         app.write(b":")
         app.wait_for("Type a command")
         app.write(b"act as")
-        app.wait_for("Switch account…")
+        app.wait_for("Switch demo user…")
         app.write(b"\r")
         app.wait_for("may everything")
         app.write(b"admin")
         app.wait_for("1 of 7")
         app.write(b"\r")
-        app.wait_for("DEMO as administrator", "read-only", "live", limit=60)
+        app.wait_for("DEMO as administrator", "read-only", "updated", limit=60)
         app.write(b"\x11")
         assert app.end() == 0
 

@@ -18,8 +18,8 @@ from octavo.api.errors import (
     Conflict,
     Forbidden,
     Invalid,
+    LocalFailure,
     NotFound,
-    NotSent,
     Outcome,
     PaginationError,
     RateLimited,
@@ -402,6 +402,6 @@ async def test_a_client_that_was_closed_asks_for_nothing(connect: Connect) -> No
         client = connect(peer.origin)
         await client(ME)
         await client.aclose()
-        with pytest.raises(NotSent, match="was closed"):
+        with pytest.raises(LocalFailure, match="was closed"):
             await client(ME)
         assert len(peer.asked) == 1

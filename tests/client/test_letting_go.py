@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from octavo.api.errors import Lost, NotSent
+from octavo.api.errors import LocalFailure, Lost
 from octavo.client.carrier import Outgoing
 from octavo.client.http import HttpCarrier
 from tests.client.peer import Asked, Peer, reply
@@ -48,7 +48,7 @@ async def give_up(task: asyncio.Task[bytes], again: int) -> None:
     if again:
         await turn(again)
         task.cancel()
-    with suppress(asyncio.CancelledError, NotSent):
+    with suppress(asyncio.CancelledError, LocalFailure):
         await task
 
 
@@ -173,7 +173,7 @@ async def test_what_a_closed_carrier_gave_up_was_not_sent_or_its_answer_is_lost(
         await sent.aclose()
         with pytest.raises(Lost):
             await first
-        with pytest.raises(NotSent):
+        with pytest.raises(LocalFailure):
             await second
-        with pytest.raises(NotSent):
+        with pytest.raises(LocalFailure):
             await ask(connecting)

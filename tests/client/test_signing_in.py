@@ -213,7 +213,7 @@ async def test_status_says_where_a_key_is_and_little_of_it(sign_in: SignIn, home
     assert first.fingerprint == first.profile.fingerprint
     assert (second.current, second.source, second.ending) == (False, "keyring", "_mia")
     memory.kept.clear()
-    assert "Sign in again" in status(home, resolve(home.read(), {}))[1].problem
+    assert "was deleted" in status(home, resolve(home.read(), {}))[1].problem
     keyring.set_keyring(Locked())
     assert status(home, resolve(home.read(), {}))[1].problem.startswith(
         "Could not read the key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked. "
@@ -237,7 +237,7 @@ def test_nobody_is_signed_in_at_first(home: Home) -> None:
     (only,) = status(home, resolve(home.read(), {}))
     assert (only.origin, only.problem) == (
         "https://api.gitbook.com",
-        "You are not signed in to https://api.gitbook.com. Sign in with: octavo auth login, or set OCTAVO_API_KEY",
+        "You are not signed in to https://api.gitbook.com. Run octavo auth login, or set OCTAVO_API_KEY.",
     )
     assert key_of(home, resolve(home.read(), {})) is None
 

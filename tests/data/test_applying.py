@@ -124,4 +124,4 @@ async def test_a_change_request_that_is_archived_stays_as_it_is(live: Live, ask:
     one = await suggest(ask, at, "Hello, reader.", "Hello.")
     await ask(change_requests.Update(at=at, status="archived"))
     sent = await apply(live, at, (one,), sleep=nap)
-    assert (sent.kind, sent.sentence) == ("refused", "it is archived meanwhile.")
+    assert (sent.kind, sent.sentence) == ("refused", "the change request is now archived.")

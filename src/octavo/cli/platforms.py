@@ -59,8 +59,8 @@ class Place:
 
         if isinstance(error, Unusable | NotPrivate):
             said = (error.strerror or str(error)).rstrip(".")
-            return f"Could not open the folder {self.folder}: {said}. {self.start_over}".rstrip()
-        return f"Could not open the folder {self.folder}: {in_words(error)}"
+            return f"Could not open the data in {self.folder}: {said}. {self.start_over}".rstrip()
+        return f"Could not open the data in {self.folder}: {in_words(error)}"
 
     def key(self) -> SecretStr:
         """Return the API key of that user. The first call creates it. Raises OSError."""

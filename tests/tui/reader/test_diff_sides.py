@@ -7,13 +7,13 @@ import pytest
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import Unfolding
 from octavo.tui.render.layout import set_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.thread_layout import set_diff_unit_or_threads
 from octavo.tui.render.thread_lines import Answer, ThreadLine
 from tests.tui.reader.panes import PaneApp, bar_at, links, screen
 from tests.tui.reader.picture import check, text_of
@@ -113,7 +113,7 @@ def test_every_kind_of_change_looks_as_it_was_approved(width: int, split: bool) 
     setting = LayoutContext(Styles.plain(), Folds(), set_block)
     room = SideWidths.of(min(width, 108) if not split else width, split=split)
     found = changes(compared.diff, Unfolding(), {}, "Retries", side_by_side=split).whole()
-    lines = [line for unit in found.units for line in set_diff_unit(setting, unit, room)]
+    lines = [line for unit in found.units for line in set_diff_unit_or_threads(setting, unit, room)]
     assert [line.text for line in lines if line.width > room.width] == []
     check(f"diff-{'sides' if split else 'kinds'}-{width}", text_of(lines))
 
@@ -314,7 +314,7 @@ def test_long_changes_are_set_in_slices_that_look_like_one(split: bool) -> None:
     setting = LayoutContext(Styles.plain(), Folds(), set_block)
     units = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split).whole().units
     assert max(unit.part for unit in units) == 3
-    lines = [set_diff_unit(setting, unit, SideWidths.of(150, split=split)) for unit in units]
+    lines = [set_diff_unit_or_threads(setting, unit, SideWidths.of(150, split=split)) for unit in units]
     assert max(map(len, lines)) < 250
     text = text_of(line for each in lines for line in each)
     assert text.count("Name") == 1 + split

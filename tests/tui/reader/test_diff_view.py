@@ -13,7 +13,6 @@ from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes, source_changes
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import Unfolding
@@ -21,6 +20,7 @@ from octavo.tui.render.layout import set_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.thread_layout import set_diff_unit_or_threads
 from octavo.tui.render.thread_lines import Answer, ThreadLine
 from octavo.tui.widgets.commands import active_commands
 from tests.tui.reader.panes import PaneApp, bar_at, screen
@@ -109,7 +109,7 @@ def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
     lines = [
         line
         for unit in found.units
-        for line in set_diff_unit(setting, unit, SideWidths.of(min(108, width - 4), split=False))
+        for line in set_diff_unit_or_threads(setting, unit, SideWidths.of(min(108, width - 4), split=False))
     ]
     assert [line.text for line in lines if line.width > width - 4] == []
     check(f"diff-{width}{'-ascii' if ascii else ''}", text_of(lines))
@@ -123,7 +123,7 @@ def test_words_are_struck_out_and_underlined_without_colours() -> None:
     pieces = [
         piece
         for unit in found.units
-        for line in set_diff_unit(setting, unit, SideWidths.of(60, split=False))
+        for line in set_diff_unit_or_threads(setting, unit, SideWidths.of(60, split=False))
         for piece in line.pieces
     ]
     assert [piece.text for piece in pieces if piece.style.strike] == ["never"]
@@ -237,7 +237,7 @@ async def test_a_comment_is_about_the_new_block_and_never_about_a_fold() -> None
         await pilot.press("g")
         comment = next(each for each in active_commands(app.screen) if each.id == "diff.comment")
         assert not comment.enabled
-        assert "block of the page" in (comment.reason or "")
+        assert "Select a block first" in (comment.reason or "")
         await pilot.press("n", "c")
         chosen = [each.block.key for each in app.said if isinstance(each, Reader.BlockChosen)]
         assert chosen == [key_of("You can")]

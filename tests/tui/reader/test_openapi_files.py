@@ -28,9 +28,9 @@ async def test_a_description_is_put_together_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a: [", "a.yaml describes no interface that can be shown. The file is not valid YAML: "),
-        (b"- 1", "a.yaml describes no interface that can be shown. It is no object."),
-        (b"\x00\xff", "a.yaml describes no interface that can be shown. The file is not valid YAML: "),
+        (b"a: [", "a.yaml is not an OpenAPI specification that can be shown. The file is not valid YAML: "),
+        (b"- 1", "a.yaml is not an OpenAPI specification that can be shown. The file contains no object."),
+        (b"\x00\xff", "a.yaml is not an OpenAPI specification that can be shown. The file is not valid YAML: "),
         (b"title: x", "a.yaml describes no interface that can be shown: it says neither openapi nor swagger."),
     ],
 )
@@ -41,7 +41,7 @@ async def test_why_a_file_describes_nothing_is_said(content: bytes, said: str) -
 async def test_what_takes_too_long_is_ended() -> None:
     """As much as is read at all, in the form that takes longest."""
     found = await read(b"- {a: b, c: d}\n" * 200_000, "a.yaml", seconds=0.5)
-    assert found.trouble == "a.yaml is not read: it takes too long, or too much memory."
+    assert found.trouble == "Could not read a.yaml: it takes too much time or memory."
 
 
 def test_yaml_is_read_as_its_version_1_2_has_it() -> None:

@@ -7,7 +7,8 @@ import pytest
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_lines import Answer, ThreadLine, thread_lines
+from octavo.tui.render.thread_layout import thread_lines
+from octavo.tui.render.thread_lines import Answer, ThreadLine
 from tests.tui.reader.panes import PaneApp, bar_at, links, screen, wanted
 
 PAGE = """\

@@ -15,7 +15,6 @@ from octavo.documents.blocks import Block, Column, Document, Run
 from octavo.documents.diff import diff
 from octavo.tui.render.block_slices import slices
 from octavo.tui.render.comparison import Compared
-from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes, one_side
 from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import Unfolding
@@ -26,6 +25,7 @@ from octavo.tui.render.painting import painted
 from octavo.tui.render.source_finders import sources
 from octavo.tui.render.styled_lines import Line, hot_spots_of
 from octavo.tui.render.text_search import Finder
+from octavo.tui.render.thread_layout import set_diff_unit_or_threads
 from octavo.tui.render.thread_lines import ThreadLine
 from tests.documents.block_model import CHILDREN, KINDS, LONG, edited, page_of, pages
 from tests.tui.reader.test_every_page import LOOKS
@@ -108,7 +108,7 @@ def compare_pages(document: Document, data: st.DataObject) -> None:
         one_side(found, data.draw(st.sampled_from(("old", "new"))), on, "A page"),
     ):
         for unit in some(made.whole().units):
-            hold(set_diff_unit(setting, unit, room), room.width)
+            hold(set_diff_unit_or_threads(setting, unit, room), room.width)
 
 
 quickly = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
@@ -146,7 +146,10 @@ def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
     before, after = page_of([old]), page_of([new])
     room = SideWidths.of(width, split=False)
     setting = LayoutContext(LOOKS["plain"], Folds(), set_block, room=width)
-    lines = [set_diff_unit(setting, each, room) for each in changes(diff(before, after), Unfolding(), {}).whole().units]
+    lines = [
+        set_diff_unit_or_threads(setting, each, room)
+        for each in changes(diff(before, after), Unfolding(), {}).whole().units
+    ]
     return [*lines, *(set_block(setting, each, room.words) for each in slices(after.blocks[0]))]
 
 

@@ -59,7 +59,7 @@ def test_only_web_addresses_are_opened(url: str) -> None:
 @pytest.mark.parametrize(
     ("without", "said"),
     [
-        ({"DISPLAY": ""}, "no display"),
+        ({"DISPLAY": ""}, "no graphical display"),
         ({"SSH_TTY": "/dev/pts/7"}, "connected over SSH"),
         ({"BROWSER": "", "PATH": "/nowhere"}, "BROWSER to yours"),
         ({"BROWSER": "lynx:'half", "PATH": "/nowhere"}, "BROWSER to yours"),

@@ -189,7 +189,7 @@ ANYWHERE: Commands[Octavo] = Commands(
                 run=_show_kept, there=_has_session),
         Command("server", "", "Server version", "Show the server's API version",
                 run=_say_server, there=_has_session),
-        Command("act_as", "", "Switch account…", "Switch to another demo user",
+        Command("act_as", "", "Switch demo user…", "Switch to another demo user",
                 run=_act_as, there=lambda app, _: app.has_session and app.session.acting is not None),
         Command("tour", "f6", "Tour", "Start or leave the tour of the demo", run=lambda app, _: app.workspace.tour.start_or_leave(),
                 called=lambda app, _: "Start tour" if app.workspace.tour.next_step is None else "Leave tour",

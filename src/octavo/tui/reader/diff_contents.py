@@ -14,7 +14,7 @@ from octavo.tui.reader.pane import Contents, Pane, Stop
 from octavo.tui.reader.unit_making import UnitMaking
 from octavo.tui.render.block_slices import whole_of
 from octavo.tui.render.comparison import Compared
-from octavo.tui.render.diff_lines import guess, set_diff_unit
+from octavo.tui.render.diff_lines import guess
 from octavo.tui.render.diff_sequence import changes, one_side
 from octavo.tui.render.diff_sides import BETWEEN, SideWidths, bar_beside, block_beside, stops_beside
 from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding
@@ -23,6 +23,7 @@ from octavo.tui.render.layout import set_block
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.source_finders import sources
 from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.thread_layout import set_diff_unit_or_threads
 from octavo.tui.render.thread_lines import ThreadLine
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.widgets.empty_states import nothing
@@ -134,7 +135,7 @@ class DiffContents(Contents):
             self.pane.look, self.pane.folds, set_block, room=room.side, sources=self.sources, written=self.written
         )
         return self.making.units.anew(
-            self._late.completed(self.sources, lambda unit: set_diff_unit(setting, unit, room))
+            self._late.completed(self.sources, lambda unit: set_diff_unit_or_threads(setting, unit, room))
         )
 
     def wanted_units(self) -> Changes:

@@ -22,7 +22,6 @@ from octavo.tui.render.layout_context import NARROWEST, LayoutContext
 from octavo.tui.render.prose import mark_of
 from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, cut, fit, squeezed, width_of
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.thread_lines import thread_lines
 from octavo.tui.render.wrap import wrap
 
 
@@ -63,8 +62,6 @@ def _set(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]
             return [*space, _across(unit, look, width)]
         case "note":
             return [*space, *about(note(unit.text, look, width), unit.block)]
-        case "threads":
-            return thread_lines(unit.threads, look, width, GUTTER - 2)
         case "lines":
             return about(arranged(changed_source(unit.lines, look, room), room, look), unit.block)
         case "setting" if unit.setting is not None:

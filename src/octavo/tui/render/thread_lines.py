@@ -1,26 +1,9 @@
-"""A thread between the lines of a page, on a dotted rail."""
+"""A thread between the lines of a diff, as data."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
-
-from rich.style import Style
-
-from octavo.documents.blocks import Block
-from octavo.tui.render.inline import inline
-from octavo.tui.render.layout import lay_out
-from octavo.tui.render.quotes import lines_kept
-from octavo.tui.render.styled_lines import Line, Piece, fit, width_of
-from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.wrap import wrap
-
-if TYPE_CHECKING:
-    from octavo.tui.render.comparison import Compared
-
-_MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 @dataclass(frozen=True)
@@ -31,8 +14,8 @@ class Answer:
     age: str
     text: str
     """Markdown, of which the first lines are shown."""
-    suggested: tuple[Compared, ...] = ()
-    """Comparisons of the suggestions in `text` with their block. Empty while they are not loaded."""
+    suggested: tuple[Hashable, ...] = ()
+    """Comparisons (`comparison.Compared`) of the suggestions in `text` with their block. Empty while they are not loaded."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +42,8 @@ class ThreadLine:
     """It is no thread yet: these words are not sent."""
     unsent: str = ""
     """The mark of what is written in it and not sent."""
-    suggested: tuple[Compared, ...] = ()
-    """Comparisons of the suggestions in `text` with their block. Empty while they are not loaded."""
+    suggested: tuple[Hashable, ...] = ()
+    """Comparisons (`comparison.Compared`) of the suggestions in `text` with their block. Empty while they are not loaded."""
 
     @property
     def state(self) -> str:
@@ -69,80 +52,3 @@ class ThreadLine:
             return "not sent yet"
         became = "review" if self.verdict else "open" if self.open else "resolved"
         return became + (", outdated" if self.outdated else "")
-
-
-def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Styles, width: int, indent: int) -> list[Line]:
-    """Threads with their places, such as `thread 1/2`, behind a rail at `indent`. Each is a block of the kind `thread`,
-    whose key is its id."""
-    glyphs = look.glyphs
-    rail = [Piece(" " * indent + glyphs.rail + " ", look.note, None, True)]
-    inner = width - indent - 2
-    out = [Line(list(rail))]
-    for thread, place in threads:
-        block = Block("thread", {"open": thread.open}, text=thread.text, key=thread.key)
-        head = [
-            Piece(
-                f"{glyphs.pen if thread.is_draft else glyphs.dot if thread.open or thread.verdict else glyphs.yes} ",
-                look.note + Style(bold=True),
-                None,
-                True,
-            ),
-            Piece(thread.author, look.note + Style(bold=True)),
-            Piece(f" {glyphs.between} ", look.muted),
-            Piece(thread.age, look.note if thread.held or thread.is_draft else look.muted),
-            Piece(f" {glyphs.between} {thread.state}", look.muted),
-        ]
-        if thread.unsent:
-            head += [Piece(f" {glyphs.between} ", look.muted), Piece(thread.unsent, look.note)]
-        head = fit(head, inner - len(place) - 2, glyphs.more)
-        room = inner - width_of(head) - len(place)
-        head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(place, look.muted, None, True)]
-        out.append(Line([*rail, *head], block))
-        if thread.about:
-            quoted = fit([Piece(f"on “{thread.about}”", look.muted + Style(italic=True))], inner, glyphs.more)
-            out.append(Line([*rail, *quoted], block))
-        out += [Line([*rail, *line], block) for line in _said([], thread, look, inner)]
-        hidden = thread.replies - len(thread.answers)
-        if hidden > 0:
-            which = "earlier" if thread.answers else "more"
-            words = f"  {hidden} {which} {'reply' if hidden == 1 else 'replies'}"
-            out.append(Line([*rail, Piece(words, look.muted, None, True)], block))
-        for answer in thread.answers:
-            name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.between} {answer.age}  ", look.note)]
-            for number, line in enumerate(_said(name, answer, look, inner - 4)):
-                out.append(Line([*rail, Piece("  " if number == 0 else "    ", PLAIN, None, True), *line], block))
-        out.append(Line(list(rail)))
-    return out
-
-
-def _said(name: list[Piece], message: ThreadLine | Answer, look: Styles, width: int) -> list[list[Piece]]:
-    """Return the first rendered lines of a message, behind a name."""
-    text, most = message.text, _MOST_LINES
-    lines: list[list[Piece]] = []
-    if message.suggested:
-        from octavo.tui.render.suggestion_lines import suggestion_lines  # lazy: the layout of diffs imports this module
-
-        most = _MOST_SUGGESTED
-        lines = [name] if name else []
-        lines += [line.pieces for line in suggestion_lines(text, message.suggested, width, look)]
-    else:
-        blocks = _blocks(text[:_MOST_TEXT])
-        if name and blocks and blocks[0].kind == "paragraph":
-            lines = wrap([*name, *inline(blocks[0].runs, look)], width)
-            blocks = blocks[1:]
-        elif name:
-            lines = [name]
-        source = text[:_MOST_TEXT]
-        more = lay_out(blocks, width, look, source=source).lines if blocks and len(lines) < most else []
-        lines += [[]] * bool(lines and more) + [line.pieces for line in more]
-    if len(lines) > most or len(text) > _MOST_TEXT:
-        lines = [*lines[: most - 1], [Piece(look.glyphs.more, look.muted, None, True)]]
-    # What is folded in a comment is opened where the thread is shown, not here.
-    return [[p._replace(spot=None) if p.spot and p.spot.kind in ("fold", "tab") else p for p in line] for line in lines]
-
-
-@lru_cache(maxsize=256)
-def _blocks(text: str) -> tuple[Block, ...]:
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
-
-    return parse(lines_kept(text)).blocks[:_MOST_LINES]

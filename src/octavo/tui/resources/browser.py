@@ -336,7 +336,7 @@ class BrowserScreen(ListView[Any]):
         self.rows.columns = self.table.headings()
         if self._asking is not None:
             self._asking.stop()
-        if self._why_nothing(kind) and not (anyway and self._absent(kind) is None):
+        if self._why_nothing(kind) and not (anyway and kind.absent(self.level.inside) is None):
             self.draw_list()
             return
         self.rows.state.wait_for(kind.many)
@@ -425,18 +425,14 @@ class BrowserScreen(ListView[Any]):
     def _hint(self, kind: Resource[Any], why: str | None) -> str:
         """Return what stands below the sentence of an empty table: the next step, else what the table shows."""
         if why:
-            return kind.about if self._absent(kind) is not None else "Press r to retry."
+            return kind.about if kind.absent(self.level.inside) is not None else "Press r to retry."
         if kind.none or (kind.create is None and kind.add is None):
             return kind.about or kind.elsewhere
         return f"{kind.about} Press ctrl+n to {in_a_line(kind.new) or 'create one'}.".lstrip()
 
     def _why_nothing(self, kind: Resource[Any]) -> str | None:
         """Return why a table is unavailable here, as far as the server said so."""
-        return self._absent(kind) or self.live.unavailable(kind.list_op(self.level.known))
-
-    def _absent(self, kind: Resource[Any]) -> str | None:
-        """Why there are none of a kind where one is, whatever the server has."""
-        return kind.absent(self.level.inside)
+        return kind.absent(self.level.inside) or self.live.unavailable(kind.list_op(self.level.known))
 
     @on(Rows.Ticked, "#things")
     @on(Lines.Filtered, "#things")
