@@ -59,7 +59,7 @@ async def test_no_view_says_that_there_is_nothing_where_no_organization_is_known
             yield origin
 
     async with stage.play(over=over, start="inbox") as run:
-        await look_at_all(run, f"✗ {said}", is_live="did not" not in said)
+        await look_at_all(run, f"✗ {said}", is_live="Could not" not in said)
         if status == 403:
             assert "It is Sunday." in run.text
 
