@@ -145,7 +145,7 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
         await run.see("Revert the merge of #7?", "~ Time and time zones   ~ Troubleshooting", "Revert  (y)")
         run.platform.refuse_next(content.Edit, 403, "Not on Fridays.")
         await run.press("y")
-        await run.hear("Not written: Not on Fridays. Press Z to continue in the draft")
+        await run.hear("Not saved: Not on Fridays. Press Z to continue in the draft")
         await run.press("Z")
         await run.see("Revert  (y)")
         await run.press("y")

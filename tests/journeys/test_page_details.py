@@ -39,7 +39,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         await run.hear("Slug: Use letters, digits and hyphens")
         await run.press("ctrl+u")
         await run.type("quality-flags")
-        await run.see("Quality flags, which stands beside it")
+        await run.see("Quality flags at the same level already has this slug.")
         await run.press("ctrl+u")
         await run.type("time-zones")
         await run.gone("Use letters, digits and h", "at the same level")
@@ -80,7 +80,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         await run.hear("Reverted Time and time zones.")
         page = await the_page(run, 9)
         assert (page.slug, page.emoji, page.icon, page.hidden) == ("time", None, "clock", False)
-        assert (page.description or "").startswith("UTC in")
+        assert (page.description or "").startswith("Why all times are in UTC")
         await run.see("No changes yet.")
 
 

@@ -167,7 +167,7 @@ ELSEWHERE = (
     ("broken links", "broken"),
     ("history", "revision"),
     ("new change request", "New change request"),
-    ("trash", "Deleted spaces"),
+    ("trash", "Restore by ID"),
     ("viewed", "1 of 1 viewed"),
     ("side by side", "change 1 of"),
 )

@@ -55,7 +55,7 @@ async def test_a_font_is_made_of_files_which_are_sent_once_and_can_be_stopped(st
         await run.press("ctrl+n")
         await run.see("New font", "Font files")
         await run.press(*"Inter", "tab", "ctrl+f")
-        await run.see("Font files: which file?")
+        await run.see("Font files: choose a file")
         await run.press(*"fonts/n")
         await run.see("~/fonts/notes.txt")
         await run.press("tab", "enter")

@@ -80,7 +80,7 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
         run.app.go(ToPage(space))
         await run.until(lambda: "Add a pet" in run.text, "read YAML")
         await run.until(lambda: "As filed" in run.text, "find what is filed")
-        await run.until(lambda: "which is not filed" in run.text, "say why it is not read")
+        await run.until(lambda: "is not an OpenAPI" in run.text, "say why it is not read")
         for shown in ("Pets bite.", "reusable content: note.md", "POST  /pets/{name}", "GET  /strange", "PUT  /filed"):
             assert shown in run.text, shown
         await run.press("f", "a")

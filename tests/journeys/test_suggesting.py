@@ -131,7 +131,7 @@ async def test_applied_by_mistake_it_is_taken_back_with_u(stage: Stage) -> None:
         await run.see("● 2 open")
         await run.see("− All times")
         await run.press("enter", "t", "enter")
-        await run.see("suggested change")
+        await run.see("suggests", "a apply")
         await run.press("a")
         await run.hear("Applied the suggestion to Time and time zones.")
         await run.see("✓ applied to the page")

@@ -133,7 +133,7 @@ async def test_q_quits_only_when_all_is_sent(stage: Stage) -> None:
         await run.press("d")
         await run.hear("Thread resolved")
         await run.press("q", "q")
-        await run.see("Quit? 1 thing is not sent", "resolve the thread")
+        await run.see("Quit with 1 unsent change?", "resolve the thread")
         await run.press("q", "escape")
         assert run.app.return_value is None
         await run.press("q", "q", "y")

@@ -71,7 +71,7 @@ WORDS = {
     "admin invite links new": "add user join",
     "admin spaces": "permissions access who may merge",
     "admin SAML providers": "sso single sign-on identity okta",
-    "admin sign-in addresses": "sso domains",
+    "admin sign-in links": "sso domains",
     "admin OpenAPI specifications": "swagger api reference",
     "admin translations": "languages locale i18n",
     "admin translations new": "add language translate",
@@ -88,7 +88,7 @@ WORDS = {
     "sites MCP servers": "ai agents tools assistant",
     "sites adaptive schema": "visitor claims personalization adaptive content",
     "sites conditions": "personalization visitors audience",
-    "sites people": "site permissions access",
+    "sites members with access": "site permissions access",
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
