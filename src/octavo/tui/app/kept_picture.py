@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 REST = 1.0
 """Seconds a page is on show before its picture is taken: who leafs through pages is not held up."""
 
+_MOST_TRIES = 20
+
 SAVED = "○ cached"
 _LINK = re.compile("[●○] ")
 
@@ -51,7 +53,16 @@ class KeptPicture:
         """A page, or the inbox, is on show in `screen`, which is what a start shows."""
         if self._timer is not None:
             self._timer.stop()
-        self._timer = screen.set_timer(REST, self._take)
+        self._take_soon(screen, tries=_MOST_TRIES)
+
+    def _take_soon(self, screen: View, tries: int) -> None:
+        def take() -> None:
+            if not self._take() and tries > 1:
+                self._take_soon(
+                    screen, tries - 1
+                )  # a notice, such as the greeting, may cover the screen for some seconds
+
+        self._timer = screen.set_timer(REST, take)
 
     def end(self) -> None:
         """The next start will show what is remembered now."""

@@ -113,7 +113,7 @@ def _block_of(thread: Comment) -> Block | None:
 
 def _note(fate: str, look: Styles) -> list[Line]:
     if fate == "same":
-        return [Line([Piece(f"{look.glyphs.yes} applied: the page says so", look.success)])]
+        return [Line([Piece(f"{look.glyphs.yes} applied to the page", look.success)])]
     if fate == "changed":
-        return [Line([Piece("the block was edited since, or is gone", look.warning)])]
+        return [Line([Piece("outdated: the block was edited or deleted", look.warning)])]
     return []
