@@ -128,7 +128,7 @@ def test_what_is_left_out_of_a_folder_is_said_in_the_app_and_when_it_ends(tmp_pa
     environ = {f"OCTAVO_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     command = [sys.executable, "-m", "octavo", "open", str(folder)]
     with Terminal(command, {**environ, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}) as app:
-        app.wait_for("Problem in this folder:", "is not text, so it is left out. 1 more problem is listed", limit=20)
+        app.wait_for("Problem in this folder:", "is not text, so it is left out. 1 more problem", limit=20)
         app.write(b"\x11")
         assert app.end(limit=20) == 0
         last = b"".join(chunk.data for chunk in app.chunks).decode().rpartition("\x1b")[2]

@@ -34,7 +34,7 @@ def test_one_becomes_somebody_else_without_leaving_the_terminal(environ: dict[st
         app.write(b"act as")
         app.wait_for("Switch demo user…")
         app.write(b"\r")
-        app.wait_for("may everything")
+        app.wait_for("reader")
         app.write(b"admin")
         app.wait_for("1 of 7")
         app.write(b"\r")

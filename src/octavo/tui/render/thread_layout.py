@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.render.comparison import Compared
 from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sides import GUTTER, SideWidths
 from octavo.tui.render.diff_units import DiffUnit
@@ -19,9 +18,11 @@ from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.quotes import lines_kept
 from octavo.tui.render.styled_lines import Line, Piece, fit, width_of
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.render.suggestion_lines import suggestion_lines
 from octavo.tui.render.thread_lines import Answer, ThreadLine
 from octavo.tui.render.wrap import wrap
+
+if TYPE_CHECKING:
+    from octavo.tui.render.comparison import Compared
 
 _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
@@ -82,6 +83,8 @@ def _message_lines(name: list[Piece], message: ThreadLine | Answer, look: Styles
     text, most = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
     if message.suggested:
+        from octavo.tui.render.suggestion_lines import suggestion_lines  # lazy: the comparison of blocks, rarely needed
+
         most = _MOST_SUGGESTED
         lines = [name] if name else []
         lines += [

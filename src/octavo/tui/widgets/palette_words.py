@@ -9,6 +9,7 @@ WORDS = {
     "app.tour": "tutorial introduction onboarding demo getting started",
     "app.topics": "manual documentation guide readme settings preferences configuration options changelog security",
     "app.offline": "downloaded cache storage",
+    "app.act_as": "act as role person demo",
     "app.organization": "switch workspace company account tenant",
     "app.quit": "exit close leave end bye",
     "app.search": "find look up global",
