@@ -62,7 +62,7 @@ async def test_a_server_that_fails_is_no_reason_to_sign_in(stage: Stage) -> None
         platform.refuse_next(organizations.List, 500, "The platform stumbled.", times=200)
 
     async with stage.play(change=stumble) as run:
-        await run.see("Could not load your organizations", "r retry")
+        await run.see("Could not load your", "organizations", "r retry")
         assert "sign in" not in run.text
 
 
@@ -124,7 +124,7 @@ async def test_a_key_that_cannot_be_read_is_said_in_every_view_beside_what_is_ca
             await run.later(seconds=16)  # the notice goes
             await run.see("r retry   f3 sign in")
             await run.press("!")
-            await run.see("the key of this account", "no answ")
+            await run.see("the key of this account", "no resp")
             await run.press("escape")
             assert KEY not in run.text
             machine.key_file("work").chmod(0o600)
@@ -210,7 +210,7 @@ async def test_one_signs_out_and_drafts_stay(stage: Stage) -> None:
         assert not any(b"how deep is the water" in each.read_bytes() for each in files(machine.settings.cache_folder))
         async with machine.play(then) as run:
             assert isinstance(run.app.screen, SignInScreen)
-            await run.see("Signed out of work at 127.0.0.1", "1 draft is kept, for when you")
+            await run.see("Signed out of work at 127.0.0.1", "1 unsent draft remains on")
             assert "esc back" not in run.keybar
 
 

@@ -56,11 +56,11 @@ async def test_a_write_that_failed_is_sent_again_or_discarded_from_the_activity(
         await run.press("d")
         await run.later(seconds=6)
         await run.press("!")
-        await run.see("COULD NOT BE DONE", "failed", "resolve the thread", "Not now.")
+        await run.see("FAILED", "failed", "resolve the thread", "Not now.")
         await run.press("r")
-        await run.see("COULD NOT BE DONE", "failed")
+        await run.see("FAILED", "failed")
         await run.press("r")
-        await run.gone("COULD NOT BE DONE")
+        await run.gone("FAILED")
         await run.press("escape")
         await run.see("Open 71")
 
@@ -77,7 +77,7 @@ async def test_words_of_a_review_that_is_refused_are_kept(stage: Stage) -> None:
         await run.press("escape", "A")
         await run.see("The quotes are curly.")
         await run.press("ctrl+s")
-        await run.hear("Asked for changes in #7")
+        await run.hear("Requested changes in #7")
         await run.press("A")
         await run.see("What has to change?")
         assert "The quotes are curly." not in run.text
@@ -124,7 +124,7 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
         (spaces.List, (), "Could not load the spaces", "Harbour API › Welcome"),
         (content.ListPages, (), "Could not load the pages", "Harbour API › Welcome"),
         (content.GetPage, (), "Could not load Welcome", "how deep is the water now"),
-        (comments.List, (), "Could not load the threads", "No comments on"),
+        (comments.List, (), "Could not load the", "No comments on"),
     ],
     "inbox": [
         (organizations.List, (), "Could not load your", "REVIEW REQUESTED"),

@@ -61,7 +61,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
             "• Time and time zones: Say which zone. UTC?",
         )
         await run.press("ctrl+s")
-        await run.hear("Asked for changes in #7, with 2 comments")
+        await run.hear("Requested changes in #7 with 2 pending comments")
         await run.gone("◌ 2 pending")
         await run.press("a")
         await run.hear("Your review of #7 is already being sent, after its comments.")

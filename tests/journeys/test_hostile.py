@@ -108,7 +108,7 @@ async def test_what_the_server_says_of_a_refused_write_is_text(stage: Stage) -> 
         await run.hear(f"Could not resolve the thread: {SHOWN}")
         check(run, "d")
         await run.press("!", "j", "k")
-        await run.see("COULD NOT BE DONE", SHOWN)
+        await run.see("FAILED", SHOWN)
         check(run, "!")
         await run.press("escape", "3", "enter", "A")
         await run.type(HOSTILE)

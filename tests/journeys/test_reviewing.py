@@ -236,7 +236,7 @@ async def test_asking_for_changes_wants_to_know_which(stage: Stage) -> None:
         assert not run.gate.sent(reviews.Submit)
         await run.type("The quotes are curly.")
         await run.press("ctrl+s")
-        await run.hear("Asked for changes in #7")
+        await run.hear("Requested changes in #7")
         await run.see("Mara Lindqvist requested changes")
 
 
