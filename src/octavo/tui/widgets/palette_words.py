@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 WORDS = {
-    "app.act_as": "impersonate role user demo permissions",
+    "app.act_as": "impersonate role person user demo permissions",
     "app.activity": "log requests outbox queue pending errors failed unsent network",
     "app.help": "keys shortcuts keyboard cheat sheet manual",
     "app.tour": "tutorial introduction onboarding demo getting started",
     "app.topics": "manual documentation guide readme settings preferences configuration options changelog security",
     "app.offline": "downloaded cache storage",
-    "app.act_as": "act as role person demo",
     "app.organization": "switch workspace company account tenant",
     "app.quit": "exit close leave end bye",
     "app.search": "find look up global",
