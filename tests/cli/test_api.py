@@ -153,8 +153,11 @@ def test_a_value_may_be_json(signed_in: Octavo) -> None:
         (("comments.List", "spaceId=s", "colour=red"), "does not take colour"),
         (("comments.List", "spaceId=s", "limit=many"), "limit must be a whole number."),
         (("comments.List", "spaceId=s", "limit=1001"), "limit may be at most 1000."),
-        (("collections.Update", "collectionId=c", "title:=null"), "title cannot be null. Leave it out"),
-        (("comments.List", "spaceId=../admin"), "spaceId must be an identifier: text of at most 256 letters"),
+        (
+            ("collections.Update", "collectionId=c", "title:=null"),
+            "title cannot be null. Leave title out to keep its value.",
+        ),
+        (("comments.List", "spaceId=../admin"), "spaceId must be an identifier: at most 256 characters"),
         (("comments.Create", "spaceId=s", "body:={broken"), "needs a JSON value"),
         (("comments.List", "spaceId"), "is not a parameter"),
     ],

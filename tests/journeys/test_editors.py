@@ -105,7 +105,7 @@ def test_an_editor_that_ctrl_c_ends_leaves_what_it_wrote_to_be_opened_again(
         running.write(CTRL_C)
         running.wait_for("Comment on Welcome", "my editor was ended with Ctrl-C. It was not sent. Press ! to open it.")
         assert [path.read_text() for path in left(stage)] == ["My wordshalf a sentence"]
-        open_again(running, tmp_path, "“Comment on Welcome” is a draft again")
+        open_again(running, tmp_path, "Saved your text of “Comment on Welcome” as a draft.")
         running.write(b"c")
         running.wait_for("Comment on Welcome", "My wordshalf a sentence!")
     assert kept(stage) == ["My wordshalf a sentence!"]
@@ -118,7 +118,7 @@ def open_again(running: Terminal, folder: Path, *said: str) -> None:
     running.write(b"\x1b")
     running.settle(0.3, wait=1.0)
     running.write(b"!")
-    running.wait_for("TEXTS FROM YOUR EDITOR", "enter opens it again")
+    running.wait_for("TEXTS FROM YOUR EDITOR", "Press enter to open the text")
     running.write(b"\r")
     running.wait_for(*said)
 
@@ -126,10 +126,12 @@ def open_again(running: Terminal, folder: Path, *said: str) -> None:
 @pytest.mark.parametrize(
     ("what", "why"),
     [
-        pytest.param("raw + b' caf\\xff'", "The text is not UTF-8", id="not UTF-8"),
+        pytest.param("raw + b' caf\\xff'", "it is not UTF-8", id="not UTF-8"),
         # What is said of each, and that it is kept, is in tests/tui/terminal/test_external_editor.py too.
-        pytest.param("raw + b' nothing\\0'", "The text has NUL characters", id="NUL", marks=pytest.mark.long),
-        pytest.param("raw + b' much' + b'.' * 2**20", "is larger than 1 MiB", id="too large", marks=pytest.mark.long),
+        pytest.param("raw + b' nothing\\0'", "it contains NUL characters", id="NUL", marks=pytest.mark.long),
+        pytest.param(
+            "raw + b' much' + b'.' * 2**20", "it is larger than 1 MiB", id="too large", marks=pytest.mark.long
+        ),
     ],
 )
 def test_what_cannot_be_sent_is_kept_over_a_kill_and_opened_again(
@@ -138,7 +140,7 @@ def test_what_cannot_be_sent_is_kept_over_a_kill_and_opened_again(
     monkeypatch.setenv("EDITOR", editor(tmp_path, writes(what)))
     with terminal(stage, "octavo", "demo") as running:
         open_in_composer(running)
-        running.wait_for("Comment on Welcome", why, "so it cannot be sent. It is kept: ! opens it")
+        running.wait_for("Comment on Welcome", why, "Press ! to open it")
         os.kill(running.pid, signal.SIGKILL)
     (before,) = left(stage)
     words = before.read_bytes()
@@ -146,7 +148,7 @@ def test_what_cannot_be_sent_is_kept_over_a_kill_and_opened_again(
     with terminal(stage, "octavo", "demo") as again:
         again.wait_for("Your text of “Comment on Welcome” was not sent. Press ! to open it.")
         assert before.read_bytes() == words
-        open_again(again, tmp_path, "“Comment on Welcome” is a draft again")
+        open_again(again, tmp_path, "Saved your text of “Comment on Welcome” as a draft.")
         again.write(b"c")
         again.wait_for("Comment on Welcome", "!", "draft")
     (draft,) = kept(stage)
@@ -178,7 +180,7 @@ def test_what_is_in_the_editor_of_a_comment_when_octavo_is_killed_is_a_draft_at_
         open_in_composer(running)
         os.kill(running.pid, signal.SIGKILL)
     with terminal(stage, "octavo", "demo") as again:
-        again.wait_for("“Comment on Welcome” is a draft again")
+        again.wait_for("Saved your text of “Comment on Welcome” as a draft.")
     assert kept(stage) == ["My words and more"]
     assert left(stage) == []
 

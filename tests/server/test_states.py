@@ -152,7 +152,7 @@ class States(Modelled, RuleBasedStateMachine):
         place, proposal = self.proposal(which, pick)
         op = change_requests.Update(at=proposal.at, status=status)
         if proposal.status == "merged":
-            self.refused(op, Invalid, "is merged, which is final")
+            self.refused(op, Invalid, "is merged, so its status cannot change")
         else:
             assert self.ask(op).status == status
             proposal.status = status
@@ -172,7 +172,7 @@ class States(Modelled, RuleBasedStateMachine):
             title, change = edited.title, update(edited.id, f"{word}.")
         op = content.Edit(at=proposal.at, changes=(change,), compat=False)
         if proposal.is_closed:
-            self.refused(op, Conflict, f"is {proposal.status}")
+            self.refused(op, Conflict, proposal.status)
         else:
             self.ask(op)
             proposal.texts[title] = f"{word}."
@@ -186,7 +186,7 @@ class States(Modelled, RuleBasedStateMachine):
         place, proposal = self.proposal(which, pick)
         op = change_requests.Merge(at=proposal.at)
         if proposal.is_closed:
-            self.refused(op, Conflict, f"is {proposal.status}")
+            self.refused(op, Conflict, proposal.status)
         else:
             answer = self.ask(op)
             assert answer.revision
@@ -201,7 +201,7 @@ class States(Modelled, RuleBasedStateMachine):
         place, proposal = self.proposal(which, pick)
         op = change_requests.UpdateFromMain(at=proposal.at)
         if proposal.is_closed:
-            self.refused(op, Conflict, f"is {proposal.status}")
+            self.refused(op, Conflict, proposal.status)
         else:
             answer = self.ask(op)
             proposal.texts = self.merged(place, proposal, answer.result, proposal.at, "update")

@@ -31,7 +31,7 @@ async def test_a_description_is_put_together_as_it_was_written() -> None:
         (b"a: [", "a.yaml is not an OpenAPI specification that can be shown. The file is not valid YAML: "),
         (b"- 1", "a.yaml is not an OpenAPI specification that can be shown. The file contains no object."),
         (b"\x00\xff", "a.yaml is not an OpenAPI specification that can be shown. The file is not valid YAML: "),
-        (b"title: x", "a.yaml describes no interface that can be shown: it says neither openapi nor swagger."),
+        (b"title: x", "a.yaml is not an OpenAPI specification: the fields openapi and swagger are missing."),
     ],
 )
 async def test_why_a_file_describes_nothing_is_said(content: bytes, said: str) -> None:

@@ -14,14 +14,12 @@ from octavo.data.live import Snapshot
 from octavo.data.unsent import Unsent
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.render.comparison import Compared
-from octavo.tui.render.thread_lines import Answer, ThreadLine
+from octavo.tui.render.thread_lines import DRAFT, Answer, ThreadLine
 from octavo.tui.shell.left_unsent import mark
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.widgets.wording import short_age
 
-DRAFT = "draft "
-"""Before the place of a draft, in the key of what stands for it between the lines."""
 MOST_ANSWERS = 3
 """How many replies a rail shows, the newest ones: all of them are where the thread is shown."""
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+DRAFT = "draft "
+"""How the key of a draft begins; the place of the draft follows."""
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -18,7 +18,7 @@ from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
 from octavo.documents.suggesting import suggestions, written
-from octavo.tui.comments.diff_threads import DRAFT, DiffThreads
+from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_discussion import PageDiscussion
 from octavo.tui.comments.thread_anchoring import BothSides
 from octavo.tui.reader import link_following
@@ -29,6 +29,7 @@ from octavo.tui.render.half_block_pictures import PictureReference
 from octavo.tui.render.link_targets import LinkContext, Targets, origins
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.sources import Sources
+from octavo.tui.render.thread_lines import DRAFT
 from octavo.tui.review import thread_walk
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
 from octavo.tui.review.changed_tree import ChangedTree

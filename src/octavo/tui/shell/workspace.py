@@ -241,12 +241,13 @@ class Workspace:
 
     @property
     def data_as_of(self) -> datetime | None:
-        """When the oldest of what is on show was last known to be as it is. None: nothing is on show yet that may change."""
+        """When the oldest response on the screen was read, or the account's own while the screen is empty. None: none was."""
         if self._session is None:
             return None
         on_show = (each for each in tuple(self.following) if each.is_on_show)
         awaited = [each.last_known for shown in on_show for each in shown.awaited()]
-        known = awaited or map(self._session.live.as_of, self.ops)
+        account: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
+        known = awaited or map(self._session.live.as_of, account)
         return min((each for each in known if each is not None), default=None)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 WORDS = {
-    "app.act_as": "impersonate role person user demo permissions",
+    "app.act_as": "act as impersonate role person user demo permissions",
     "app.activity": "log requests outbox queue pending errors failed unsent network",
     "app.help": "keys shortcuts keyboard cheat sheet manual",
     "app.tour": "tutorial introduction onboarding demo getting started",
