@@ -7,7 +7,7 @@ from dataclasses import astuple
 
 import pytest
 
-from octavo.documents import anchors
+from octavo.documents import anchors, links
 from octavo.documents.anchors import match
 from octavo.documents.links import (
     Blocked,
@@ -27,6 +27,7 @@ from octavo.documents.links import (
     outside,
     resolve,
 )
+from octavo.documents.parse import parse
 from tests.api.test_folding import ALIKE
 
 PLACES = Places(
@@ -141,6 +142,57 @@ def test_anchors_match_by_their_letters() -> None:
     assert anchors.match("1-start", known) == "id-1.-start"
     assert anchors.match("What's-New", known) == "whats-new"
     assert anchors.match("other", known) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "heading"),
+    [
+        *(("math-and-tex", "Math & TeX"), ("math--tex", "Math & TeX"), ("math-tex", "Math & TeX")),
+        *(("setup--config", "Setup & Config!"), ("research-development", "Research and development")),
+        *(("übungen", "Übungen"), ("ubungen", "Übungen"), ("U\u0308bungen", "Übungen"), ("groesse", None)),
+        *(("1-first-step", "1. First step"), ("id-1-first-step", "1. First step"), ("1.-first-step", "1. First step")),
+        *(("whats-new", "What’s new?"), ("what-s-new", "What’s new?"), ("🚀-start", "🚀 Start"), ("-start", "🚀 Start")),
+        *(("v12", "v1.2"), ("v1-2", "v1.2"), ("snake_case", "snake_case"), ("snake-case", "snake_case")),
+        *(("same-1", "Same 2nd"), ("same-2", None), ("and", None), ("", None), ("-", None)),
+    ],
+)
+def test_a_link_leads_to_a_heading_however_its_anchor_is_written(wanted: str, heading: str | None) -> None:
+    titles = ["Math & TeX", "Setup & Config!", "Research and development", "Übungen", "1. First step", "What’s new?"]
+    titles += ["🚀 Start", "v1.2", "snake_case", "Same", "Same"]
+    headings = parse("\n\n".join(f"## {title}" for title in titles)).headings
+    found = anchors.find(wanted, headings)
+    is_second = heading == "Same 2nd"
+    assert (found and found.title) == ("Same" if is_second else heading)
+    assert not is_second or found is headings[-1]
+
+
+def test_the_anchor_that_is_the_same_comes_before_one_that_is_alike() -> None:
+    assert anchors.match("a-and-b", ["a-b", "a-and-b"]) == "a-and-b"
+    assert anchors.match("a--b", ["a-and-b", "a-b"]) == "a-b"
+
+
+INDEX_PAGES = links.by_path(
+    [
+        ("home", "", "README.md"),
+        ("api", "reference/api", "api/README.md"),
+        ("overview", "reference/api/overview", "api/overview.md"),
+        ("old", "reference/old", "old/index.md"),
+        ("both", "both", "both.md"),
+        ("both inside", "reference/both", "both/README.md"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("href", "page"),
+    [
+        *(("api/", "api"), ("api", "api"), ("api/README.md", "api"), ("./api/README", "api"), ("/api", "api")),
+        *(("reference/api", "api"), ("api/overview.md", "overview"), ("old/", "old"), ("old/index.md", "old")),
+        *(("both.md", "both"), ("both", "both"), ("both/README.md", "both inside"), ("README.md", "home"), ("./", "home")),
+    ],
+)
+def test_an_index_page_below_a_group_is_found_by_its_folder(href: str, page: str) -> None:
+    assert resolve(href, "README.md", Places(INDEX_PAGES)) == ToPage(page)
 
 
 @pytest.mark.parametrize(

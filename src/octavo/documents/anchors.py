@@ -1,33 +1,45 @@
-"""The names that headings are linked by."""
+"""Anchors: the names by which links point to headings."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
 from octavo.api.folding import fold
 
-_DROPPED = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;&=+#@$%^~|\\…]+")
+_DROPPED = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;=+#@$%^~|\\…]+")
 _JOINED = re.compile(r"[^\w.]+")
 _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
-_LOOSE = re.compile(r"[\W_]+")
+_WORDS = re.compile(r"[^\W_]+")
 _LONGEST = 1_000
-"""Characters of a title that are looked at for its name."""
+"""Characters of a title that become its anchor."""
+_REPEATED = re.compile(r"-\d+\Z")
+
+
+class HasAnchor(Protocol):
+    """A heading, or anything else that a link can name."""
+
+    @property
+    def anchor(self) -> str: ...
+
+
+Heading = TypeVar("Heading", bound=HasAnchor)
 
 
 def slug(title: str) -> str:
-    """The anchor of a heading: lower case, without punctuation, words joined by hyphens, `id-` before a digit."""
-    decomposed = unicodedata.normalize("NFKD", title[:_LONGEST]).lower()
+    """Return the anchor of a heading: lower case, `&` as `and`, no punctuation, hyphens between words, `id-` before a digit."""
+    decomposed = unicodedata.normalize("NFKD", title[:_LONGEST]).lower().replace("&", "and")
     plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed))
     joined = _JOINED.sub("-", _DROPPED.sub("", plain)).strip("-.")
     return f"id-{joined}" if joined[:1].isdigit() else joined
 
 
 def follows(title: str, anchor: str) -> bool:
-    """Whether an anchor is one that is given to a title, whatever else is on the page."""
+    """Whether `anchor` is one that a heading with `title` is given, whatever other headings the page has."""
     own = slug(" ".join(title.split())) or "section"
-    return anchor == own or (anchor.startswith(f"{own}-") and anchor[len(own) + 1 :].isdecimal())
+    return any(match(each, [own]) is not None for each in (anchor, _REPEATED.sub("", anchor)))
 
 
 class Anchors:
@@ -38,7 +50,7 @@ class Anchors:
         self._next: dict[str, int] = {}
 
     def take(self, title: str, own: str | None = None) -> str:
-        """An anchor for a heading: its `own` if it has one, or else a new one from its title."""
+        """Return an anchor for a heading: its `own` if it has one, or else a new one from its title."""
         wanted = own or slug(title) or "section"
         anchor, number = wanted, self._next.get(wanted, 0)
         while anchor in self._given:
@@ -50,13 +62,32 @@ class Anchors:
 
 
 def match(wanted: str, anchors: Iterable[str]) -> str | None:
-    """The anchor that a link to `wanted` leads to: that very one, or else one that differs in punctuation only."""
+    """Return the anchor that a link to `wanted` leads to, or None if there is none.
+
+    The same anchor comes first, then one that differs in punctuation, case and accents, then one that also differs in the
+    word `and`, which some programs write for `&` and others leave out.
+    """
     known = list(anchors)
     if wanted in known:
         return wanted
-    loose = _loose(wanted)
-    return next((anchor for anchor in known if _loose(anchor) == loose), None) if loose else None
+    for without_and in (False, True):
+        if key := _key(wanted, without_and=without_and):
+            alike = (anchor for anchor in known if _key(anchor, without_and=without_and) == key)
+            if (found := next(alike, None)) is not None:
+                return found
+    return None
 
 
-def _loose(anchor: str) -> str:
-    return _LOOSE.sub("", fold(anchor).removeprefix("id-"))
+def find(wanted: str, headings: Iterable[Heading]) -> Heading | None:
+    """Return the first heading that a link to `wanted` leads to, as `match` has it."""
+    by_anchor: dict[str, Heading] = {}
+    for heading in headings:
+        by_anchor.setdefault(heading.anchor, heading)
+    found = match(wanted, by_anchor)
+    return by_anchor[found] if found is not None else None
+
+
+def _key(anchor: str, *, without_and: bool) -> str:
+    """Return the letters and digits of an anchor, in the form in which anchors are compared."""
+    plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-")))
+    return "".join(word for word in _WORDS.findall(plain) if not (without_and and word == "and"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
@@ -181,6 +181,25 @@ Target = (
 )
 
 
+def by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
+    """Return the ids of pages by every path that a link may name.
+
+    `pages` has the id of each page, its path and that of its file, in the order of the tree. Where two pages share a path, the
+    first one has it. The folder of an index file (`api/` of `api/README.md`) leads to that page, unless another page has
+    that path: a group above it may give the page itself a longer path (`reference/api`).
+    """
+    found: dict[str, str] = {}
+    folders: dict[str, str] = {}
+    for page, *paths in pages:
+        for path in paths:
+            if path is not None:
+                path = path.removesuffix(".md")
+                found.setdefault(path, page)
+                if (folder := _README.sub("", path)) != path:
+                    folders.setdefault(folder, page)
+    return {**folders, **found}
+
+
 def resolve(href: str, page_path: str, places: Places) -> Target:
     """Where `href` leads from the page at `page_path`: a path of the tree, with a slash at its end when pages lie below
     it, or that of the file that holds the page."""
@@ -355,9 +374,9 @@ def _folders(page_path: str) -> list[str]:
 
 def _page(path: str, places: Places) -> str | None:
     """The id of the page at a path, or called by its id."""
-    path = path.strip("/")
-    path = _README.sub("", path.removesuffix(".md"))
-    return places.page(path) or (path if path in places.page_ids else None)
+    path = path.strip("/").removesuffix(".md")
+    folder = _README.sub("", path)
+    return places.page(path) or places.page(folder) or (path if path in places.page_ids else None)
 
 
 def _file(href: str, path: str, lies: str, places: Places) -> Target | None:

@@ -66,6 +66,12 @@ def place_of(page: Json) -> str:
     return str((page.get("git") or {}).get("path") or page.get("path") or "")
 
 
+def link_base(page: Json) -> str:
+    """Return where relative links of a page start, as `links.resolve` takes it: with a slash where pages lie below it."""
+    is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
+    return f"{place_of(page)}/" if is_folder else place_of(page)
+
+
 def home_page(pages: Pages) -> Json | None:
     """The first document at the root."""
     return next((page for page in pages if page["type"] == "document"), None)

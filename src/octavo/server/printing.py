@@ -207,7 +207,7 @@ class Book:
             yield Paragraph(words, _CAPTION)
 
     def _picture(self, address: str) -> Flowable | None:
-        match links.resolve(address, trees.place_of(self._page), self.places):
+        match links.resolve(address, trees.link_base(self._page), self.places):
             case links.ToFile(file=name) if name in self.pictures:
                 return _shown(self.pictures[name]())
         return None
@@ -249,7 +249,7 @@ class Book:
 
     def _linked(self, words: str, address: str) -> str:
         """Words that lead to a page of the PDF, or out of it. Others are words."""
-        match links.resolve(address, trees.place_of(self._page), self.places):
+        match links.resolve(address, trees.link_base(self._page), self.places):
             case links.ToPage(page=name) if trees.find(self.pages, name):
                 leads = f"#{name}"
             case links.ToUrl(url=url):

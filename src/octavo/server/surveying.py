@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from octavo.documents import anchors, links, trees
 from octavo.documents.links import Places
@@ -21,6 +20,8 @@ from octavo.server.world import World
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")
 """What can be an id."""
 _MOST_KNOWN = 5000
+_MOST_INCLUDED = 100
+"""Pieces of reusable content of one page in which a heading is looked for."""
 _KNOWN: dict[str, Said] = {}
 """What texts speak of, by the hash that names them: texts never change, and reading one takes long."""
 
@@ -30,8 +31,7 @@ class Said:
     """What a text speaks of, and the anchors of its headings."""
 
     usages: tuple[Usage, ...] = ()
-    anchors: tuple[str, ...] | None = ()
-    """None if it also shows what is written elsewhere, which may have further headings."""
+    anchors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Survey:
         in_app = href.startswith((origin, *(f"https://{host}/" for host in links.APP_HOSTS)))
         there = href.removeprefix(self._world.origin) if in_app else href
         status = "in-app" if in_app else "ok"
-        match links.resolve(there, trees.place_of(page), self._places):
+        match links.resolve(there, trees.link_base(page), self._places):
             case links.ToPage(page=name, anchor=anchor):
                 target = self._page(self._space["id"], name, anchor or "", status)
             case links.ToAnchor(anchor=anchor):
@@ -185,10 +185,7 @@ class Survey:
 
     def _page(self, space: str, name: str, anchor: str, status: str) -> Target | None:
         page = self.pages.get(name)
-        if page is None:
-            return None
-        there = said(self._world, page).anchors
-        if anchor and there is not None and anchors.match(anchor, there) is None and page["type"] == "document":
+        if page is None or not has_anchor(self._world, self._revision, page, anchor):
             return None
         return Target(status, "page", name, space, anchor)
 
@@ -199,9 +196,11 @@ class Survey:
             return None
         if not wanted:
             return Target(status, "space", space)
-        pages = revisions.current(self._world, space)["pages"]
-        found = trees.at_path(pages, wanted) or trees.find(pages, wanted)
-        return Target(status, "page", found["id"], space, anchor) if found else None
+        revision = revisions.current(self._world, space)
+        found = trees.at_path(revision["pages"], wanted) or trees.find(revision["pages"], wanted)
+        if found is None or not has_anchor(self._world, revision, found, anchor):
+            return None
+        return Target(status, "page", found["id"], space, anchor)
 
     def _collection(self, name: str, status: str) -> Target | None:
         collection = self._known("collections", name)
@@ -237,17 +236,32 @@ _NAMED = {
 """The field that names what a reference of each kind leads to."""
 
 
+def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
+    """Whether a link to `anchor` leads to a heading of a page, or of reusable content that the page includes."""
+    if not anchor or page["type"] != "document":
+        return True
+    found, left, known = list(said(world, page).anchors), [page], set[str]()
+    while left and len(known) < _MOST_INCLUDED:
+        part = left.pop()
+        folder = posixpath.dirname(trees.place_of(part))
+        for usage in said(world, part).usages:
+            item = reusable(revision, usage.says, folder) if usage.kind == "include" else None
+            if item is not None and item["id"] not in known:
+                known.add(item["id"])
+                left.append(item)
+                found += said(world, item).anchors
+    return anchors.match(anchor, found) is not None
+
+
 def said(world: World, page: Json) -> Said:
-    """What a page speaks of."""
+    """What a page, or reusable content, speaks of."""
     name = page.get("text")
     if not name:
         return Said()
     known = _KNOWN.get(name)
     if known is None:
         document = parse(world.store.text(name))
-        found = tuple(usages(document))
-        whole = not any(usage.kind == "include" for usage in found)
-        known = Said(found, tuple(heading.anchor for heading in document.headings) if whole else None)
+        known = Said(tuple(usages(document)), tuple(heading.anchor for heading in document.headings))
         if len(_KNOWN) >= _MOST_KNOWN:
             _KNOWN.clear()
         _KNOWN[name] = known
@@ -256,12 +270,9 @@ def said(world: World, page: Json) -> Said:
 
 def places_of(revision: Json) -> Places:
     """What the links of a revision may lead to."""
-    pages: dict[str, str] = {}
-    for page in trees.walk(revision["pages"]):
-        paths: list[Any] = [page.get("path"), (page.get("git") or {}).get("path")]
-        for path in paths:
-            if path is not None:
-                pages.setdefault(path.removesuffix(".md"), page["id"])
+    pages = links.by_path(
+        (page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in trees.walk(revision["pages"])
+    )
     files: dict[str, str] = {}
     for file in revision["files"]:
         for name in (file["id"], (file.get("git") or {}).get("path"), file["name"]):

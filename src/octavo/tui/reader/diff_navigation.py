@@ -8,6 +8,7 @@ from functools import partial
 
 from textual.message import Message
 
+from octavo.documents import anchors
 from octavo.documents.blocks import Block
 from octavo.tui.reader.diff_contents import DiffContents
 from octavo.tui.reader.pane import Stop
@@ -316,11 +317,11 @@ class DiffNavigation:
             self.cursor.put(stop, bring=None)
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to a heading of the page as it is. False when it has none of that name."""
+        """Go to the heading of the new page that a link to `anchor` leads to. Returns False if there is none."""
         headings = self.contents.compared.new.headings if self.contents.compared is not None else ()
-        block = next((each.block for each in headings if each.anchor == anchor.lstrip("#")), None)
-        if block is None:
+        if (heading := anchors.find(anchor.lstrip("#"), headings)) is None:
             return False
+        block = heading.block
         if self.contents.shows_source or self.contents.layout_now == "old":
             self.contents.shows_source, self.contents.layout = False, "changes"
             self.contents.making.make(partial(self._go_to_heading, block))

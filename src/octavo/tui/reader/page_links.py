@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from octavo.api.folding import fold
+from octavo.api.safety import address
 from octavo.documents.blocks import Block
 from octavo.tui.reader.hot_spots import HotSpots
 from octavo.tui.reader.page_contents import PageContents
@@ -38,8 +40,9 @@ class PageLinks:
             case "select":
                 self._select(target)
             case "link" if self._leads(target) is LinkDestination.ANCHOR and not outside:
-                if not self.place.go_to_anchor(target):
-                    self.place.miss(target)
+                anchor = address(unquote(target))
+                if not self.place.go_to_anchor(anchor):
+                    self.place.miss(anchor)
             case _:
                 outside = outside or self._leads(target) in (LinkDestination.OUTSIDE, LinkDestination.MAIL)
                 self.pane.post_message(LinkFollowed(target, outside, hot.kind, self.spots.words(hot)))

@@ -7,6 +7,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import NamedTuple
 
+from octavo.documents import anchors
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.find_line import FindLine
@@ -91,17 +92,26 @@ class ReadingPlace:
             self.cursor.put(found, bring="top")
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to a heading by its anchor, or to a block by its key. False when there is none (yet)."""
+        """Go to the heading that a link to `anchor` leads to, or to the block with that key; to the top if `anchor` is empty.
+
+        Returns False if there is none, or none yet.
+        """
         wanted = anchor.lstrip("#")
         document = self.contents.document
         if document is None:
             self.wanted = PendingJump(wanted, ReadingPosition())
             return False
+        if not wanted:
+            self._go_to_top()
+            return True
         if self.contents.shows_source:
             self.turn_source()
         self.coming_back = self._left_standing = None
         here = self.here()
-        block = next((heading.block for heading in document.headings if heading.anchor == wanted), None)
+        heading = anchors.find(wanted, document.headings)
+        if heading is not None and heading.anchor != wanted and not self.contents.is_whole:
+            heading = None  # the heading with exactly this anchor may be still to come
+        block = heading.block if heading is not None else None
         if block is not None and block is left_out(document.blocks, self.contents.head):
             self._go_to_top()
             found = True

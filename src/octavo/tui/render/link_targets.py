@@ -67,13 +67,10 @@ class LinkContext:
         """What links may lead to."""
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
-        by_path: dict[str, str] = {}
-        for page in self.pages.values():
-            if page.path is not None:
-                by_path.setdefault(page.path, page.id)
-            if page.git is not None and page.git.path:
-                by_path.setdefault(page.git.path.removesuffix(".md"), page.id)
-        return links.Places(by_path, frozenset(self.pages), None, self.at.space_id, self.origins)
+        pages = links.by_path(
+            (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
+        )
+        return links.Places(pages, frozenset(self.pages), None, self.at.space_id, self.origins)
 
     def path(self, page_id: str) -> str:
         """Where a page lies, as its relative links see it."""

@@ -107,15 +107,32 @@ async def _links_read(live: Live, both: PagesBeforeAndAfter, changed: Sequence[s
 
 
 def _dead(ground: LinkContext, texts: Mapping[str, str]) -> list[str]:
+    """Return the broken links of some pages, each with the title of its page. Headings are looked for on these pages only."""
+    from octavo.documents import anchors
     from octavo.documents import links as leading
     from octavo.documents.parse import parse
     from octavo.documents.usages import usages
 
+    documents = {page_id: parse(text) for page_id, text in texts.items()}
+    found = {page_id: list(usages(document)) for page_id, document in documents.items()}
+    # Reusable content, which is not read here, may have further headings.
+    whole = {page_id for page_id, of_page in found.items() if all(usage.kind != "include" for usage in of_page)}
+
+    def is_broken(page_id: str, target: leading.Target) -> bool:
+        match target:
+            case leading.ToAnchor(anchor=anchor):
+                there = page_id
+            case leading.ToPage(page=there, anchor=anchor):
+                pass
+            case _:
+                return isinstance(target, leading.Broken)
+        return bool(anchor) and there in whole and anchors.find(anchor or "", documents[there].headings) is None
+
     said = []
-    for page_id, text in texts.items():
+    for page_id, of_page in found.items():
         targets = Targets(ground, page_id)
-        for usage in usages(parse(text)):
-            if usage.kind == "address" and isinstance(targets.target(usage.says), leading.Broken):
+        for usage in of_page:
+            if usage.kind == "address" and is_broken(page_id, targets.target(usage.says)):
                 said.append(f"{ground.pages[page_id].title} → {usage.says}")
     return list(dict.fromkeys(said))
 

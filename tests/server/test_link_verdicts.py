@@ -1,0 +1,118 @@
+"""The list of links, following a link and the merge checks agree on which links are broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from octavo.api import content, links
+from octavo.api.content import PageTree
+from octavo.api.places import SpaceRef
+from octavo.documents import anchors, parse
+from octavo.documents.blocks import Document
+from octavo.documents.links import Broken, ToAnchor, ToPage
+from octavo.documents.usages import usages
+from octavo.server import loader
+from octavo.server.world import World
+from octavo.tui.render.link_targets import LinkContext, Targets
+from octavo.tui.review.merge_effects import _dead
+from octavo.tui.shell.page_queries import page_to_read, text_of
+from tests.server.asking import Ask
+
+PAGES = {
+    "SUMMARY.md": """# Summary
+
+* [Start](README.md)
+
+## Reference
+
+* [API](api/README.md)
+  * [Overview](api/overview.md)
+
+## Guides
+
+* [Setup](guides/setup.md)
+* [Tips](guides/tips/README.md)
+""",
+    "README.md": """# Start
+
+[a](api/) [b](api) [c](api/README.md) [d](api/overview.md) [e](/reference/api) [f](guides/tips) [g](guides/) [h](nowhere.md)
+
+## Math & TeX
+
+[i](#math-and-tex) [j](#math--tex) [k](#start) [l](#) [m](#nothing) [n](#%C3%BCbungen) [o](api/#übungen)
+
+## 1. First step
+
+[p](#1-first-step) [q](#id-1-first-step) [r](guides/setup.md#setup--config) [s](guides/setup.md#shared-heading)
+[t](guides/setup.md#gone) [u](guides/tips/README.md#same-1) [v](guides/tips/#same-2) [w](mailto:a@b.example)
+
+## Übungen
+""",
+    "api/README.md": "# API\n\n[a](../) [b](overview.md) [c](../README.md#1-first-step) [d](../guides/setup.md#gone)\n\n## Übungen\n",
+    "api/overview.md": "# Overview\n\n[a](README.md) [b](./) [c](#overview) [d](../guides/tips/README.md#Same)\n",
+    "guides/setup.md": '# Setup\n\n{% include "../.gitbook/includes/shared.md" %}\n\n## Setup & Config!\n',
+    "guides/tips/README.md": "# Tips\n\n## Same\n\n## Same\n\n[a](../setup.md) [b](setup.md) [c](#same-1)\n",
+    ".gitbook/includes/shared.md": "## Shared heading\n\n[here](#shared-heading)\n",
+}
+BROKEN = {
+    "Start": {"nowhere.md", "#nothing", "guides/setup.md#gone", "guides/tips/#same-2"},
+    "API": {"../guides/setup.md#gone"},
+    "Overview": set[str](),
+    "Setup": set[str](),
+    "Tips": {"setup.md"},
+}
+
+
+async def test_each_link_is_broken_everywhere_or_nowhere(ask: Ask, world: World, tmp_path: Path) -> None:
+    for path, text in PAGES.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    space = loader.load(world, tmp_path, organization="acme", author="ada").space_id
+    listed, followed, checked = await verdicts(ask, space)
+    assert listed == {title: broken for title, broken in BROKEN.items() if broken}
+    assert followed == listed
+    # The checks that read the pages themselves do not know which headings reusable content adds to Setup.
+    assert checked == {"Start": {"#nothing", "guides/tips/#same-2", "nowhere.md"}, "Tips": {"setup.md"}}
+
+
+async def verdicts(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
+    """Return the broken links of each page by its title: those listed, those that cannot be followed, those a check finds."""
+    at = SpaceRef(space_id=space)
+    tree: PageTree = await ask(content.ListPages(at=at, metadata=True))
+    listed: dict[str, set[str]] = {}
+    for link in (await ask(links.ListOfSpace(at=at, status="broken", limit=1000))).items:
+        for each in link.location_references:
+            assert each.page is not None
+            assert link.target_reference is not None
+            listed.setdefault(each.page.title or "", set()).add(link.target_reference.url or "")
+    pages = [page for page in tree.walk() if page.type == "document"]
+    texts = {page.id: text_of(await ask(page_to_read(at, page.id))) for page in pages}
+    documents = {page: parse.parse(text) for page, text in texts.items()}
+    context = LinkContext(tree, at)
+    followed: dict[str, set[str]] = {}
+    for page in pages:
+        for href in cannot_follow(context, page.id, documents):
+            followed.setdefault(page.title or "", set()).add(href)
+    checked: dict[str, set[str]] = {}
+    for said in _dead(context, texts):
+        title, _, href = said.partition(" → ")
+        checked.setdefault(title, set()).add(href)
+    return listed, followed, checked
+
+
+def cannot_follow(context: LinkContext, page_id: str, documents: dict[str, Document]) -> list[str]:
+    """Return the links of a page that lead to no page, or to no heading of it, as the reader follows them."""
+    targets, broken = Targets(context, page_id), []
+    for usage in usages(documents[page_id]):
+        target = targets.target(usage.says)
+        anchor, there = "", page_id
+        if usage.kind != "address":
+            continue
+        match target:
+            case ToAnchor(anchor=anchor):
+                pass
+            case ToPage(page=there, anchor=named):
+                anchor = named or ""
+        if isinstance(target, Broken) or (anchor and anchors.find(anchor, documents[there].headings) is None):
+            broken.append(usage.says)
+    return broken
