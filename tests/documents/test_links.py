@@ -151,7 +151,12 @@ def test_anchors_match_by_their_letters() -> None:
         *(("setup--config", "Setup & Config!"), ("research-development", "Research and development")),
         *(("übungen", "Übungen"), ("ubungen", "Übungen"), ("U\u0308bungen", "Übungen"), ("groesse", None)),
         *(("1-first-step", "1. First step"), ("id-1-first-step", "1. First step"), ("1.-first-step", "1. First step")),
-        *(("whats-new", "What’s new?"), ("what-s-new", "What’s new?"), ("🚀-start", "🚀 Start"), ("-start", "🚀 Start")),
+        *(
+            ("whats-new", "What’s new?"),
+            ("what-s-new", "What’s new?"),
+            ("🚀-start", "🚀 Start"),
+            ("-start", "🚀 Start"),
+        ),
         *(("v12", "v1.2"), ("v1-2", "v1.2"), ("snake_case", "snake_case"), ("snake-case", "snake_case")),
         *(("same-1", "Same 2nd"), ("same-2", None), ("and", None), ("", None), ("-", None)),
     ],
@@ -188,7 +193,13 @@ INDEX_PAGES = links.by_path(
     [
         *(("api/", "api"), ("api", "api"), ("api/README.md", "api"), ("./api/README", "api"), ("/api", "api")),
         *(("reference/api", "api"), ("api/overview.md", "overview"), ("old/", "old"), ("old/index.md", "old")),
-        *(("both.md", "both"), ("both", "both"), ("both/README.md", "both inside"), ("README.md", "home"), ("./", "home")),
+        *(
+            ("both.md", "both"),
+            ("both", "both"),
+            ("both/README.md", "both inside"),
+            ("README.md", "home"),
+            ("./", "home"),
+        ),
     ],
 )
 def test_an_index_page_below_a_group_is_found_by_its_folder(href: str, page: str) -> None:
