@@ -15,7 +15,6 @@ from octavo.server import loader
 from octavo.server.world import World
 from octavo.tui.render.link_targets import LinkContext, Targets
 from octavo.tui.review.merge_effects import _dead
-from octavo.tui.shell.page_queries import page_to_read, text_of
 from tests.server.asking import Ask
 
 PAGES = {
@@ -86,7 +85,8 @@ async def verdicts(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
             assert link.target_reference is not None
             listed.setdefault(each.page.title or "", set()).add(link.target_reference.url or "")
     pages = [page for page in tree.walk() if page.type == "document"]
-    texts = {page.id: text_of(await ask(page_to_read(at, page.id))) for page in pages}
+    read = {page.id: content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced=True) for page in pages}
+    texts = {page: (await ask(op)).markdown or "" for page, op in read.items()}
     documents = {page: parse.parse(text) for page, text in texts.items()}
     context = LinkContext(tree, at)
     followed: dict[str, set[str]] = {}
