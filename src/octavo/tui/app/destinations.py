@@ -187,5 +187,9 @@ async def _run(app: Shell, id: str) -> bool:
         screen.go_up()  # the list of spaces is hidden while the page tree is shown
     if widget is not screen:
         widget.focus()
+    for _ in range(_LOOKS):
+        if place.why_not(id) is None:
+            break
+        await asyncio.sleep(_LOOK_EVERY)  # messages that are still to be handled may select a row
     await place.do(id)
     return True
