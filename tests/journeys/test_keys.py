@@ -72,6 +72,47 @@ def test_the_help_topic_lists_every_key() -> None:
     assert markdown_table([Octavo, *KEYMAP_CONTEXTS]) in text_of("keys")
 
 
+@pytest.mark.parametrize(
+    ("start", "keys", "seen", "offered", "left_out"),
+    [
+        pytest.param("inbox", (), "#7  Show", ("d done", "a approve"), ("c reply", "R resolve"), id="row of a change request"),
+        pytest.param("inbox", ("]", "]", "]"), "11 of 11", ("c reply", "R resolve"), ("a approve", "m merge"), id="row of a thread"),
+        pytest.param("comments", ("]", "]"), "17 of 17", ("d reopen",), ("d resolve",), id="resolved thread"),
+        pytest.param("comments", (), "72 of 72", ("d resolve",), ("d reopen",), id="open thread"),
+        pytest.param("comments", ("enter",), "72 of 72", ("c reply",), ("e edit",), id="comment of another member"),
+        pytest.param("comments", ("]", "enter"), "3 of 3", ("e edit comment",), (), id="own comment"),
+        pytest.param("changes", (), "7 of 7", ("a approve", "m merge"), ("Z revert",), id="open change request"),
+        pytest.param("changes", ("]", "]"), "4 of 4", ("Z revert merge",), ("a approve", "m merge"), id="merged change request"),
+        pytest.param("changes", ("]", "]", "]"), "1 of 1", (), ("a approve", "m merge", "Z revert"), id="archived change request"),
+        pytest.param("changes", ("]", "]", "enter"), "Merged by", ("Z revert merge",), ("a approve", "m merge"), id="open in its view"),
+        pytest.param("changes", ("!",), "REQUESTS TO", ("esc close",), ("r retry", "X discard", "x select", "u undo"), id="request"),
+    ],
+)  # fmt: skip
+async def test_the_key_bar_offers_only_what_applies(
+    stage: Stage, start: str, keys: tuple[str, ...], seen: str, offered: tuple[str, ...], left_out: tuple[str, ...]
+) -> None:
+    async with stage.play(start=start, size=(200, 60)) as run:
+        await run.see("7 of 7" if start == "changes" else "72 of 72" if start == "comments" else "17 of 17")
+        await run.press(*keys)
+        await run.see(seen)
+        await run.until(
+            lambda: (
+                all(each in run.keybar for each in offered) and not any(f" {each}" in run.keybar for each in left_out)
+            ),
+            f"offer {offered} without {left_out}: {run.keybar}",
+        )
+
+
+@pytest.mark.parametrize("keys", [("a",), ("A",), ("E",), ("ctrl+n",), ("C",)])
+async def test_a_dialog_that_keeps_its_text_says_so_in_every_place(stage: Stage, keys: tuple[str, ...]) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("7 of 7")
+        await run.press(*keys)
+        await run.see("esc keep draft")
+        assert "ancel" not in run.text
+        assert run.text.count("esc keep draft") == 1
+
+
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
     keys = {"change.merge": "ctrl+g", "view.inbox": "9", "no.such": "x", "change.approve": "L"}
     async with stage.play(start="changes", keys=keys) as run:

@@ -48,6 +48,8 @@ PAGE: Commands[Page] = Commands(
         Command("comment", "c,|", "Comment", "Write a comment here", run=lambda _, page: page.done.append("comment"), why_not=_may_not_comment),
         Command("next", "n", "Next", "Next change", run=lambda _, page: page.done.append("next"), together=_CHANGE),
         Command("previous", "N", "Previous", "Previous change", run=lambda _, page: page.done.append("previous"), together=_CHANGE),
+        Command("resolve", "d", "Resolve", "Resolve the thread", run=lambda _, page: page.done.append("resolve"),
+                applies=lambda _, page: page.has_thread),
         Command("down", "j", "Down", "Down", run=lambda _, page: page.done.append("down"), shown=False),
     ),
     find=lambda page: page,
@@ -61,6 +63,7 @@ class Page(HasCommands, Widget, can_focus=True):
     def __init__(self, *, may_comment: bool = False) -> None:
         super().__init__()
         self.may_comment = may_comment
+        self.has_thread: bool = False
         self.done: list[str] = []
 
 
@@ -98,7 +101,7 @@ async def test_commands_are_read_off_the_bindings() -> None:
     app = App(page)
     async with app.run_test():
         commands = {command.id: command for command in active_commands(app.screen)}
-        assert list(commands)[:4] == ["page.comment", "page.next", "page.previous", "page.down"]
+        assert list(commands)[:4] == ["page.comment", "page.next", "page.previous", "page.resolve"]
         comment = commands["page.comment"]
         assert comment.keys == ("c", "|")
         assert (comment.title, comment.help, comment.context) == ("Comment", "Write a comment here", "page view")
@@ -128,6 +131,19 @@ async def test_the_key_bar_shows_what_is_likely_first_and_help_last() -> None:
             assert lines(app)[-1] == said
         await pilot.click(KeyBar, offset=(2, 0))
         assert app.explained == ["Commenting needs the comment role; you read only."]
+
+
+async def test_the_key_bar_leaves_out_what_does_not_apply_and_keeps_what_is_not_allowed() -> None:
+    page = Page()
+    app = App(page)
+    async with app.run_test() as pilot:
+        assert "page.resolve" not in [command.id for command in key_bar(app.screen)]
+        assert "page.resolve" in [command.id for command in active_commands(app.screen)]
+        assert not next(each for each in key_bar(app.screen) if each.id == "page.comment").enabled
+        await pilot.press("d")
+        assert page.done == ["resolve"], "the key itself is there"
+        page.has_thread = True
+        assert "page.resolve" in [command.id for command in key_bar(app.screen)]
 
 
 async def test_a_place_says_which_keys_its_bar_begins_with() -> None:

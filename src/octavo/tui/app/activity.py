@@ -22,6 +22,7 @@ from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words
 from octavo.tui.content import keeping_offline
 from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
+from octavo.tui.shell.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.line_list import Lines
@@ -43,7 +44,7 @@ class Mistake:
 Line = tuple[str, Entry | Mistake | KeptFile | KeptSpace | Activity]
 STATES = {
     "gathered": "pending review",
-    "held": "can be undone",
+    "held": "sending soon",
     "queued": "queued",
     "sending": "sending",
     "unknown": "checking",
@@ -53,7 +54,7 @@ _HEADINGS: dict[type, str] = {
     Mistake: "SETTINGS THAT CANNOT BE USED",
     KeptFile: "TEXTS FROM YOUR EDITOR",
     KeptSpace: "AVAILABLE OFFLINE",
-    Activity: "REQUESTS",
+    Activity: "REQUESTS TO THE SERVER",
 }
 _OF_WRITES = ("NEED YOUR DECISION", "FAILED", "IN PROGRESS")
 """Headings of writes. Those that need a decision come first."""
@@ -84,12 +85,25 @@ def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
     return None
 
 
+def _can_retry(app: Shell, view: ActivityScreen) -> bool:
+    return any(each.state not in ("held", "sending") for each in view.chosen)
+
+
+def _can_discard(app: Shell, view: ActivityScreen) -> bool:
+    return bool(view.chosen or view.file or view.kept)
+
+
+def _can_undo(app: Shell, view: ActivityScreen) -> bool:
+    return any(each.state == "held" for each in app.session.outbox.entries)
+
+
 ACTIVITY: Commands[ActivityScreen] = Commands(
     "activity",
     (
-        Command("retry", "r", "Retry", "Retry the selected changes", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent),
+        Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), applies=_can_undo),
+        Command("retry", "r", "Retry", "Retry the selected changes", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent, applies=_can_retry),
         Command("discard", "X", "Discard", "Discard the selected writes, keep their text as drafts",
-                run=lambda _, view: view.discard(), why_not=_why_not_discarded),
+                run=lambda _, view: view.discard(), why_not=_why_not_discarded, applies=_can_discard),
         Command("close", "escape,q,exclamation_mark", "Close", "Close the activity list", run=lambda _, view: view.dismiss(None)),
     ),
     find=lambda view: view,
@@ -126,7 +140,7 @@ class ActivityScreen(Dialog[None]):
             groups=lambda line: [Heading(_heading(line[1]))],
             ticks=lambda line: isinstance(line[1], Entry) and (line[1].asks or line[1].state == "failed"),
             columns=(
-                Column("", 15),
+                Column("", 18),
                 Column("", least=30),
                 Column("", 8, right=True),
                 Column("", 6, right=True, drop=1),
@@ -174,7 +188,7 @@ class ActivityScreen(Dialog[None]):
         what = line[1]
         if isinstance(what, Entry):
             style = "$error" if what.asks else "$warning" if what.state != "failed" else "$octavo-muted"
-            state = "maybe sent" if what.asks and what.state == "unknown" else STATES.get(what.state, what.state)
+            state = MAY_BE_SENT if what.asks and what.state == "unknown" else STATES.get(what.state, what.state)
             return Row(
                 cells=(
                     Content.styled(state, style),

@@ -57,6 +57,7 @@ def _of_all(
     writes: bool = False,
     shown: bool = False,
     key_display: str | None = None,
+    called: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
     """What is done to all threads that are ticked at once, and to `one` where none is. What writes takes a right
     (`not_allowed_with`, which knows it by its name); other things may be done with all that can be read."""
@@ -76,7 +77,7 @@ def _of_all(
             return bulk_actions.why_not(app, name, target.ticked)
         return not_allowed_with(app, target.at, name, target.thread, target.message)
 
-    return Command(name, keys, title, help, run, why_not, shown=shown, key_display=key_display, writes=writes)
+    return Command(name, keys, title, help, run, why_not, called, shown=shown, key_display=key_display, writes=writes)
 
 
 def _of_one(
@@ -95,6 +96,17 @@ def _of_one(
         return _why_not_one_by_one(target) or why_not(app, target)
 
     return Command(name, keys, title, help, run, why_not_now, shown=False, writes=writes)
+
+
+def _resolve_label(app: Shell, target: ThreadTarget) -> str | None:
+    """Return the label of `d` where all threads it acts on are resolved."""
+    threads = [each.comment for each in target.ticked] or [target.thread]
+    return None if any(each.is_open for each in threads) else "Reopen"
+
+
+def is_own_comment(app: Shell, target: ThreadTarget) -> bool:
+    """Return whether the user wrote the comment at hand, as far as the user is known."""
+    return app.workspace.me is None or app.workspace.me.id == target.message.posted_by.id
 
 
 def _may_not(deed: str) -> Callable[[Shell, ThreadTarget], str | None]:
@@ -130,13 +142,13 @@ def _open(app: Shell, target: ThreadTarget) -> None:
 THREAD: Commands[ThreadTarget] = Commands(
     "comments",
     (
-        _of_all("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True,
+        _of_all("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, called=_resolve_label,
                 one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), several=bulk_actions.resolve),
         _of_all("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread), several=bulk_actions.reply),
         _of_one("new", "C", "Comment on page", "Comment on the page of the thread",
                 _comment_on_page, _why_no_comment_on_page, writes=True),
-        _of_all("reply_resolve", "D", "Reply, resolve", "Reply to the selected threads and resolve them", writes=True,
+        _of_all("reply_resolve", "D", "Reply and resolve", "Reply to the selected threads and resolve them", writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), several=bulk_actions.reply),
         _of_all("react", "plus", "React", "React to the selected threads with an emoji", key_display="+", writes=True,
                 one=lambda app, target: thread_actions.choose_reaction(app, target.at, target.thread, target.message), several=bulk_actions.react),

@@ -59,12 +59,13 @@ def _why_not_compared(app: Shell, view: PageHistoryScreen) -> str | None:
 HISTORY: Commands[PageHistoryScreen] = Commands(
     "history",
     (
-        Command("now", "B", "Compare", "Compare with the current page, or stop comparing",
+        Command("now", "B", "Compare to now", "Compare with the current page, or stop comparing",
                 run=lambda _, view: view.compare_with("now"), why_not=_why_not_compared),
-        Command("before", "V", "Show changes", "Show or hide what this revision changed",
+        Command("before", "V", "Its changes", "Show or hide what this revision changed",
                 run=lambda _, view: view.compare_with("before"), why_not=_why_not_compared),
         Command("more", "m", "Load older", "Load older revisions",
-                run=lambda _, view: view.look_further(), why_not=lambda _, view: view.why_not_further()),
+                run=lambda _, view: view.look_further(), why_not=lambda _, view: view.why_not_further(),
+                applies=lambda _, view: view.has_older),
         Command("older", "J", "Older", "Go to the previous revision", run=lambda _, view: view.rows.move(1), shown=False),
         Command("newer", "K", "Newer", "Go to the next revision", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),
@@ -160,7 +161,9 @@ class PageHistoryScreen(View):
 
     def _say_where(self) -> None:
         walk = self._walk
-        looked = f"{plural(walk.looked, 'revision')} checked" if walk is not None and walk.looked else ""
+        looked = ""
+        if walk is not None and walk.looked:
+            looked = f"{len(walk.found)} of {plural(walk.looked, 'revision')} changed this page"
         more = "" if walk is None or self._walking or walk.is_at_end else "m loads older"
         whole = walk is None or walk.is_at_end
         checked = "" if walk is None or whole else f" in the last {plural(walk.looked, 'revision')}"
@@ -319,6 +322,11 @@ class PageHistoryScreen(View):
         self._show_version()
         if had_focus:
             self.call_after_refresh(self.view.focus)
+
+    @property
+    def has_older(self) -> bool:
+        """Return whether there may be older revisions to load."""
+        return self._walk is not None and not self._walk.is_at_end
 
     def why_not_further(self) -> str | None:
         """Return why older revisions cannot be loaded now. None if they can."""

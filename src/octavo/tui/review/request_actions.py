@@ -10,7 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
 from octavo.tui.comments import thread_actions
 from octavo.tui.review import readiness, review_requests, undo_merge, updating, verdicts
-from octavo.tui.review.request_at_hand import RequestAtHand, of_one, takes
+from octavo.tui.review.request_at_hand import RequestAtHand, is_in, of_one, takes
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed_in, why_without_space
@@ -115,7 +115,6 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         intro="" if text is not None else _NO_MARKDOWN,
         field=Field("Subject", subject.text, required=_REQUIRED, keep=subject.keep, keep_now=subject.keep_now),
         also=also if text is not None else None,
-        foot=f"{'ctrl+s' if text is not None else 'enter'} save · esc keep draft",
     )
     app.push_screen(dialog, decided)
 
@@ -155,15 +154,15 @@ def _called_ready(app: Shell, request: RequestAtHand) -> str | None:
 CHANGE: Commands[RequestAtHand] = Commands(
     "change",
     (
-        Command("undo_merge", "Z", "Revert merge", "Create a change request that reverts the merge", shown=False,
-                writes=True, run=undo_merge.ask_to_undo, why_not=of_one(undo_merge.may_not_undo)),
+        Command("undo_merge", "Z", "Revert merge", "Create a change request that reverts the merge",
+                writes=True, applies=is_in("merged"), run=undo_merge.ask_to_undo, why_not=of_one(undo_merge.may_not_undo)),
         Command("reviewers", "V", "Request review", "Request reviews, or withdraw review requests", shown=False,
                 writes=True, run=review_requests.choose_reviewers, why_not=takes("edit", *UNDECIDED)),
         Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
                 writes=True, run=lambda app, request: readiness.mark(app, request.together),
                 why_not=lambda app, request: readiness.why_not(app, request.together), called=_called_ready),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
-                writes=True, run=lambda app, request: verdicts.review(app, request, "approved"), why_not=of_one(verdicts.may_not_review)),
+                writes=True, applies=is_in(*UNDECIDED), run=lambda app, request: verdicts.review(app, request, "approved"), why_not=of_one(verdicts.may_not_review)),
         Command("ask", "A", "Request changes", "Request changes, with a comment", shown=False,
                 writes=True, run=lambda app, request: verdicts.review(app, request, "changes-requested"), why_not=of_one(verdicts.may_not_review)),
         Command("held", "H", "Pending comments", "Show your pending comments", shown=False,
@@ -174,12 +173,13 @@ CHANGE: Commands[RequestAtHand] = Commands(
                 writes=True, run=updating.update, why_not=takes("edit", *UNDECIDED)),
         Command("resolve", "R", "Resolve conflicts", "Resolve the conflicts with main", shown=False,
                 run=updating.resolve, why_not=takes("edit", *UNDECIDED, "merged")),
-        Command("merge", "m", "Merge", "Check and merge into main", writes=True, run=_merge, why_not=_may_not_merge),
+        Command("merge", "m", "Merge", "Check and merge into main",
+                writes=True, applies=is_in(*UNDECIDED), run=_merge, why_not=_may_not_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
                 writes=True, run=_archive, why_not=takes("edit", *UNDECIDED, "archived")),
         Command("subject", "E", "Edit details", "Edit the subject and description", shown=False,
                 writes=True, run=_describe, why_not=takes("edit")),
-        Command("comment", "C", "Overall comment", "Comment on the change request as a whole", shown=False,
+        Command("comment", "C", "General comment", "Comment on the change request as a whole", shown=False,
                 writes=True, run=comment_on_whole, why_not=may_not_comment_on_whole),
     ),
     context="change requests",

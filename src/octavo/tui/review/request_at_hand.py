@@ -79,6 +79,11 @@ def of_one(why_not: WhyNot) -> WhyNot:
     return lambda app, request: others_ticked(request) or why_not(app, request)
 
 
+def is_in(*states: str) -> Callable[[Shell, RequestAtHand], bool]:
+    """Return whether a command applies: a selected change request, else the one at hand, is in one of `states`."""
+    return lambda app, request: any(each.status in states for each in request.together)
+
+
 def others_ticked(request: RequestAtHand) -> str | None:
     """Return why a command for one change request is disabled: others are selected. None if none are."""
     ticked = len(request.ticked)

@@ -130,6 +130,8 @@ class Command(Generic[T]):
     """What it is called now, where that depends on the thing. None: its title."""
     there: Callable[[Any, T], bool] = _is_there
     """Whether the key is there at all."""
+    applies: Callable[[Any, T], bool] = _is_there
+    """Whether the key bar offers the command: the state of the thing may rule it out. The key is there and says why."""
     offered: Callable[[Any, T], bool] = _is_not_offered
     """Whether it is offered now where something did not load, because it may help."""
     shown: bool = True
@@ -290,6 +292,8 @@ class ActiveCommand:
     enabled: bool
     shown: bool
     """Whether the key bar may show it."""
+    applies: bool
+    """Whether the key bar offers it now."""
     group: Binding.Group | None
     reason: str | None = field(compare=False)
     """Why it is not enabled, if it is not."""
@@ -332,8 +336,9 @@ def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
 def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCommand:
     node, binding, enabled, tooltip = active
     id, title, reason = binding.id or "", None, None if enabled else "This command is not available now."
+    applies = True
     if isinstance(node, HasCommands) and id in node._commands_by_id:
-        title, reason = node.called(id), node.why_not(id)
+        title, reason, applies = node.called(id), node.why_not(id), _applies(node, id)
     return ActiveCommand(
         id=id,
         keys=tuple(keys),
@@ -342,11 +347,20 @@ def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCom
         context=name_of(node),
         enabled=reason is None,
         shown=binding.show,
+        applies=applies,
         group=binding.group,
         reason=reason,
         node=node,
         run=partial(app.run_action, binding.action, node),
     )
+
+
+def _applies(place: HasCommands, id: str) -> bool:
+    """Return whether the key bar offers the command of an id: there is a thing, and its state does not rule it out."""
+    if not _is_whole(place):
+        return True
+    app, _, command, about = place._command_now(id)
+    return about is not None and command.applies(app, about)
 
 
 def _deed(node: DOMNode, binding: Binding) -> object:
@@ -361,7 +375,8 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
     The ids in the `KEYBAR` of the screen and of what has focus come first. Then the first key of what has focus, the
     keys of the places around it, the rest of its own, those of a pane beside it, and the app's. What has two keys, one
     of which cannot be pressed while one writes, is there once, and a key that `keys_named` of the screen says stands
-    elsewhere is not there.
+    elsewhere is not there. A command that does not apply to the thing at hand is left out; a command that the person may
+    not run is kept, and its key says why.
     """
     named: frozenset[str] = getattr(screen, "keys_named", frozenset())
     focused: DOMNode | None = screen.focused
@@ -375,7 +390,7 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
             and (id(node), _deed(node, binding)) not in once
         ):
             once[id(node), _deed(node, binding)] = _command(screen.app, active, keys)
-    shown = list(once.values())
+    shown = [command for command in once.values() if command.applies]
     first = next((command.id for command in shown if command.node is focused), None)
     around = focused.ancestors if focused is not None else [screen]
 

@@ -77,10 +77,15 @@ def _is_open(app: App[Any], dialog: Confirm) -> bool:
     return dialog.is_open
 
 
+def _is_by_key(app: App[Any], dialog: Confirm) -> bool:
+    return dialog.is_by_key
+
+
 ANSWERS: Commands[Confirm] = Commands(
     "dialog",
     (
-        Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open),
+        Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open,
+                applies=_is_by_key),
         Command("send", "ctrl+s", "Yes", "Confirm",
                 run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open, priority=True),
         Command("no", "n", "No", "Cancel", run=_cancel, called=lambda _, dialog: dialog.cancel_word),
@@ -123,19 +128,21 @@ class Confirm(Dialog[Confirmed | None]):
         why_typed: str = "",
         blocked: str = "",
         foot: str = "",
-        cancel: str = "Cancel",
+        cancel: str = "",
         check_again: Callable[[], None] | None = None,
     ) -> None:
         """`intro` stands above the facts and `after` below them; `foot` in the lower border; `also` is a second field.
 
+        `cancel` is the word for closing without confirming. Empty: “Keep draft” if a field keeps its text, else “Cancel”.
         `why_typed` says why `typed` has to be typed: "With conflicts the y key is off: type 42 to merge anyway."
         """
         super().__init__()
         self._title = title
         self.verb: str = verb
-        self.cancel_word: str = cancel
         self._intro, self._facts, self._after, self._field = intro, facts, after, field
         self._fields = {name: each for name, each in (("field", field), ("also", also)) if each is not None}
+        keeps = any(each.keep is not None for each in self._fields.values())
+        self.cancel_word: str = cancel or ("Keep draft" if keeps else "Cancel")
         self._typed, self._typed_why, self._blocked, self._foot = typed, why_typed, blocked, foot
         self.check_again: Callable[[], None] | None = check_again
         self._answered = False
@@ -257,6 +264,11 @@ class Confirm(Dialog[Confirmed | None]):
     def is_open(self) -> bool:
         """Whether it still can be decided."""
         return True
+
+    @property
+    def is_by_key(self) -> bool:
+        """Whether `y` confirms: no word has to be typed, and nothing blocks the action."""
+        return not (self._typed or self._blocked)
 
     @property
     def text(self) -> str:

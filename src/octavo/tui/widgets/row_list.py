@@ -136,11 +136,15 @@ def _why_not_ticked(app: App[Any], ticks: Ticks[Any]) -> str | None:
     return why
 
 
+def _can_tick_row(app: App[Any], ticks: Ticks[Any]) -> bool:
+    return (item := ticks.rows.item) is None or ticks.can_tick(item)
+
+
 TICKS: Commands[Ticks[Any]] = Commands(
     "list",
     (
         Command("tick", "x", "Select", "Select or deselect the row", run=lambda _, ticks: ticks.tick(),
-                why_not=_why_not_ticked, there=lambda _, ticks: ticks.are_there),
+                why_not=_why_not_ticked, applies=_can_tick_row, there=lambda _, ticks: ticks.are_there),
         Command("tick_range", "v", "Select range", "Start or end a range selection", run=lambda _, ticks: ticks.tick_range(),
                 why_not=_why_no_ticks, there=lambda _, ticks: ticks.are_there, shown=False),
         Command("tick_all", "asterisk", "Select all", "Select all rows, or none", run=lambda _, ticks: ticks.tick_all(),
