@@ -83,6 +83,16 @@ async def test_a_review_that_is_asked_is_given_where_it_is_asked_and_the_row_goe
         assert reasons(run, "Say what a datum is") == []
 
 
+async def test_replies_after_your_last_message_are_marked_as_new(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.press("]", "]", "]")
+        await run.see("11 of 11", "1 new reply from Ruta Vaitkute", "↳ Ruta Vaitkute · 1 day ago · new")
+        assert run.text.count("· new") == 1
+        await run.press("j")
+        await run.see("3 new replies from Noor Haddad")
+        await run.until(lambda: run.text.count("· new") == 3, "see three new replies")
+
+
 async def test_what_changed_since_ones_review_comes_back(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, NOOR, "Say what a datum is")
@@ -106,7 +116,7 @@ async def test_what_others_approved_is_merged_from_the_list(stage: Stage) -> Non
         await stand_on(run, "Say what a datum is")
         await run.see("approved by Noor Haddad")
         await run.press("m")
-        await run.see("checked 0 s ago")
+        await run.see("checked just now")
         await run.later(seconds=1)
         await run.press("y")
         await run.hear("Merged #9.")
@@ -121,7 +131,7 @@ async def test_changes_that_are_asked_for_are_put_off_until_it_changes(stage: St
         assert reasons(run, "Say what a datum is") == ["changes requested"]
         await stand_on(run, "Say what a datum is")
         await run.press("w")
-        await run.see("Snooze: #9 Say what a datum is")
+        await run.see("Snooze #9 Say what a datum is")
         await run.press("down", "down", "down", "enter")
         await run.hear("Snoozed until something new happens")
         assert reasons(run, "Say what a datum is") == []
@@ -208,7 +218,7 @@ async def test_a_thread_on_ones_change_request_is_resolved_and_that_is_taken_bac
         assert reasons(run, "Is this not too long?") == ["on my change requests"]
         await stand_on(run, "Is this not too long?")
         await run.press("R")
-        await run.hear("Thread resolved")
+        await run.hear("Resolving thread…")
         await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
         await run.press("u")
         await run.until(lambda: reasons(run, "Is this not too long?") != [], "see it come back")

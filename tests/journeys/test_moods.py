@@ -120,8 +120,10 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
             await run.later(seconds=100)
             await run.hear("“comment” may have been sent: the response was lost, and Octavo did not find the change.")
             await run.see(WORDS, "● Mara … may have bee…", "1 needs you: press !")
+            await run.press("d")
+            await run.hear("This may have been sent. Press ! to see why, and to retry or discard it.")
             await run.press("!")
-            await run.see("NEED YOUR DECISION", "maybe sent", "Check the server, then press !")
+            await run.see("NEED YOUR DECISION", "may have been sent", "Check the server, then press !")
             await run.press("r", "escape")
         await all_sent(run)
         assert await posted(run) == 1

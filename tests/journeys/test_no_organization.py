@@ -62,6 +62,8 @@ async def test_no_view_says_that_there_is_nothing_where_no_organization_is_known
         await look_at_all(run, f"✗ {said}", is_live="Could not" not in said)
         if status == 403:
             assert "It is Sunday." in run.text
+            await run.see("○ not allowed")
+            assert "server error" not in run.text
 
 
 async def test_an_organization_that_was_left_is_gone_and_all_can_be_asked_again(stage: Stage) -> None:

@@ -43,12 +43,42 @@ async def only(run: Run, *words: str) -> None:
 async def test_rows_say_how_each_stands(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.see("7 of 7", "may conflict")
-        assert row(run, "#7  Show") == "Tomás Okafor · ○ review requested · ✓ Noor Haddad · ● 1 open"
+        assert row(run, "#7  Show") == "Tomás Okafor · ○ review requested from you · ✓ Noor Haddad · ● 1 open"
         assert row(run, "#6  Say") == "Mara Lindqvist · ✗ Noor Haddad requested changes · ● 2 open"
-        stale = "Yuki Tanabe · ○ review requested · ✓ Tomás Okafor (outdated) · outdated · ● 3 open"
+        stale = "Yuki Tanabe · ○ review requested from you · ✓ Tomás Okafor (outdated) · needs update · ● 3 open"
         assert row(run, "#5  Rotate") == stale
-        conflicting = "Tomás Okafor · ○ review requested · ✗ may conflict: Retries · outdated · ● 1 open"
+        conflicting = "Tomás Okafor · ○ review requested from you · ✗ may conflict: Retries · needs update · ● 1 open"
         assert row(run, "#4  Correct") == conflicting
+
+
+async def test_open_threads_of_a_change_request_are_counted_alike_everywhere(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.see("Needs me 17", "4 Comments 72", "● 1 open thread", "REVIEWS")
+        threads = {
+            name: row(run, name).rpartition(" · ")[2]
+            for name in ("#7 Show", "#1 Limpet", "#2 Batt", "#5 Rot", "#6 Say")
+        }
+        assert list(threads.values()) == [
+            "1 open thread",
+            "2 open threads",
+            "2 open threads",
+            "3 open threads",
+            "2 open threads",
+        ]
+        await run.press("ctrl+o")
+        await run.see("open: 7 change requests, 72 threads")
+        await run.press("escape", "3")
+        await run.see("7 of 7", "may conflict", "4 Comments 72")
+        for name, said in threads.items():
+            number = said.split()[0]
+            listed = row(run, name.replace(" ", "  ", 1))
+            assert listed.endswith((f"● {number} open", f"● {number}")), f"{name}: {listed}"
+        await open_one(run, "refused")
+        await run.see("● 1 open thread")
+        await run.press("m")
+        await run.see("!  threads       1 open thread")
+        await run.press("escape", "4")
+        await run.see("72 of 72", "4 Comments 72", "Open 72   My threads 3   Resolved 17   Reviews 4   All 93")
 
 
 async def test_the_preview_says_who_said_what_and_what_conflicts(stage: Stage) -> None:

@@ -124,7 +124,7 @@ class Row:
     """All reasons as the person reads them."""
     title: str
     context: str
-    """Where it is, who is concerned, and numbers."""
+    """Where it is, and who is concerned."""
     moment: datetime | None
     """When what is the most urgent about it came to be."""
     space_id: str
@@ -585,9 +585,8 @@ class _Reading:
             if (about := self._requests.get(at)) is not None:
                 title = f"#{about.number} {about.title}"
                 author = about.created_by.name if about.created_by is not None else ""
-                threads = _number(about.comments, "open thread") if about.comments > 0 else ""
                 draft = "draft" if about.status == "draft" else ""
-                context = self._context(at.space_id, author, draft, threads)
+                context = self._context(at.space_id, author, draft)
             case = self._cases[key] = _Case(key, at, title, context, at.space_id)
         return case
 

@@ -249,6 +249,12 @@ class InboxAnswers:
         listed = chain(self._items("open"), self._items("draft"))
         return next((each for each in listed if each.id == at.change_request_id and each.space == at.space_id), None)
 
+    @property
+    def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
+        """The open comments of each change request, as they were read last. What was not read anew is the same object."""
+        read = ((each.at, self._answers.values.get(each.url)) for each in self._plan.threads)
+        return {at: said for at, said in read if isinstance(at, ChangeRequestRef) and said is not None}
+
     def comment(self, thread: ThreadRef) -> Comment | None:
         """The first comment of the thread of a row, as it was read last."""
         found = self._answers.values.get(inbox_parts.address("threads", thread.at))

@@ -31,8 +31,10 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         super().__init__("Switch organization")
         self._subscriptions = Subscriptions(self)
         self._roles: dict[str, str] = {}
-        self._waits: dict[str, str] = {}
-        """What waits in each, or why that is not known, by their ids."""
+        self._spaces: dict[str, tuple[Space, ...]] = {}
+        """The spaces of each organization that loaded, by its id."""
+        self._failed: dict[str, str] = {}
+        """Why the spaces of an organization could not be loaded, by its id."""
 
     @property
     def shell(self) -> Shell:
@@ -61,16 +63,23 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
     def _show_spaces(self, organization: Organization, snapshot: Snapshot[ListPage[Space]]) -> None:
         if snapshot.value is not None:
-            spaces = snapshot.value.items
-            said = [
-                plural(len(spaces), "space"),
-                plural(sum(each.change_requests_open for each in spaces), "open change request"),
-                plural(sum(each.comments for each in spaces), "open comment"),
-            ]
-            self._waits[organization.id] = " · ".join(said)
+            self._spaces[organization.id] = snapshot.value.items
         elif snapshot.error is not None:
-            self._waits[organization.id] = f"could not load spaces: {snapshot.error}"
+            self._failed[organization.id] = f"could not load spaces: {snapshot.error}"
         self._show()
+
+    def _counts(self, organization: Organization) -> str:
+        """Return the numbers of an organization as shown. The current one has the same number of threads as the top bar; of
+        the others only the threads on pages are counted, because their change requests are not loaded."""
+        spaces, workspace = self._spaces.get(organization.id), self.shell.workspace
+        if spaces is None:
+            return self._failed.get(organization.id, "…")
+        if workspace.organization is not None and workspace.organization.id == organization.id:
+            threads = plural(workspace.counts["comments"], "thread")
+        else:
+            threads = f"{plural(sum(each.comments for each in spaces), 'thread')} on pages"
+        requests = plural(sum(each.change_requests_open for each in spaces), "change request")
+        return f"{plural(len(spaces), 'space')} · open: {requests}, {threads}"
 
     def _show_role(self, organization: Organization, snapshot: Snapshot[Member]) -> None:
         if snapshot.value is not None:
@@ -83,7 +92,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
             Choice(
                 each,
                 each.title,
-                detail=" · ".join(filter(None, (self._roles.get(each.id), self._waits.get(each.id, "…")))),
+                detail=" · ".join(filter(None, (self._roles.get(each.id), self._counts(each)))),
                 right="current" if here is not None and here.id == each.id else "",
                 sign="◆",
             )

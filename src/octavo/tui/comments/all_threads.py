@@ -89,7 +89,7 @@ class CommentsScreen(ListView[Thread]):
     KEPT_ORDER = "order of threads"
     HELP = (
         "Comment threads of the organization, grouped by space and page. c replies, d resolves, enter opens the page, "
-        "x selects threads for one action on all of them. [ and ] switch between open, mine, resolved and all threads. "
+        "x selects threads for one action on all of them. [ and ] change the tab; Reviews holds the comments of reviews, which do not count as open threads. "
         "esc goes back to the list and clears the filters."
     )
     CSS_PATH = "all_threads.tcss"
@@ -128,7 +128,7 @@ class CommentsScreen(ListView[Thread]):
             ticks=True,
             id="list",
         )
-        names = {"open": "Open", "mine": "Mine", "resolved": "Resolved", "all": "All"}
+        names = {"open": "Open", "mine": "My threads", "resolved": "Resolved", "reviews": "Reviews", "all": "All"}
         sections = tuple(Section(key, name) for key, name in names.items())
         self.thread = ThreadView(id="thread")
         yield from self.list_beside(rows, self.thread, sections=sections)
@@ -241,7 +241,12 @@ class CommentsScreen(ListView[Thread]):
 
     def _say_what_is_empty(self) -> None:
         left = self.threads.places_left
-        threads = {"open": "open threads", "resolved": "resolved threads", "mine": "open threads of yours"}
+        threads = {
+            "open": "open threads",
+            "resolved": "resolved threads",
+            "mine": "open threads of yours",
+            "reviews": "comments of reviews",
+        }
         where = f" in the {self._asked_of_all} loaded so far" if left else ""
         filtered = f" with this filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else ""
         self.rows.state.empty = f"No {threads.get(self.sections.current, 'threads')}{where}{filtered}."
@@ -299,7 +304,8 @@ class CommentsScreen(ListView[Thread]):
         if not self.rows.go_to(found.key):
             self.narrowing.by = ()
             self.rows.set_filter("")
-            self.sections.choose("open" if found.comment.is_open else "resolved")
+            sections = ("open", "resolved", "reviews")
+            self.sections.choose(next(each for each in sections if filters.belongs(found, each, self.user_id)))
             self.draw_list()
         self.rows.focus()
         return self.rows.go_to(found.key)

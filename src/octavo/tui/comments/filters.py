@@ -11,7 +11,7 @@ from octavo.api.comments import Comment
 from octavo.api.folding import fold
 from octavo.api.places import Discussion
 from octavo.data.comment_words import names
-from octavo.tui.widgets.wording import short_age
+from octavo.tui.widgets.wording import plural, short_age
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -64,7 +64,8 @@ class ThreadFilter:
 
 
 def belongs(thread: Thread, section: str, me: str) -> bool:
-    """Whether a thread is in a section of the list: `open`, `mine`, `resolved` or `all`."""
+    """Return whether a thread is in a section of the list: `open`, `mine`, `resolved`, `reviews` or `all`. Each thread is in
+    one of `open`, `resolved` and `reviews`."""
     match section:
         case "open":
             return thread.comment.is_open_thread
@@ -72,6 +73,8 @@ def belongs(thread: Thread, section: str, me: str) -> bool:
             return thread.comment.posted_by.id == me and thread.comment.is_open_thread
         case "resolved":
             return not thread.comment.is_open
+        case "reviews":
+            return thread.comment.is_open and thread.comment.is_verdict
     return True
 
 
@@ -120,7 +123,8 @@ def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
     for thread in threads:
         there.setdefault(thread.place, []).append(thread)
     return {
-        place: f"{len(each)} · oldest {short_age(min(one.posted_at for one in each))}" for place, each in there.items()
+        place: f"{plural(len(each), 'thread')} · oldest {short_age(min(one.posted_at for one in each))}"
+        for place, each in there.items()
     }
 
 

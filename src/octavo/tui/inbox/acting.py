@@ -74,7 +74,7 @@ def snooze(app: Shell, about: Rows) -> None:
     choices: list[Choice[Until]] = [
         Choice("hour", "For an hour", right=f"{moments['hour']:%H:%M}"),
         Choice("tomorrow", "Until tomorrow", right=f"{moments['tomorrow']:%a %H:%M}"),
-        Choice("next week", "Until next week", right=f"{moments['next week']:%a %d %b}"),
+        Choice("next week", "Until next week", right=f"{moments['next week']:%a %d %b %H:%M}"),
         Choice("change", "Until something new happens"),
     ]
     if about.away:
@@ -86,7 +86,9 @@ def snooze(app: Shell, about: Rows) -> None:
         elif until is not None:
             _put_off(app, about, moments.get(until))
 
-    title = f"Snooze {plural(len(about.rows), 'row')}" if len(about.rows) > 1 else f"Snooze: {about.rows[0].title}"
+    row = about.rows[0]
+    one = "this thread" if isinstance(row.about, ThreadRef) else row.title
+    title = f"Snooze {plural(len(about.rows), 'row') if len(about.rows) > 1 else one}"
     app.push_screen(Picker(title, choices), chosen)
 
 

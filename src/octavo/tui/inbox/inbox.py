@@ -81,6 +81,11 @@ def _why_no_thread(view: InboxScreen) -> str:
     )
 
 
+def _open_threads(view: InboxScreen, row: Row) -> int:
+    about = view.feed.change_request(row)
+    return view.shell.workspace.open_threads(about) if about is not None else 0
+
+
 def _read_on(view: InboxScreen, step: int) -> None:
     if not view.row_preview.scroll_page_on(step):
         view.rows.move(step)
@@ -186,7 +191,7 @@ class InboxScreen(ListView[Row]):
         """The rows by what was done with them."""
         self.narrowing: Narrowing[RowFilter] = Narrowing(self, self.draw_list)
         self.standings = RequestStatuses(self, self._stands_otherwise)
-        self._drawing = RowDrawing()
+        self._drawing = RowDrawing(partial(_open_threads, self))
         self._resting: Timer | None = None
         self.wanted: ThreadRef | str | None = None
         """What the cursor goes to when it is there: a thread, or a row by its key."""
@@ -424,6 +429,7 @@ class InboxScreen(ListView[Row]):
 
     def _stands_otherwise(self, name: str) -> None:
         if is_whole(self):
+            self.rows.redraw()
             self.row_preview.summary.status_changed(name)
 
     # Going on from here

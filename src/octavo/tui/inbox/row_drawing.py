@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -11,13 +11,15 @@ from octavo.data.inbox import Row
 from octavo.tui.inbox.sections import SHORT, SIGNS
 from octavo.tui.widgets.row_list import Heading
 from octavo.tui.widgets.row_list import Row as Drawn
-from octavo.tui.widgets.wording import short_age
+from octavo.tui.widgets.wording import plural, short_age
 
 
 class RowDrawing:
     """Draws rows, by what is known of all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, open_threads: Callable[[Row], int]) -> None:
+        """`open_threads` returns how many threads of a row's change request are open. 0 for other rows."""
+        self._open_threads = open_threads
         self.order = "reason"
         self.headings: Mapping[str, Heading] = {}
         """By reason or space, as the rows are ordered."""
@@ -37,11 +39,12 @@ class RowDrawing:
         if cell_len(why) > max(16, width * 2 // 5):
             why = SHORT[row.reason]
         age = self.until.get(row.key) or short_age(row.moment)
+        threads = self._open_threads(row)
         also = f"also {', '.join(SHORT[each] for each in row.also)}" if row.also else ""
         return Drawn(
             text=Content.styled(row.title, "bold") if row.key in self.unread else row.title,
             right=Content.styled(f"{why} {age:>4}", "$octavo-muted"),
-            below=row.context,
+            below=" · ".join(filter(None, (row.context, plural(threads, "open thread") if threads else ""))),
             below_right=also,
             sign=Content.styled(*SIGNS[row.reason]),
         )

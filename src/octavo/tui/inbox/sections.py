@@ -18,7 +18,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 GROUPS: Mapping[str, tuple[str, tuple[Reason, ...]]] = MappingProxyType(
     {
         "review": ("Review", ("review requested", "changed since review")),
-        "mine": ("Mine", ("approved", "changes requested", "outdated")),
+        "mine": ("My changes", ("approved", "changes requested", "outdated")),
         "threads": ("Threads", ("new replies", "on my change requests", "mentioned")),
         "unsent": ("Unsent", ("not sent", "unsent draft")),
     }

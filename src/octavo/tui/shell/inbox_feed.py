@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef
 
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ class InboxFeed:
     """Follows the inbox until the session ends: from the moment somebody looks at it, or, if they did in an earlier run, from
     the first look in the background on. Before, nothing is asked for it, and its count is that of the earlier run."""
 
-    def __init__(self, app: Host) -> None:
+    def __init__(self, app: Host, count: Callable[[str, ListPage[Comment]], None]) -> None:
+        """`count` is called with the id of a change request and its open comments, when the comments are read."""
+        self._count = count
+        self._counted: dict[ChangeRequestRef, tuple[Comment, ...]] = {}
+        """The comments of each change request that `count` was called with last."""
         self.changed: Signal[None] = app.signal("inbox")
         """Other rows need the person, or something else is known of them."""
         self.answers: InboxAnswers | None = None
@@ -140,6 +145,11 @@ class InboxFeed:
 
     def _show(self, snapshot: InboxSnapshot) -> None:
         self.snapshot = snapshot
+        read = self.answers.threads_of_requests if self.answers is not None else {}
+        for at, said in read.items():
+            if self._counted.get(at) is not said:
+                self._count(at.change_request_id, ListPage(items=said))
+        self._counted = read
         self.look_again()
 
     def _keep_count(self) -> None:
@@ -156,6 +166,7 @@ class InboxFeed:
             self._leave()
         self._leave = self.answers = self.marks = self.snapshot = self.rows = None
         self._kept_count = None
+        self._counted = {}
 
 
 def _is_whole(snapshot: InboxSnapshot) -> bool:

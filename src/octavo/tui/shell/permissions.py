@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from octavo.api.places import SpaceRef
+from octavo.tui.shell.workspace import MAY_BE_SENT, NOT_SENT
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -113,9 +114,9 @@ def _is_denied(message: Comment | Reply, right: str) -> bool:
 
 def _not_there_yet(app: Shell, message_id: str) -> str | None:
     """Why nothing can be done with a message the server does not have, in a sentence."""
-    if app.workspace.on_its_way(message_id) == "not sent":
+    if app.workspace.on_its_way(message_id) == NOT_SENT:
         return "This was not sent. Press ! to see why, and to retry or discard it."
-    if app.workspace.on_its_way(message_id) == "in doubt":
+    if app.workspace.on_its_way(message_id) == MAY_BE_SENT:
         return "This may have been sent. Press ! to see why, and to retry or discard it."
     if message_id.startswith("pending-"):
         return "This is not sent yet. Press u to cancel it."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
 from octavo.api.activity import KEY, Activity
+from octavo.api.errors import ApiError, Unreachable
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 MOST_SPACES = 1000
 HELD = "pending comment"
+NOT_SENT, MAY_BE_SENT = "not sent", "may have been sent"
+"""What is said of a write that the server refused, and of a write whose response was lost."""
 _NO_KEY, _REFUSED = "no API key", "API key rejected"
 KEY_SECONDS = 15.0
 """Seconds for which a notice says why the API key cannot be read."""
@@ -76,7 +79,7 @@ class Workspace:
         """The style of what was last said of the connection and of what is on show."""
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
-        self.inbox = InboxFeed(app)
+        self.inbox = InboxFeed(app, self.count_open_comments)
         self.unsent = LeftUnsent(app, self.inbox.words_changed)
         self.news = NewsLine(self._frame)
         """What others did meanwhile."""
@@ -264,7 +267,7 @@ class Workspace:
         if (last := self._last_request) is None:
             said = f"○ cached {_ago(as_of)}" if as_of is not None else "○ connecting"
             return said, said, "$octavo-muted"
-        if wrong := _wrong(last) or ("server error" if self.organizations.error is not None else ""):
+        if wrong := _wrong(last) or _failure(self.organizations.error):
             if as_of is None:
                 return f"○ {wrong}", f"○ {wrong}", "$warning"
             return f"○ {wrong}, updated {_ago(as_of)}", f"○ {wrong} {_ago(as_of)}", "$warning"
@@ -322,11 +325,11 @@ class Workspace:
         return {thread: entry.reason.removeprefix(f"Could not {entry.doing}: ") for thread, entry in couldnt.items()}
 
     def on_its_way(self, message_id: str) -> str:
-        """`sending`, `not sent` when the server refused it, `may have been sent` if the response was lost, or `HELD`.
-        Empty for what the server has."""
+        """Return `sending`, `NOT_SENT` if the server refused it, `MAY_BE_SENT` if the response was lost, or `HELD`. Empty if
+        the server has the message."""
         entry = self._entry(message_id)
         if entry is not None and entry.asks:
-            return "may have been sent" if entry.state == "unknown" else "not sent"
+            return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
         if entry is not None and entry.state == "gathered":
             return HELD
         return "sending" if entry is not None or message_id.startswith("pending-") else ""
@@ -493,6 +496,16 @@ def _wrong(last: Activity) -> str:
     if last.status is None:
         return _NO_KEY if last.method == KEY else "offline"
     return "server error" if last.status >= 500 else {401: _REFUSED, 429: "rate limited"}.get(last.status, "")
+
+
+def _failure(error: ApiError | None) -> str:
+    """Return why the organizations could not be loaded, in two words. Empty if there is no error."""
+    if error is None:
+        return ""
+    if isinstance(error, Unreachable):
+        return "offline"
+    said = {401: _REFUSED, 403: "not allowed"}
+    return "server error" if (error.status or 0) >= 500 else said.get(error.status or 0, "not loaded")
 
 
 def _undecided_in(organization: Organization) -> dict[str, ListOfOrganization]:
