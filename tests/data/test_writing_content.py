@@ -206,6 +206,7 @@ async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask:
     gate.errors.append(NotSent("Can't reach the server."))
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
     assert (outcome.kind, outcome.sentence) == ("refused", "Not saved: Can't reach the server.")
+    assert outcome.cause == "Can't reach the server."
     assert live.outbox.entries == ()
     assert edits(gate) == 0
 

@@ -97,7 +97,7 @@ class Contest:
     async def merge(self) -> str:
         """Merge it: what the dialog said."""
         await self.run.press("m")
-        await self.run.see(f"Merge #{self.number}", "checked 0 s ago")
+        await self.run.see(f"Merge #{self.number}", "checked just now")
         said = self.run.text
         await self.run.later(seconds=1)
         await self.run.press("y")

@@ -54,7 +54,7 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         await run.see("✓ Both taken")
         await edit_meanwhile(run, run.gate.sent(change_requests.Get)[-1].at)
         await run.press("ctrl+s")
-        await run.hear("#4: Not saved: somebody edited this change request.")
+        await run.hear("Could not save your choices in #4: someone edited the change request. Octavo loaded it again.")
         assert not run.gate.sent(content.Edit)
         await run.see("✓ Both taken")
         await run.pilot.press("ctrl+s", "ctrl+s")
@@ -62,7 +62,7 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         await run.see("page 2 of 3", "turn retries off")
         assert len(run.gate.sent(content.Edit)) == 1
         await run.press("m")
-        await run.see("checked 0 s ago")
+        await run.see("checked just now")
         await run.later(seconds=1)
         await run.press("y")
         await run.hear("Merged #4.")

@@ -99,7 +99,7 @@ async def test_a_merge_that_is_refused_says_so_and_changes_nothing(stage: Stage)
     async with stage.play(start="changes") as run:
         run.platform.refuse_next(change_requests.Merge, 403, "Merging is frozen until Monday.")
         await run.press("/", *"refused", "enter", "m")
-        await run.see("checked 0 s ago")
+        await run.see("checked just now")
         await run.later(seconds=1)
         await run.press("y")
         await run.hear("Could not merge #7: ", "Merging is frozen until Monday.")

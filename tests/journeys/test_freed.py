@@ -81,7 +81,7 @@ async def a_condition(run: Run) -> None:
 
 async def merge_seven(run: Run) -> None:
     await run.press("m")
-    await run.see("checked 0 s ago")
+    await run.see("checked just now")
     await run.later(seconds=1)
     await run.press("y")
     await run.hear("Merged #7.")

@@ -61,7 +61,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
             "• Time and time zones: Say which zone. UTC?",
         )
         await run.press("ctrl+s")
-        await run.hear("Requested changes in #7 with 2 pending comments")
+        await run.hear("Submitting your review of #7 with 2 pending comments…")
         await run.gone("◌ 2 pending")
         await run.press("a")
         await run.hear("Your review of #7 is already being sent, after its comments.")
@@ -87,7 +87,7 @@ async def test_a_verdict_with_its_comments_can_be_taken_back_while_it_waits(stag
         await run.see("Sends 1 pending comment with the review:")
         await run.type("Clear now.")
         await run.press("ctrl+s")
-        await run.hear("Approved #7, with 1 comment")
+        await run.hear("Submitting your review of #7 with 1 pending comment…")
         await run.press("u")
         await run.hear("Canceled: approve #7. Pending again: comment")
         await run.see("◌ 1 pending")

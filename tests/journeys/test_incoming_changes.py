@@ -26,7 +26,7 @@ async def test_the_incoming_diff_is_shown_page_by_page_before_an_update(stage: S
         contest.number = mine
         await contest.open()
         await run.press("U")
-        await run.see("Update #", "may conflict: Stores", "d show diff")
+        await run.see("Update #", "may conflict: Stores", "d incoming changes")
         await run.press("d")
         await run.see("INCOMING", "1 change of main", "Stores", "conflicts", "12 cm", f"Conflicts with #{mine}.")
         await run.press("escape")
@@ -51,7 +51,7 @@ async def test_a_paragraph_merged_by_words_is_shown_before_it_is_published(stage
         await run.press("y")
         await run.hear(f"Updated #{mine}. 1 paragraph was merged by words: press R to check the text.")
         await run.press("m")
-        await run.see("checked 0 s ago")
+        await run.see("checked just now")
         await run.later(seconds=1)
         await run.press("y")
         await run.hear(f"Merged #{mine}.")

@@ -140,7 +140,7 @@ async def test_held_comments_are_marked_where_they_hang_and_come_back_held(stage
         await run.later(seconds=3000)
         assert not run.gate.sent(comments.Create)
         await run.press("3", "enter", "A", "ctrl+s")
-        await run.hear("Requested changes in #7 with 2 pending comments")
+        await run.hear("Submitting your review of #7 with 2 pending comments…")
         await run.sent()
         sent = [op for op in run.gate.passed if isinstance(op, (comments.Create, reviews.Submit))]
         said = [each.body.markdown for each in sent if isinstance(each, comments.Create)]

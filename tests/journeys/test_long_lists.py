@@ -68,7 +68,7 @@ async def test_a_history_that_leads_round_in_circles_ends(stage: Stage) -> None:
     revisions = "/v1/spaces/[^/]+/revisions/[^/]+"
     async with stage.play(over=altered(revisions, round_in_circles), start="content") as run:
         await run.press("H")
-        await run.see("› Version history", "1 revision checked")
+        await run.see("› Version history", "1 of 1 revision changed this page")
         assert "m loads older" not in run.text
 
 

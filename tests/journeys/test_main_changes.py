@@ -45,7 +45,7 @@ async def test_a_merge_is_not_sent_when_main_changed_after_the_checks(stage: Sta
         contest, _ = await propose(run)
         await contest.open()
         await run.press("m")
-        await run.see(f"Merge #{contest.number}", "checked 0 s ago", "conflicts     none")
+        await run.see(f"Merge #{contest.number}", "checked just now", "conflicts     none")
         await run.until(lambda: not dialog_of(run)._just_in, "have the time to read the checks")
         await run.later(seconds=seconds)
         name = await change_main(contest)
@@ -53,7 +53,7 @@ async def test_a_merge_is_not_sent_when_main_changed_after_the_checks(stage: Sta
         await run.hear(f"Main changed since these checks: {name} was merged. Read the checks again, then merge.")
         assert await read_main(contest) == MAIN
         assert not run.gate.sent(change_requests.Merge)
-        await run.see(f"Merge #{contest.number}", "may conflict: Stores", f"Type {contest.number} and press enter")
+        await run.see(f"Merge #{contest.number}", "may conflict: Stores", f"({contest.number}) and press enter")
         await run.press("y")
         assert not run.gate.sent(change_requests.Merge)
 
@@ -67,13 +67,13 @@ async def test_a_merge_whose_conflicts_were_accepted_is_not_sent_for_other_confl
         await change_main(contest)
         await contest.open()
         await run.press("m")
-        await run.see("may conflict: Stores", "checked 0 s ago")
+        await run.see("may conflict: Stores", "checked just now")
         await run.later(seconds=seconds)
         name = await change_main(contest, "Rotate them again")
         await run.press(*str(contest.number), "enter")
         await run.hear(f"Main changed since these checks: {name} was merged.")
         assert not run.gate.sent(change_requests.Merge)
-        await run.see("may conflict: Stores", "checked 0 s ago")
+        await run.see("may conflict: Stores", "checked just now")
         await run.press(*str(contest.number), "enter")
         await run.hear(
             f"Merged #{contest.number} with conflicts: main now shows both sides of each conflict to readers."
@@ -88,7 +88,7 @@ async def test_a_merge_is_not_sent_when_the_change_request_was_edited_after_the_
         contest, at = await propose(run)
         await contest.open()
         await run.press("m")
-        await run.see("checked 0 s ago", "conflicts     none")
+        await run.see("checked just now", "conflicts     none")
         await run.until(lambda: not dialog_of(run)._just_in, "have the time to read the checks")
         await run.later(seconds=seconds)
         page = (await contest.page("Stores")).id
@@ -98,7 +98,7 @@ async def test_a_merge_is_not_sent_when_the_change_request_was_edited_after_the_
             await run.hear("This change request was edited since these checks. Read the checks again, then merge.")
         assert await read_main(contest) == BASE
         assert not run.gate.sent(change_requests.Merge)
-        await run.see("checked 0 s ago")
+        await run.see("checked just now")
         await run.later(seconds=1)
         await run.press("y")
         await run.hear(f"Merged #{contest.number}.")
@@ -109,7 +109,7 @@ async def test_the_dialog_does_not_come_back_where_you_are_meanwhile(stage: Stag
         contest, _ = await propose(run)
         await contest.open()
         await run.press("m")
-        await run.see("checked 0 s ago")
+        await run.see("checked just now")
         await run.later(seconds=1)
         await change_main(contest)
         run.gate.shut(change_requests.Get)

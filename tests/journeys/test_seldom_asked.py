@@ -58,7 +58,7 @@ async def test_who_wrote_here_is_named_and_what_one_wrote_is_changed_and_taken_b
         await run.see("It is. Now.")
         await run.sent()
         await run.press("X", "y")
-        await run.hear("Reply deleted")
+        await run.hear("Deleting reply…")
         await run.sent()
         await run.press("X", "y")
         await run.sent()

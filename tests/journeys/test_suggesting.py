@@ -91,7 +91,7 @@ async def test_a_suggestion_in_the_diff_is_a_word_diff_of_its_block(stage: Stage
         at = await seven(run)
         await suggest(run, at, "All times in requests", "All times are in UTC.")
         await open_one(run, "refused")
-        await run.see("┊ Shorter:", "┊ suggests")
+        await run.see("┊ Shorter:", "┊ Suggested change")
         await run.see("− All times in requests and answers", "+ All times are in UTC.")
 
 
@@ -117,9 +117,9 @@ async def test_a_suggestion_just_written_is_a_word_diff_in_the_diff(stage: Stage
         await run.press("enter", "c", "ctrl+g")
         await run.see("```suggestion")
         await run.press("S", "o", ":", "space", key)
-        await run.see("┊ suggests", "+ So: All times in requests")
+        await run.see("┊ Suggested change", "+ So: All times in requests")
         await run.later(seconds=20)
-        await run.see("┊ suggests", "+ So: All times in requests")
+        await run.see("┊ Suggested change", "+ So: All times in requests")
 
 
 async def test_applied_by_mistake_it_is_taken_back_with_u(stage: Stage) -> None:
@@ -131,7 +131,7 @@ async def test_applied_by_mistake_it_is_taken_back_with_u(stage: Stage) -> None:
         await run.see("● 2 open")
         await run.see("− All times")
         await run.press("enter", "t", "enter")
-        await run.see("suggests", "a apply")
+        await run.see("Suggested change", "a apply")
         await run.press("a")
         await run.hear("Applied the suggestion to Time and time zones.")
         await run.see("✓ applied to the page")

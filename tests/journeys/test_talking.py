@@ -28,7 +28,7 @@ async def begin(run: Run, words: str) -> None:
     await run.press("c")
     await run.type(words)
     await run.press("ctrl+s")
-    await run.hear("Comment added")
+    await run.hear("Sending comment…")
     await run.sent()
 
 
@@ -48,7 +48,7 @@ async def test_comment_on_a_block(stage: Stage) -> None:
         await run.gone("**five minutes**")
         await run.press("ctrl+r", "ctrl+s")
         await run.see("THREADS  3 open", "● Mara Lindq", "sending", "Quickstart           ●3", "1 queued")
-        assert "Comment added   u undo" in run.text
+        assert "Sending comment…   u undo" in run.text
         assert not run.gate.sent(comments.Create), "it is held for undo"
         await run.press("!")
         await run.see("comment  “Is five minutes true?” on Quickstart in Harbour API")
@@ -90,7 +90,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.press("+")
         await run.see("React", "agreed")
         await run.press(*"ship", "enter")
-        await run.hear("Reacted with 🚀")
+        await run.hear("Reacting with 🚀")
         await run.see("🚀 1")
         await run.sent()
         await run.see("🚀 1")
@@ -109,21 +109,25 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.see("· edited", "Is it five? Minutes, I mean.")
 
         await run.press("d")
-        await run.hear("Thread resolved")
+        await run.hear("Resolving thread…")
         await run.see("✓ Mara Lindqvist", "resolved")
         await run.sent()
         await run.see("resolved by Mara Lindqv")
         await run.press("d")
-        await run.hear("Thread reopened")
+        await run.hear("Reopening thread…")
         await run.sent()
         await run.see("· open")
 
         await run.press("j", "X")
-        await run.see("Delete this reply?", "“It took me four.”", "Others will no longer see the reply.")
+        await run.see(
+            "Delete this reply?",
+            "“It took me four.”",
+            "Deletes this reply for everyone. You have 5 seconds to undo this.",
+        )
         await run.press("X")
         await run.see("Delete this reply?")
         await run.press("y")
-        await run.hear("Reply deleted")
+        await run.hear("Deleting reply…")
         await run.gone("It took me four.")
         await run.sent()
         await run.press("X")
@@ -171,7 +175,7 @@ async def test_all_that_are_ticked_are_done_together_and_taken_back_together(sta
         await run.press("v", "j", "j", "v")
         await run.see("3 selected")
         await run.press("d")
-        await run.hear("3 threads resolved")
+        await run.hear("Resolving 3 threads…")
         await run.see("Open 69", "4 Comments 69")
         assert "selected" not in run.text
         await run.sent()
@@ -369,7 +373,7 @@ async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(
         await run.press(*"hedgeh")
         await run.see("🦔 hedgehog")
         await run.press("enter")
-        await run.hear("Reacted with 🦔")
+        await run.hear("Reacting with 🦔")
         await run.sent()
         await run.see("🦔 1")
         (sent,) = run.gate.sent(comments.Update)
@@ -402,7 +406,7 @@ async def test_emoji_and_quick_replies_are_written_into_a_comment(stage: Stage) 
         await run.press("ctrl+l")
         await run.see("Quick replies", "Fixed, thank you.", "[@click=app.quit]x[/]")
         await run.press("enter", "ctrl+s")
-        await run.hear("Comment added")
+        await run.hear("Sending comment…")
         await run.sent()
         (sent,) = run.gate.sent(comments.Create)
         assert sent.body.markdown == "Done 🎉 Fixed, thank you."

@@ -43,7 +43,7 @@ async def test_a_reply_goes_to_all_that_are_ticked_and_not_to_what_is_under_the_
         await run.see("Reply to 3 threads" + (", then resolve" if key == "D" else ""))
         await run.type("Done in the next release.")
         await run.press("ctrl+s")
-        await run.hear("Reply added to 3 threads" + (", threads resolved" if key == "D" else ""))
+        await run.hear("Sending reply to 3 threads" + (" and resolving them" if key == "D" else "") + "…")
         assert "selected" not in run.text
         await run.sent()
         assert sorted(op.comment_id for op in run.gate.sent(comments.CreateReply)) == sorted(wanted)
@@ -57,7 +57,7 @@ async def test_a_reply_to_several_that_is_taken_back_is_there_again_for_all_of_t
         await run.press("c")
         await run.type("Never mind.")
         await run.press("ctrl+s")
-        await run.hear("Reply added to 3 threads")
+        await run.hear("Sending reply to 3 threads")
         await run.press("u")
         await run.hear("Canceled: reply, all 3.")
         await run.press("g", "v", "j", "j", "v", "c")
@@ -88,7 +88,7 @@ async def test_a_reaction_goes_to_all_that_are_ticked(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         wanted = await three_ticked(run)
         await run.press("+", *"ship", "enter")
-        await run.hear("Reacted with 🚀 to 3 threads")
+        await run.hear("Reacting with 🚀 to 3 threads…")
         await run.sent()
         assert sorted(op.comment_id for op in run.gate.sent(comments.Update)) == sorted(wanted)
 

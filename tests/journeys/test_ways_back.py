@@ -131,7 +131,7 @@ async def test_q_quits_only_when_all_is_sent(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("d")
-        await run.hear("Thread resolved")
+        await run.hear("Resolving thread…")
         await run.press("q", "q")
         await run.see("Quit with 1 unsent change?", "resolve the thread")
         await run.press("q", "escape")

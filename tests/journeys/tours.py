@@ -49,8 +49,8 @@ TALKING = (
     Stop("react", ("+",), ("agreed",)),
     Stop("composer", ("escape", "c", "type:It took me **four**.\n\n* one\n* two"), ("Reply to Elisa", "draft saved")),
     Stop("composer-preview", ("ctrl+r",), ("• two", "draft saved")),
-    Stop("undo", ("ctrl+r", "ctrl+s"), ("Reply added",)),
-    Stop("activity", ("escape", "!"), ("IN PROGRESS", "can be undone")),
+    Stop("undo", ("ctrl+r", "ctrl+s"), ("Sending reply…",)),
+    Stop("activity", ("escape", "!"), ("IN PROGRESS", "sending soon")),
 )
 REVIEWING = (
     Stop("changes", (), ("7 of 7", "PAGES", "~ Word list")),
@@ -59,11 +59,15 @@ REVIEWING = (
     Stop("change-request-diff", ("enter", "n"), ("change 2 of 2",)),
     Stop("approve", ("a",), ("Approve #7",)),
     Stop("ask-for-changes", ("escape", "A"), ("Request changes in #7",)),
-    Stop("merge", ("escape", "m"), ("checked 0 s ago",)),
+    Stop("merge", ("escape", "m"), ("checked just now",)),
     Stop("archive", ("escape", "L"), ("Archive #7",)),
     Stop("subject", ("escape", "E"), ("Edit the details of #7",)),
     Stop("new-change-request", ("escape", "ctrl+n"), ("New change request",)),
-    Stop("merge-conflicts", ("escape", "escape", "escape", "j", "j", "j", "m"), ("Type 4 and press enter",)),
+    Stop(
+        "merge-conflicts",
+        ("escape", "escape", "escape", "j", "j", "j", "m"),
+        ("To merge anyway, type the number", "request (4)"),
+    ),
     Stop("update", ("escape", "U"), ("Update #4",)),
 )
 COMMENTS = (
@@ -76,7 +80,7 @@ AROUND = (
     Stop("inbox", (), ("17 of 17", "REVIEW REQUESTED", "requested by Tom")),
     Stop("inbox-thread", ("]", "]", "]"), ("11 of 11", "NEW REPLIES", "1 new reply from Ruta")),
     Stop("snooze", ("w",), ("Until tomorrow",)),
-    Stop("organizations", ("escape", "ctrl+o"), ("Creator · 4 spaces · 7 open change requests",)),
+    Stop("organizations", ("escape", "ctrl+o"), ("Creator · 4 spaces · open: 7 change requests, 72 threads",)),
     Stop("search", ("escape", "s", "type:battery"), ("Below 0 °C the battery",)),
     Stop("search-nothing", ("ctrl+a", "type: xylophone"), ("No results for",)),
     Stop("help", ("escape", "?"), ("Help",)),

@@ -23,6 +23,7 @@ FAR = 10
 _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
 CHANGES_OF_ONE_EDIT = 50
 """More of them are several edits."""
+NOT_SAVED = "Not saved"
 NO_OPERATION = "This server does not support editing content. Edit pages in the browser."
 
 
@@ -40,6 +41,11 @@ class EditOutcome:
     they wrote on the pages of this edit is no longer there."""
     error: ApiError | None = None
     """What it was refused with."""
+
+    @property
+    def cause(self) -> str:
+        """The sentence without “Not saved”, to follow “Could not revert #7:”."""
+        return self.sentence.removeprefix(f"{NOT_SAVED}: ")
 
 
 async def texts(live: Live, at: ContentRef, page_id: str) -> Raw | None:
@@ -78,7 +84,9 @@ async def edit(
         base = now.base
         if expected is None or now.revision == expected:
             return None
-        sentence = "Not saved: the change request has changed since you opened it. Read the changes, then save again."
+        sentence = (
+            f"{NOT_SAVED}: the change request has changed since you opened it. Read the changes, then save again."
+        )
         return Sent("moved", sentence, now.revision)
 
     async def happened() -> SafeJson | None:
@@ -94,7 +102,7 @@ async def edit(
         op,
         happened,
         ready,
-        undone="Not saved",
+        undone=NOT_SAVED,
         missing="the server does not have the edit",
     )
     sent = await send_once(live, what, sleep=sleep)

@@ -103,7 +103,7 @@ def test_what_is_talked_about_has_an_entry_too() -> None:
     threads = [thread("a", page={"id": "start"}), thread("b", page={"id": "third"}), thread("c")]
     entries = changed_pages(between(BEFORE, AFTER))
     also = discussed(threads, entries, {"start": "Start"})
-    assert [(entry.key, entry.title) for entry in also] == [(WHOLE, "The whole change request"), ("start", "Start")]
+    assert [(entry.key, entry.title) for entry in also] == [(WHOLE, "General comments"), ("start", "Start")]
 
 
 def test_a_thousand_and_more_changes_are_found_without_the_server() -> None:

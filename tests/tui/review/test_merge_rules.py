@@ -189,7 +189,7 @@ async def test_the_rules_of_the_organization_hold_where_the_space_inherits(
 ) -> None:
     desk = await desk_of()
     at = await desk.propose(update(await desk.id("Alpha"), "# Alpha\n\n1.\n"))
-    assert await foreseen(desk, at) == [Fact("ok", "merge rules", "none")]
+    assert await foreseen(desk, at) == [Fact("ok", "merge rules", "none set")]
     rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_review"}]}
     await desk.ask(organizations.Update(at=ACME, merge_rules=rules))
     assert [fact.text for fact in await foreseen(desk, at)] == [
@@ -197,7 +197,7 @@ async def test_the_rules_of_the_organization_hold_where_the_space_inherits(
         "a review is required",
     ]
     await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "none"}))
-    assert await foreseen(desk, at) == [Fact("ok", "merge rules", "none")]
+    assert await foreseen(desk, at) == [Fact("ok", "merge rules", "none set")]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class BulkSelection:
     @property
     def others(self) -> str:
         """The end of a message: how many selected threads were skipped, and why. Empty if none."""
-        return f". Skipped {plural(self.left, 'other thread')}: {self.why}" if self.left else ""
+        return f" Skipped {plural(self.left, 'other thread')}: {self.why}" if self.left else ""
 
 
 def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> BulkSelection:
@@ -72,8 +72,8 @@ def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> Non
         )
         for each in several.threads
     ]
-    done = f"{plural(len(several.threads), 'thread')} {'reopened' if opens else 'resolved'}"
-    app.writes.queue(*writes, said=f"{done}{several.others}")
+    doing_now = f"{'Reopening' if opens else 'Resolving'} {plural(len(several.threads), 'thread')}…"
+    app.writes.queue(*writes, said=f"{doing_now}{several.others}")
     then()
 
 
@@ -97,8 +97,9 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             writes.append(QueuedWrite(op, "reply", place, about=about, drafts=came_from))
             if resolves and each.comment.is_open:
                 writes.append(QueuedWrite(comments.Update(**where, resolved=True), "resolve the thread", about=about))
-        done = f"Reply added to {plural(len(threads), 'thread')}" + (", threads resolved" if resolves else "")
-        app.writes.queue(*writes, said=f"{done}{several.others}")
+        resolving = f" and resolving {'them' if len(threads) > 1 else 'it'}" if resolves else ""
+        sending = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
+        app.writes.queue(*writes, said=f"{sending}{several.others}")
         then()
 
     title = f"Reply to {plural(len(threads), 'thread')}" + (", then resolve" if resolves else "")
@@ -124,8 +125,8 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             if takes_back or code not in has
         ]
         to = f"{'from' if takes_back else 'to'} {plural(len(writes), 'thread')}"
-        done = f"Removed {emoji(code)} {to}" if takes_back else f"Reacted with {emoji(code)} {to}"
-        app.writes.queue(*writes, said=f"{done}{several.others}")
+        reacting = f"Removing {emoji(code)} {to}…" if takes_back else f"Reacting with {emoji(code)} {to}…"
+        app.writes.queue(*writes, said=f"{reacting}{several.others}")
         then()
 
     from octavo.tui.comments import reactions  # with the names of emoji

@@ -49,6 +49,7 @@ COMPOSER: Commands[Composer] = Commands(
         Command("edit", "ctrl+e", "Editor", "Edit in your external editor", run=lambda _, composer: composer.edit_outside(),
                 there=lambda _, composer: composer.can_edit_outside, priority=True),
         Command("preview", "ctrl+r", "Preview", "Switch between preview and editing", run=lambda _, composer: composer.show_preview(),
+                called=lambda _, composer: "Write" if composer.is_previewing else None,
                 there=lambda _, composer: composer.can_preview, priority=True),
         Command("mention", "at", "Mention", "Mention a member", run=lambda _, composer: composer.name_somebody(),
                 there=lambda _, composer: composer.can_name_somebody, key_display="@", priority=True),
@@ -257,6 +258,11 @@ class Composer(Dialog[str | None]):
         return self._preview is not None
 
     @property
+    def is_previewing(self) -> bool:
+        """Return whether the preview is shown instead of the text."""
+        return self.has_class("-preview")
+
+    @property
     def can_name_somebody(self) -> bool:
         """Return whether members can be mentioned here."""
         return self._people is not None and self.writing.has_focus
@@ -268,7 +274,9 @@ class Composer(Dialog[str | None]):
             "ctrl+g suggest" if self.suggestion else "",
             "ctrl+e editor" if self._folder is not None and not self.suggestion else "",
             # Where there is more to choose from, the key bar names the rest.
-            "ctrl+r preview" if self._preview is not None and not self.can_hold else "",
+            f"ctrl+r {'write' if self.is_previewing else 'preview'}"
+            if self._preview is not None and not self.can_hold
+            else "",
             "@ mention" if self._people is not None and not self.can_hold else "",
         ]
         return " · ".join(key for key in keys if key)
@@ -441,13 +449,15 @@ class Composer(Dialog[str | None]):
             return
         box = self.query_one(".composer--preview", VerticalScroll)
         await box.remove_children()
-        if self.has_class("-preview"):
+        if self.is_previewing:
             self.remove_class("-preview")
             self.writing.focus()
         else:
             await box.mount(self._preview(self.text))
             self.add_class("-preview")
             box.focus()
+        title = f"{self._title} · preview" if self.is_previewing else self._title
+        self.query_one(Frame).name_it(title, self._keys())
 
 
 def _as_typed(text: str) -> str:

@@ -30,9 +30,7 @@ def named(entry: Entry, titles: Mapping[str, str]) -> str:
     """Return what a pending comment is on: the title of the page, or the thread it replies to."""
     if entry.facts.thread:
         return f"Reply: {entry.about}" if entry.about else "Reply"
-    return (
-        titles.get(page_of(entry)) or entry.about or ("Untitled page" if page_of(entry) else "The whole change request")
-    )
+    return titles.get(page_of(entry)) or entry.about or ("Untitled page" if page_of(entry) else "General comments")
 
 
 def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
@@ -108,4 +106,4 @@ def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
 
     number = len(app.session.outbox.gathered(at))
     them = plural(number, "pending comment")
-    app.writes.review(f"send the {them} of {name}", let_go(), said=f"Sent {them} of {name} without a review")
+    app.writes.review(f"send the {them} of {name}", let_go(), said=f"Sending {them} of {name} without a review…")

@@ -62,7 +62,7 @@ def start_thread(
 
     place = f"comment {_where(at)} {page or ''} {node or ''}"
     named = f"Comment on {title}"
-    _compose(app, at, place, named, excerpt, send, doing="comment", said="Comment added", about=title, source=source)
+    _compose(app, at, place, named, excerpt, send, doing="comment", said="Sending comment…", about=title, source=source)
 
 
 def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
@@ -86,7 +86,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         comment.body.text,
         send,
         doing="reply",
-        said="Reply added, thread resolved" if resolves else "Reply added",
+        said="Sending reply and resolving thread…" if resolves else "Sending reply…",
         about=about,
         after=(resolving,) if resolves else (),
     )
@@ -98,9 +98,9 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
         return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
     if comment.is_open:
-        app.writes.queue(QueuedWrite(op, "resolve the thread", about=name(comment)), said="Thread resolved")
+        app.writes.queue(QueuedWrite(op, "resolve the thread", about=name(comment)), said="Resolving thread…")
     else:
-        app.writes.queue(QueuedWrite(op, "reopen the thread", about=name(comment)), said="Thread reopened")
+        app.writes.queue(QueuedWrite(op, "reopen the thread", about=name(comment)), said="Reopening thread…")
 
 
 def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
@@ -113,7 +113,7 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
     else:
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "remove the reaction" if mine else "react"
-    said = f"Removed {emoji(chosen)}" if mine else f"Reacted with {emoji(chosen)}"
+    said = f"Removing {emoji(chosen)}…" if mine else f"Reacting with {emoji(chosen)}…"
     app.writes.queue(QueuedWrite(op, doing, about=name(comment)), said=said)
 
 
@@ -162,7 +162,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
         "",
         send,
         doing=f"edit the {kind}",
-        said=f"{kind.capitalize()} edited",
+        said=f"Saving {kind}…",
         about=name(comment),
         start=what.body.text,
         basis=OriginalComment(what.body.markdown),
@@ -193,14 +193,13 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.writes.queue(
-                QueuedWrite(op, f"delete the {kind}", about=name(comment)), said=f"{kind.capitalize()} deleted"
-            )
+            app.writes.queue(QueuedWrite(op, f"delete the {kind}", about=name(comment)), said=f"Deleting {kind}…")
 
     said = f"“{excerpt_of(words_of(what.body.text))}”"
-    app.push_screen(
-        Confirm(f"Delete {goes}?", verb="Delete", intro=said, after=f"Others will no longer see the {kind}."), decided
-    )
+    seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
+    undo = f"You have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
+    dialog = Confirm(f"Delete {goes}?", verb="Delete", intro=said, after=f"Deletes {goes} for everyone. {undo}")
+    app.push_screen(dialog, decided)
 
 
 def _compose(

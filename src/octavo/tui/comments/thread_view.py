@@ -24,7 +24,7 @@ from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import suggestions
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.suggested_wording import Suggested
-from octavo.tui.comments.thread_commands import NOTHING, THREAD, ThreadTarget
+from octavo.tui.comments.thread_commands import NOTHING, THREAD, ThreadTarget, is_own_comment
 from octavo.tui.render.quotes import lines_kept
 from octavo.tui.render.styled_lines import Line, Piece, fit
 from octavo.tui.render.styles import Styles
@@ -58,7 +58,9 @@ _OF_ONE: Commands[ThreadTarget] = (
     .changed("resolve", id="comment.resolve", help="Resolve or reopen this thread")
     .changed("reply_resolve", id="thread.reply_resolve", help="Reply and resolve this thread")
     .changed("react", id="comment.react", help="Add or remove an emoji reaction", shown=True)
-    .changed("edit", id="comment.edit", help="Edit your comment", shown=True)
+    .changed(
+        "edit", id="comment.edit", title="Edit comment", help="Edit your comment", shown=True, applies=is_own_comment
+    )
     .changed("delete", id="comment.delete", help="Delete your comment")
     .changed("copy", id="comment.copy", help="Copy the text of this comment")
     .about(
@@ -293,6 +295,8 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             word = message.status if not message.is_open else "review" if message.is_verdict else "open"
             who = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
             head.append(Piece(f" · {word}{who}", self._state_style()))
+        if self._is_new(message):
+            head.append(Piece(" · new", self._state_style()))
         lines = [Line(fit(head, width))]
         room = max(16, width - indent - 2)
         body: list[Line] | None = None
@@ -306,6 +310,15 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             said = "  ".join(f"{emoji(each.emoji)} {each.count}" for each in message.reactions)
             lines.append(Line([Piece(" " * (indent + 2)), Piece(said, look.muted)]))
         return lines
+
+    def _is_new(self, message: Comment | Reply) -> bool:
+        """Return whether others wrote a message after your last message in an open thread, as the inbox counts them."""
+        if self.comment is None or not self.comment.is_open_thread:
+            return False
+        me = self.shell.workspace.me.id if self.shell.workspace.me is not None else ""
+        messages = (self.comment, *(self._replies.value.items if self._replies.value is not None else ()))
+        mine = [place for place, each in enumerate(messages) if each.posted_by.id == me]
+        return bool(mine) and message.id in [each.id for each in messages[mine[-1] + 1 :]]
 
     def _show_drafts(self) -> None:
         """What is written here and not sent may be something else."""

@@ -22,7 +22,7 @@ from octavo.tui.widgets.wording import plural
 AT_A_TIME = 40
 """Revisions of the space that are looked through before one is asked whether to go on."""
 _TYPES = {
-    "edits": "Edited directly",
+    "edits": "Edited on main",
     "merge": "Merged",
     "rollback": "Rolled back",
     "update": "Updated",
@@ -133,6 +133,8 @@ def _did(changes: list[Change]) -> str:
     for change in changes:
         kind = change.type.rpartition("_")[2]
         attributes = change.attributes if isinstance(change.attributes, dict) else {}
-        words = [_ATTRIBUTES.get(name, f"{name} changed") for name in attributes] if kind == "edited" else [kind]
-        said += words or [kind]
+        words = (
+            [_ATTRIBUTES.get(name, f"{name} changed") for name in attributes] if kind == "edited" else [f"page {kind}"]
+        )
+        said += words or ["edited"]
     return ", ".join(dict.fromkeys(said))

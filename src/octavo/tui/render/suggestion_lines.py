@@ -35,7 +35,7 @@ def suggestion_lines(
 
     for number, (each, one) in enumerate(zip(suggestions(text), compared, strict=True)):
         words(each.lines[0])
-        out.append(Line([Piece("suggests", look.muted)]))
+        out.append(Line([Piece("Suggested change", look.muted)]))
         out += [*(notes[number] if notes else ()), *_diff_lines(one, width, look), Line([])]
         start = each.lines[1]
     words(len(written))

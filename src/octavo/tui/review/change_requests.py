@@ -251,7 +251,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         below = status_summary.line(self.standings.of(each), [fact for fact in (where, author) if fact], room)
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
-            right=beside(self._unsent_of(each), short_age(each.updated_at)),
+            right=beside(self._unsent_of(each), f"updated {short_age(each.updated_at)}" if each.updated_at else ""),
             below=below,
             sign=Content.styled(sign, style),
         )

@@ -149,7 +149,7 @@ def discussed(
     found: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE for each in threads), *unsent):
         if page == WHOLE:
-            found[WHOLE] = ChangedPage(WHOLE, "The whole change request")
+            found[WHOLE] = ChangedPage(WHOLE, "General comments")
         elif page not in here:
             title = titles.get(page) or "A deleted page"
             found[page] = ChangedPage(page, title, page=PageReference(id=page, title=title))
@@ -215,7 +215,7 @@ def nodes(
         top += [Node("section changed", "other changes", kind="section"), *others]
     if also:
         top += [
-            Node("section discussed", "discussed, not changed", kind="section"),
+            Node("section discussed", "also discussed", kind="section"),
             *(_node(entry, marks) for entry in also),
         ]
     return top

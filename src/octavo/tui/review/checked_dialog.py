@@ -73,7 +73,7 @@ class CheckedWrite(Generic[Seen]):
 OFFERS: Commands[CheckedDialog[Any]] = Commands(
     "checked",
     (
-        Command("diff", "d", "Show diff", "Show the changes page by page", run=lambda _, dialog: dialog.show_diff(),
+        Command("diff", "d", "Incoming changes", "Show the incoming changes page by page", run=lambda _, dialog: dialog.show_diff(),
                 there=lambda _, dialog: dialog.shown is not None and dialog.shown.show_diff is not None),
         Command("archive", "L", "Archive", "Archive the change request instead", run=lambda _, dialog: dialog.archive(),
                 there=lambda _, dialog: dialog.shown is not None and dialog.shown.archive is not None),
@@ -136,7 +136,9 @@ class CheckedDialog(Confirm, Generic[Seen]):
 
     def _say_age(self) -> None:
         if self._write.goes_live and self._seen is not None:
-            self.update(foot=f"checked {int(_since(self._checked_at))} s ago · r check again")
+            seconds = int(_since(self._checked_at))
+            age = f"{seconds}s ago" if seconds else "just now"
+            self.update(foot=f"checked {age} · r check again")
 
     def confirm(self) -> None:
         if self._answered or self._seen is None:

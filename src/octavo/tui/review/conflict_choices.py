@@ -145,11 +145,11 @@ async def send(
         outcome: EditOutcome = await edit(live, at, expected, lot)
         if outcome.kind != "sent":
             app.notices.close(number)
-            so_far = f"{sent} of {len(changes)} were saved. " if sent else ""
-            why = f"{outcome.sentence} Your choices are kept."
+            so_far = f" {sent} of {len(changes)} changes were saved." if sent else ""
+            why = f"{outcome.cause}{so_far} Octavo keeps your choices."
             if outcome.kind == "moved":
-                why = "Not saved: somebody edited this change request. It is loaded again; press ctrl+s to save your choices."
-            app.say(f"#{change_request.number}: {so_far}{why}", tone="failed")
+                why = f"someone edited the change request.{so_far} Octavo loaded it again. Press ctrl+s to save your choices."
+            app.say(f"Could not save your choices in #{change_request.number}: {why}", tone="failed")
             return
         sent, expected, over = sent + len(lot), outcome.revision, over or outcome.over is not None
     app.notices.close(number)

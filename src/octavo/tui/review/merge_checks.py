@@ -342,12 +342,12 @@ def currency(change_request: ChangeRequest) -> Fact:
 
 
 _KEPT = {
-    "text": "both versions would stay in the text, between markers",
-    "field": "both versions would stay in the text, between markers",
-    "deleted": "pages deleted on one side and edited on the other would be kept",
-    "moved": "pages would stay where main has them",
-    "order": "pages would stay where main has them",
-    "variable": "variables would keep the values of main",
+    "text": "both versions stay in the text, between conflict markers",
+    "field": "both versions stay in the text, between conflict markers",
+    "deleted": "pages deleted on one side and edited on the other are kept",
+    "moved": "pages stay where main has them",
+    "order": "pages stay where main has them",
+    "variable": "variables keep the values of main",
 }
 
 
@@ -358,7 +358,7 @@ def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
     if names := foreseen.names:
         said = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         kept = "; ".join(dict.fromkeys(_KEPT[each.kind] for each in foreseen.conflicts))
-        return Fact("bad", "conflicts", f"may conflict: {said} · {kept}")
+        return Fact("bad", "conflicts", f"may conflict: {said}. With conflicts, {kept}")
     if foreseen.unread:
         return Fact("care", "conflicts", f"none found, {wording.plural(foreseen.unread, 'page')} not checked")
     if foreseen.is_on_main:

@@ -47,7 +47,7 @@ def _shown(app: Shell, at: ChangeRequestRef, checks: Checks) -> Shown:
         why = f"{checks.why_idle} {PRESS_L}" if checks.can_merge and archive is not None else blocked(checks)
         return Shown(facts=checks.facts, intro=checks.change_request.title, blocked=why, archive=archive)
     after = [
-        f"Changes   {goes_out(checks.changes)}",
+        f"Pages   {goes_out(checks.changes)}",
         f"To revert   press Z after the merge to create a change request that reverts {_these(checks)}",
     ]
     if checks.change_request.outdated and checks.space.permissions.edit:
@@ -60,7 +60,9 @@ def _shown(app: Shell, at: ChangeRequestRef, checks: Checks) -> Shown:
         after="\n".join(after),
         blocked=blocked(checks),
         typed=typed,
-        why_typed=f"{why}. Type {typed} and press enter to merge anyway." if why else "",
+        why_typed=f"{why}. To merge anyway, type the number of the change request ({typed}) and press enter."
+        if why
+        else "",
     )
 
 

@@ -301,7 +301,7 @@ async def addresses(live: Live, both: PagesBeforeAndAfter, space: Space, on: Seq
     """Whether readers still find the pages that move or are deleted."""
     gone = addresses_gone(both.tree_before, both.tree_after)
     if not gone:
-        return (Fact("ok", "redirects", "no page moves or is deleted"),)
+        return (Fact("ok", "redirects", "none needed: no page moves or is deleted"),)
     counted = f"{wording.plural(len(gone), 'page')} moved or deleted"
     if on is None:
         return (

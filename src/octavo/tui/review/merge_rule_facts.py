@@ -17,7 +17,7 @@ def facts(rules: MergeRules, case: MergeCandidate) -> Iterator[Fact]:
         return
     asked = [rule for rule in rules.rules if rule.get("rule") != "allow_bypass"]
     if not asked:
-        yield Fact("ok", "merge rules", "none")
+        yield Fact("ok", "merge rules", "none set")
         return
     bypass = bypasses(rules, case.me)
     lacking = [(rule, said) for rule in asked if (said := case.lacks(rule))]

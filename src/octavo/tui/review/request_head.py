@@ -103,7 +103,9 @@ class RequestHead:
         counts = len(comparison.conflicting), undecided, len(self._held)
         head = status_summary.head(about, *place, *counts, is_on_main=comparison.is_on_main)
         view.query_one("#head", ChangingText).update(head)
-        said = status_summary.reviewers(about, comparison.reviews, self._requested, self._contributors, self._newer)
+        me = view.shell.workspace.me.id if view.shell.workspace.me is not None else ""
+        people = comparison.reviews, self._requested, self._contributors
+        said = status_summary.reviewers(about, *people, self._newer, me)
         view.query_one("#standing", ChangingText).update(said)
         self.say_where()
 

@@ -139,7 +139,7 @@ async def _put_back(app: Shell, back: RevertedRange, change: ContentEdit) -> Non
     with meanwhile(app, f"Reverting {back.title}…"):
         outcome = await put_back(app.session.live, back.at, back.head, (change,))
     if outcome.kind != "sent":
-        app.say(f"Could not revert {back.title}: {outcome.sentence}", tone="failed")
+        app.say(f"Could not revert {back.title}: {outcome.cause}", tone="failed")
         return
     target_request.wrote(app, back.at.space, back.of)
     app.say(f"Reverted {back.title}.")

@@ -118,7 +118,7 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     """Each fact in words that get shorter, and its style. What is nothing to tell of is left out."""
     facts: list[tuple[tuple[str, str, str], str]] = []
     if stands.asks_me:
-        facts.append((("○ review requested", "○ your review", "○ review"), "$primary"))
+        facts.append((("○ review requested from you", "○ your review", "○ you"), "$primary"))
     if names := stands.refused:
         by = _some(names)
         requested = f"✗ {_firsts(names)} requested changes"
@@ -133,7 +133,7 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     if stands.is_on_main:
         facts.append((("✓ already on main", "✓ already on main", "✓ on main"), "$success"))
     elif stands.outdated:
-        facts.append((("outdated", "outdated", "outdated"), "$warning"))
+        facts.append((("needs update", "needs update", "outdated"), "$warning"))
     if stands.unread:
         facts.append((("partly loaded", "partly loaded", "?"), "$warning"))
     if stands.threads:
@@ -187,7 +187,7 @@ def head(
     if refused:
         signs.append((f"  ✗ {refused[0].reviewer.name} requested changes", "$error"))
     if open_threads:
-        signs.append((f"  ● {open_threads} open", "$octavo-note"))
+        signs.append((f"  ● {plural(open_threads, 'open thread')}", "$octavo-note"))
     if held:
         signs.append((f"  ◌ {held} pending", "$octavo-note"))
     if is_on_main and about.status in ("open", "draft"):
@@ -214,9 +214,11 @@ def reviewers(
     requested: Sequence[RequestedReviewer],
     contributors: Sequence[Contributor],
     newer: Mapping[str, int],
+    me: str,
 ) -> Content:
     """Return the reviewers with their reviews, the requested reviewers, the contributors and the description.
 
+    `me` is the id of the user, who is marked with “(you)”.
     `newer` says how many pages changed since a revision, as far as that is known.
     """
     parts: list[Content] = []
@@ -231,12 +233,14 @@ def reviewers(
             pages = newer.get(review.revision or "")
             said = f" · outdated by {plural(pages, 'page')}" if pages is not None else " · outdated"
         mark = ("✓ ", "$success") if good else ("✗ ", "$error")
-        lines.append(Content.assemble(mark, review.reviewer.name, (said, "$warning")))
+        you = " (you)" if review.reviewer.id == me else ""
+        lines.append(Content.assemble(mark, f"{review.reviewer.name}{you}", (said, "$warning")))
     if lines:
         parts.append(Content("\n").join([Content.styled("REVIEWERS", "bold $octavo-muted"), *lines]))
     waiting: list[Content] = []
     for each in requested:
-        if name := each.user.name if each.user else f"team {line_of(each.team.id)}" if each.team else "":
+        you = " (you)" if each.user is not None and each.user.id == me else ""
+        if name := f"{each.user.name}{you}" if each.user else f"team {line_of(each.team.id)}" if each.team else "":
             waiting.append(Content.assemble(("○ ", "$octavo-muted"), name))
     if waiting:
         parts.append(Content("\n").join([Content.styled("REVIEW REQUESTED", "bold $octavo-muted"), *waiting]))
@@ -246,5 +250,5 @@ def reviewers(
         said = ", ".join(dict.fromkeys(others))
         parts.append(Content.assemble(("CONTRIBUTORS\n", "bold $octavo-muted"), said))
     if about.about:
-        parts.append(Content(about.about))
+        parts.append(Content.assemble(("DESCRIPTION\n", "bold $octavo-muted"), about.about))
     return Content("\n\n").join(parts)

@@ -140,7 +140,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
         outcome = await put_back(live, at, head, made.edits[start : start + CHANGES_OF_ONE_EDIT])
         if outcome.kind != "sent":
             return (
-                f"Could not revert #{of.number}: {outcome.sentence} Press Z to continue in the draft #{draft.number}.",
+                f"Could not revert #{of.number}: {outcome.cause} Press Z to continue in the draft #{draft.number}.",
                 None,
             )
         head = outcome.revision

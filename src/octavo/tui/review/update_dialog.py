@@ -122,9 +122,9 @@ def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callab
             else f"{merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}"
         )
     elif seen.foreseen.conflicts:
-        after = "Nothing is lost   both versions stay in the text, and you resolve the conflicts after the update"
+        after = "Both versions stay in the text between conflict markers. You resolve the conflicts after the update."
     elif not seen.foreseen.is_known:
-        after = "If it conflicts   both versions stay in the text, and you resolve the conflicts after the update"
+        after = "If there are conflicts, both versions stay in the text. You resolve the conflicts after the update."
     blocked = "" if seen.change_request.outdated else "This change request is up to date with main."
     return Shown(
         seen.facts,

@@ -133,7 +133,6 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
         verb="Approve" if approves else "Request changes",
         field=field,
         intro="\n".join(told(held, request.titles())),
-        foot="ctrl+s submit review · esc keep draft",
     )  # fmt: skip
 
     def submitted(_: object) -> None:
@@ -153,7 +152,7 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
             sending = deciding.review_with_gathered(
                 app.session.live, at, status, change_request.revision, answer.text, doing=doing, place=place
             )
-            app.writes.review(doing, sending, said=f"{said} with {held_ones}")
+            app.writes.review(doing, sending, said=f"Submitting your review of {name} with {held_ones}…")
             return
         app.writes.send_once(
             doing,

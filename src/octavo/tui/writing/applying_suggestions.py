@@ -66,7 +66,7 @@ async def apply(
             if sent.kind == "sent":
                 return Sent("done", "" if sent.over is None else sent.sentence, outcome)
             if sent.kind != "moved":
-                return Sent("unknown" if sent.kind == "unknown" else "refused", sent.sentence)
+                return Sent("unknown" if sent.kind == "unknown" else "refused", sent.cause)
     except ApiError as error:
         return Sent("refused", str(error))
     return Sent("refused", "others keep changing the page. Try again in a moment.")

@@ -305,7 +305,7 @@ class TreeEdit:
             return
         if outcome.kind != "sent":
             kept = f" {SAID}" if draft is not None else ""
-            self.app.say(f"Could not {doing} in {named}: {outcome.sentence}{kept}", tone="failed")
+            self.app.say(f"Could not {doing} in {named}: {outcome.cause}{kept}", tone="failed")
             return
         if draft is not None:
             draft.drop()
