@@ -127,7 +127,7 @@ async def test_one_goes_from_the_tree_of_spaces_to_who_may_do_what_and_from_a_me
     async with stage.play(NOOR, start="content") as run:
         await run.see("Harbour API")
         await run.press("A")
-        await run.see("Organization › Harbour API › Everyone with access")
+        await run.see("Admin › Harbour API › Everyone with access")
         await to_row(run, "Mara Lindqvist")
         await run.see("Mara Lindqvist can merge, review, edit, comment and read in Harbour API")
         await run.press("2")
@@ -135,7 +135,7 @@ async def test_one_goes_from_the_tree_of_spaces_to_who_may_do_what_and_from_a_me
         await run.press("escape")
         await run.see("SPACES", "Harbour software")
         await run.press("k", "A")
-        await run.see("Organization › Harbour software › Everyone with access")
+        await run.see("Admin › Harbour software › Everyone with access")
         await run.press("escape", "escape")
         await into(run, "members", "Mara Lindqvist")
         await to_row(run, "Limpet manual")

@@ -140,15 +140,15 @@ async def test_keys_pressed_before_there_are_kinds_go_through_them_then(stage: S
         await run.press("]", "]", "]", "[")
         assert not run.said
         run.gate.open()
-        await run.see("Organization › Invite links")
+        await run.see("Admin › Invite links")
 
 
 async def test_only_the_kind_that_is_open_is_asked_for(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await run.see("Organization › Members · 306")
+        await run.see("Admin › Members · 306")
         assert not run.gate.sent(teams.List)
         await run.press("]", "]")
-        await run.see("Organization › Invite links")
+        await run.see("Admin › Invite links")
         await run.until(lambda: bool(run.gate.sent(invites.ListLinks)), "ask for what the cursor rests on")
         assert {type(op) for op in browser(run).subscriptions.ops()} >= {invites.ListLinks}
         assert organizations.ListMembers not in {type(op) for op in browser(run).subscriptions.ops()}
@@ -156,7 +156,7 @@ async def test_only_the_kind_that_is_open_is_asked_for(stage: Stage) -> None:
 
 async def test_members_are_filtered_sorted_and_shown_in_other_columns(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await run.see("Organization › Members · 306")
+        await run.see("Admin › Members · 306")
         await run.press("S", *"name", "enter")
         await run.see("sorted by name ▲", "NAME ▲")
         assert titles(run) == sorted(titles(run), key=str.casefold)
@@ -165,9 +165,9 @@ async def test_members_are_filtered_sorted_and_shown_in_other_columns(stage: Sta
         await run.press("escape", "F", *"seen", "enter", "escape")
         await run.gone("SEEN")
         await run.press("]")
-        await run.see("Organization › Teams · 4")
+        await run.see("Admin › Teams · 4")
         await run.press("[")
-        await run.see("Organization › Members · 306", "sorted by name ▲")
+        await run.see("Admin › Members · 306", "sorted by name ▲")
         assert "SEEN" not in run.text
     async with stage.play(NOOR, start="admin") as run:
         await run.see("NAME ▲")
@@ -176,11 +176,11 @@ async def test_members_are_filtered_sorted_and_shown_in_other_columns(stage: Sta
 
 async def test_a_filter_and_the_cursor_are_found_again_and_carried_nowhere_else(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await run.see("Organization › Members · 306")
+        await run.see("Admin › Members · 306")
         await run.press("/", *"lind", "enter", "j")
         left = browser(run).rows.key
         await run.press("]")
-        await run.see("Organization › Teams · 4")
+        await run.see("Admin › Teams · 4")
         await run.press("[")
         await run.see("of 306 match")
         assert browser(run).rows.query_text == "lind"
@@ -252,7 +252,7 @@ async def test_a_lost_answer_to_a_delete_is_read_back_and_nothing_sent_again(sta
 
 async def test_who_may_not_is_told_so_and_who_could_let_them(stage: Stage) -> None:
     async with stage.play(MARA, start="admin") as run:
-        await run.see("Organization › Members")
+        await run.see("Admin › Members")
         await run.press("X")
         await run.hear(
             "Your role in Saltmarsh Instruments does not let you remove members",
@@ -346,7 +346,7 @@ async def test_to_tell_of_the_next_row_lays_out_nothing_anew_and_makes_its_lines
 
     monkeypatch.setattr(Facts, "_made_lines", lines)
     async with stage.play(NOOR, start="admin") as run:
-        await run.see("Organization › Members")
+        await run.see("Admin › Members")
         laid_out: list[object] = []
         run.app.screen.screen_layout_refresh_signal.subscribe(run.app, laid_out.append)
         made.clear()
@@ -367,7 +367,7 @@ async def test_a_team_is_made_found_and_taken_away_again(stage: Stage) -> None:
         await run.press(*"Divers", "ctrl+s")
         await run.hear("Created Divers.")
         await run.until(lambda: getattr(browser(run).rows.item, "title", "") == "Divers", "be on it")
-        await run.see("Organization › Teams · 5")
+        await run.see("Admin › Teams · 5")
         await run.press("u")
         await run.hear("Deleted Divers.")
         await run.until(lambda: "Divers" not in titles(run), "see it go")
@@ -389,17 +389,17 @@ async def test_a_redirect_is_made_with_a_section_that_is_picked(stage: Stage) ->
 
 async def test_somebody_is_invited_of_whom_the_answer_says_little(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await run.see("Organization › Members · 306")
+        await run.see("Admin › Members · 306")
         await run.press("ctrl+n")
         await run.type("ada@saltmarsh.example")
         await run.press("ctrl+s")
         await run.hear("Invited 1 new member.")
-        await run.see("Organization › Members · 307")
+        await run.see("Admin › Members · 307")
         await run.press("ctrl+n")
         await run.type("ada@saltmarsh.example\nbo@saltmarsh.example")
         await run.press("ctrl+s")
         await run.hear("Invited 1 new member. 1 was already a member.")
-        await run.see("Organization › Members · 308")
+        await run.see("Admin › Members · 308")
 
 
 async def test_a_team_is_renamed_and_named_back(stage: Stage) -> None:
@@ -434,7 +434,7 @@ async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage
 
 async def test_what_may_not_be_made_or_changed_says_which_right_it_takes(stage: Stage) -> None:
     async with stage.play(MARA, start="admin") as run:
-        await run.see("Organization › Members")
+        await run.see("Admin › Members")
         await run.press("ctrl+n")
         await run.hear("Your role in Saltmarsh Instruments does not let you create members")
         await run.press("e")

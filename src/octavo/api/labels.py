@@ -1,4 +1,4 @@
-"""Labels for the values that the API writes as codes: `in-collection`, `PARSE_ERROR`, `create`.
+"""Labels for the values that the API writes as codes: `in-collection`, `PARSE_ERROR`, `create`; and for the names of fields.
 
 Screens show the label, requests hold the code. A code without a label here reads well as it is (`draft`), or is
 of a newer server, and is shown as it came.
@@ -108,6 +108,48 @@ LABELS = MappingProxyType(
         **_LANGUAGES,
     }
 )
+
+
+_FIELDS = MappingProxyType(
+    {
+        "agents_context": "AI agent context",
+        "basename": "URL name",
+        "default_level": "default access",
+        "font_family": "family",
+        "hostname": "host name",
+        "permission": "role",
+        "site_spaces": "spaces",
+    }
+)
+"""Labels of fields whose name in the API is no label."""
+_SPELLINGS = MappingProxyType(
+    {
+        "acs": "ACS",
+        "ai": "AI",
+        "api": "API",
+        "email": "e-mail",
+        "id": "ID",
+        "json": "JSON",
+        "mcp": "MCP",
+        "openapi": "OpenAPI",
+        "pdf": "PDF",
+        "saml": "SAML",
+        "sso": "SSO",
+        "url": "URL",
+    }
+)
+"""Words of names that are not written in lower case, or have a hyphen."""
+
+
+def field_label(name: str) -> str:
+    """Return how a field of the API is called on screen: `joined_at` is “joined”, and `sso_url` is “SSO URL”."""
+    name = name.removesuffix("_at").removeprefix("is_")
+    return _FIELDS.get(name) or " ".join(_SPELLINGS.get(each, each) for each in name.split("_"))
+
+
+def heading_label(title: str) -> str:
+    """Return the title of a column as it is written in a sentence: `LAST SEEN` is “last seen”, and `SSO` stays."""
+    return " ".join(_SPELLINGS.get(each, each) for each in title.lower().split(" "))
 
 
 def label(code: str) -> str:

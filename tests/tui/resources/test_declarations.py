@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from octavo.api import openapi, organizations, spaces, translations
-from octavo.api.labels import LABELS, label
+from octavo.api.labels import LABELS, field_label, label
 from octavo.api.operation import SPECS, Model
 from octavo.api.places import OrganizationRef
 from octavo.api.text import Known
@@ -134,6 +134,25 @@ def test_every_documented_code_of_an_answer_is_shown_as_words() -> None:
     assert {"in-collection", "PARSE_ERROR", "create"} <= codes
     assert not [each for each in codes if re.search(r"[a-z][-_][a-z]|[A-Z]_", label(each))]
     assert not [each for each in LABELS if label(each) == each]
+
+
+def test_every_field_of_an_answer_has_a_label_in_plain_words() -> None:
+    names = {name for model in models() for name in model.model_fields}
+    assert {"joined_at", "sso_url", "basename", "is_active"} <= names
+    said = {name: field_label(name) for name in names}
+    assert {
+        name: each
+        for name, each in said.items()
+        if "_" in each or re.search(r" at$|^is |\b(sso|url|id|ai|api)\b", each)
+    } == {}
+    assert (said["joined_at"], said["sso_url"], said["basename"]) == ("joined", "SSO URL", "URL name")
+
+
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: f"{kind.name} {kind.many}")
+def test_a_column_has_the_same_name_in_a_sentence(kind: Resource[Any]) -> None:
+    for each in kind.columns:
+        assert each.name.upper() == each.title
+        assert not re.search(r"\b(sso|url|id)\b", each.name)
 
 
 def known_in(parts: tuple[Any, ...]) -> Iterator[Known]:

@@ -72,6 +72,13 @@ def test_columns_and_order_are_kept(state: State) -> None:
     assert [each.title for each in again.columns] == [each.title for each in table.columns]
 
 
+def test_a_choice_with_a_column_that_has_another_title_now_hides_no_column(state: State) -> None:
+    state.remember("columns of organizations.ListMembers", ["PERSON", "ROLE"])
+    assert [each.title for each in Table(MEMBERS, state).columns] == [
+        each.title for each in MEMBERS.columns if each.shown
+    ]
+
+
 def test_one_column_always_stays(state: State) -> None:
     table = Table(MEMBERS, state)
     for each in MEMBERS.columns:

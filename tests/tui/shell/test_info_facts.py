@@ -10,10 +10,12 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Permissions, Target, TargetNode, TargetPage
 from octavo.api.content import Page
 from octavo.api.operation import Model
-from octavo.api.organizations import Organization
+from octavo.api.organizations import Member, Organization
+from octavo.api.sites import AdaptiveContent, Proxy, Site
 from octavo.api.spaces import Space
+from octavo.api.teams import Membership, TeamMember
 from octavo.api.users import User
-from octavo.tui.shell.info_facts import facts_of
+from octavo.tui.shell.info_facts import facts_of, of_fields
 
 THEN = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 
@@ -33,13 +35,13 @@ def test_a_comment_with_all_there_is_to_tell() -> None:
     assert kind == "comment"
     assert told.pop("posted").startswith("2026-03-01 09:30 UTC · ")
     assert told == {
-        "id": "k1",
+        "ID": "k1",
         "author": "Ada",
-        "author id": "u1",
+        "author ID": "u1",
         "status": "resolved",
         "resolved by": "Tom",
         "page": "Start",
-        "page id": "p1",
+        "page ID": "p1",
         "block": "n1",
         "revision": "r1",
         "your permissions": "view, edit",
@@ -59,3 +61,18 @@ def test_what_the_server_does_not_say_is_left_out(thing: Model, kind: str) -> No
     told, facts = facts_of(thing)
     assert told == kind
     assert [value for _, value in facts] == ["x", "T"]
+
+
+def test_fields_of_a_thing_within_another_are_told_by_their_own_names_unless_these_are_taken() -> None:
+    member = TeamMember(
+        organization=Member(id="m", role="edit", user=User(id="u", display_name="Ada", email="ada@acme.com")),
+        team=Membership(role="owner"),
+    )
+    facts = dict(of_fields(member))
+    assert (facts["name"], facts["e-mail"], facts["SSO"]) == ("Ada", "ada@acme.com", "no")
+    assert (facts["role"], facts["team role"]) == ("Editor", "Owner")
+    called = dict(of_fields(member, called={"organization.role": "team role"}))
+    assert "team role" in called, "the label that is asked for is given"
+    proxy = Site(id="s", title="S", proxy=Proxy(origin="https://a.example"), adaptive_content=AdaptiveContent())
+    facts = dict(of_fields(proxy))
+    assert (facts["proxy origin"], facts["adaptive content enabled"]) == ("https://a.example", "no")

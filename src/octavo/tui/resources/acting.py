@@ -370,7 +370,8 @@ def choose_order(app: Shell, table: Table, changed: Callable[[], None]) -> None:
 
     as_listed = "Server order"
     choices: list[Choice[Column[Any] | str]] = [
-        Choice(each, each.title.capitalize(), right=_order_of(table, each)) for each in table.resource.columns
+        Choice(each, f"{each.name[:1].upper()}{each.name[1:]}", right=_order_of(table, each))
+        for each in table.resource.columns
     ]
     choices.append(Choice(as_listed, as_listed, right="" if table.by is not None else "current"))
 
@@ -392,7 +393,7 @@ def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: C
     from octavo.tui.widgets.picker import Picker
 
     choices = [
-        Choice(each, each.title.capitalize(), right="shown" if each in table.columns else "")
+        Choice(each, f"{each.name[:1].upper()}{each.name[1:]}", right="shown" if each in table.columns else "")
         for each in table.resource.columns
     ]
 

@@ -33,7 +33,7 @@ from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Row, Rows
-from octavo.tui.widgets.wording import in_a_line, short_age
+from octavo.tui.widgets.wording import in_a_line, plural, short_age
 
 ASK_AFTER = 0.12
 """Seconds the cursor stays on a table before it is loaded."""
@@ -256,7 +256,7 @@ class BrowserScreen(ListView[Any]):
 
     def _spaces_came(self) -> None:
         """Spaces have other names, or there is no organization, or none any more."""
-        if self.show_nowhere(self.rows, self._title.lower()):
+        if self.show_nowhere(self.rows, self._kinds[0].many):
             self.levels.clear()
             self.follow("list", None)
             self.kinds.show(())
@@ -446,14 +446,23 @@ class BrowserScreen(ListView[Any]):
             if self.rows.query_text or self.rows.extent.is_partial
             else self.counts.get((kind.many, op), "")
         )
-        crumbs = [level.title for level in self.levels]
+        if count and kind.of_kinds is not None and count.isdigit():
+            count = plural(int(count), kind.one)  # rows of several kinds: the heading does not say what is counted
+        crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (kind.heading, 1)]
         ticked = f"{len(self.ticked)} selected" if self.ticked else ""
         where = " › ".join((*crumbs, kind.heading))
         age = f"updated {short_age(self.answer.fetched_at)} ago" if self.answer.fetched_at is not None else ""
         self.status(" · ".join(filter(None, (where, count, ticked))), " · ".join(filter(None, (self.table.said, age))))
-        name = Content.assemble(f"{kind.heading} ", (count, "$octavo-muted"))
+        # Without the list of tables beside it, only this line says whose rows these are.
+        whose = f"{self.level.title} › " if len(self.levels) > 1 and len(self.level.kinds) < 2 else ""
+        name = Content.assemble(f"{whose}{kind.heading} ", (count, "$octavo-muted"))
         self.query_one("#kind", Static).update(name)
         self.refresh_bindings()
+
+    @property
+    def more_help(self) -> str:
+        """What the table on show lists, for the help."""
+        return f"{self.level.kind.heading}: {self.level.kind.about}" if self.levels and self.level.kind.about else ""
 
     # What is beside it
 

@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
+from octavo.api.labels import field_label
 from octavo.tui.resources.resource import Facts as Told
 from octavo.tui.resources.resource import Names, Resource
 from octavo.tui.shell.info_facts import of_fields
@@ -20,7 +21,7 @@ from octavo.tui.widgets.fact_list import Fact, Facts
 TWO_COLUMNS = 84
 """Cells from which on facts stand in two columns, where they are more than there are lines."""
 HIDDEN = "hidden"
-OWN_WORDS = frozenset({"id", "path", "slug", "basename", "hostname", "subdomain", "title"})
+OWN_WORDS = frozenset({"ID", "path", "slug", "URL name", "host name", "subdomain", "title"})
 """Facts that are what they say, also where something else has that as its id: a part of a site at the path `handbook`."""
 
 
@@ -80,7 +81,8 @@ def facts_of(resource: Resource[Any], thing: Any | None, names: Names) -> list[t
         return []
     first = [(label, value) for label, value in resource.details(thing) if value]
     said, title = {label for label, _ in first}, resource.title(thing)
-    fields = [each for each in of_fields(thing, resource.secrets) if each[0] not in said and each[1] != title]
+    called = {each.value: each.name for each in resource.columns if isinstance(each.value, str)}
+    fields = [each for each in of_fields(thing, resource.secrets, called) if each[0] not in said and each[1] != title]
     rest = [(label, value if label in OWN_WORDS else names(value)) for label, value in fields]
-    hidden = [(name.replace("_", " "), HIDDEN) for name in sorted(resource.secrets) if getattr(thing, name, None)]
+    hidden = [(field_label(name), HIDDEN) for name in sorted(resource.secrets) if getattr(thing, name, None)]
     return [*first, *rest, *hidden]

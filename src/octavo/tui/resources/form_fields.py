@@ -21,7 +21,7 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from pydantic import BaseModel, StringConstraints
 from pydantic.fields import FieldInfo
 
-from octavo.api.labels import label
+from octavo.api.labels import field_label, label
 from octavo.api.operation import SPECS, Operation, camel
 from octavo.api.storage import OfFile
 from octavo.api.text import COLOUR, FORMS, Hidden, Id, Known
@@ -45,17 +45,6 @@ Kind = Literal[
 
 _LONG = 1024
 """Characters from which on a text of no form has more than a line."""
-_ACRONYMS = {
-    "email": "e-mail",
-    "saml": "SAML",
-    "url": "URL",
-    "sso": "SSO",
-    "id": "ID",
-    "ai": "AI",
-    "mcp": "MCP",
-    "json": "JSON",
-    "pdf": "PDF",
-}
 _ID_PATTERN = next(each.pattern for each in get_args(Id) if isinstance(each, StringConstraints))
 
 
@@ -453,8 +442,8 @@ def words_of(name: str, *, is_reference: bool = False) -> str:
     """Return the label of a field: `sso_url` is “SSO URL”, and `space_id` is “Space” if a space is chosen."""
     if is_reference:
         name = name.removesuffix("_id")
-    words = [_ACRONYMS.get(each, each) for each in name.split("_")]
-    return words[0][:1].upper() + " ".join(words)[1:]
+    words = field_label(name)
+    return words[:1].upper() + words[1:]
 
 
 @cache

@@ -113,7 +113,7 @@ class SentFiles:
 
             def told(done: int, size: int) -> None:
                 so_far = size_in_words(done) if done else "0"
-                say(f"Sending {file.path.name}: {so_far} of {all_of_it}, {100 * done // size} %. Press esc to cancel.")
+                say(f"Sending {file.path.name}: {so_far} of {all_of_it}, {100 * done // size}%. Press esc to cancel.")
 
             at = OrganizationRef(organization_id=organization.id)
             session = self._shell.session

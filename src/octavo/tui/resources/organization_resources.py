@@ -204,7 +204,7 @@ PROVIDERS: Resource[sso.SamlProvider] = Resource(
     hangs_on=lambda each: ["Members keep their accounts, but can no longer sign in through this provider."],
 )  # fmt: skip
 LOGINS: Resource[sso.Login] = Resource(
-    "sign-in link", "sign-in links", sso.ListLogins,
+    "SSO sign-in link", "SSO sign-in links", sso.ListLogins,
     about="Links where members sign in with SSO.",
     title=lambda each: each.label or each.id,
     columns=(Column("PROVIDER", "label"), Column("LINK", "start_url")),
@@ -333,4 +333,4 @@ def _known(organization: Organization) -> Known:
 
 def screen() -> BrowserScreen:
     """Return the view of the organization."""
-    return BrowserScreen("admin", "Organization", KINDS, _known)
+    return BrowserScreen("admin", "Admin", KINDS, _known)

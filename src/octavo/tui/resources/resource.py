@@ -22,7 +22,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from textual.content import Content
 
 from octavo.api.folding import fold
-from octavo.api.labels import label
+from octavo.api.labels import heading_label, label
 from octavo.api.operation import SPECS, Listing, Model, Operation
 from octavo.api.text import Id
 from octavo.tui.widgets.safe_text import Words
@@ -75,6 +75,11 @@ class Column(Generic[M]):
     @cached_property
     def _get(self) -> Callable[[M], Any]:
         return attrgetter(str(self.value))
+
+    @property
+    def name(self) -> str:
+        """The title as it is written in a sentence, and beside the value of one thing: `last seen`."""
+        return heading_label(self.title)
 
     def of(self, thing: M) -> Any:
         """The value, None where there is none."""

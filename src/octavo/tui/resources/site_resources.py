@@ -102,7 +102,7 @@ GROUPS: Resource[site_structure.SectionGroup] = Resource(
 OTHERS: Resource[Any] = Resource(
     "part", "parts", site_structure.Get,
     title=site_tree.title_of,
-    columns=(Column("PART", "title"),),
+    columns=(Column("NAME", "title"),),
     rights=_EDIT,
 )  # fmt: skip
 """Parts that are shown and cannot be changed here: those of newer kinds, and published content."""
@@ -124,11 +124,11 @@ def _published(part: site_structure.Part) -> str:
 
 
 _PARTS = (
-    Column[site_tree.Standing]("PART", lambda row: f"{'  ' * row.depth}{site_tree.title_of(row.part)}"),
+    Column[site_tree.Standing]("NAME", lambda row: f"{'  ' * row.depth}{site_tree.title_of(row.part)}"),
     Column[site_tree.Standing](
-        "KIND", lambda row: site_tree.kind_of(row.part), 8, draw=lambda kind: Content.styled(kind, "$octavo-muted")
+        "TYPE", lambda row: site_tree.kind_of(row.part), 8, draw=lambda kind: Content.styled(kind, "$octavo-muted")
     ),
-    Column[site_tree.Standing]("DEFAULT", lambda row: "default" if getattr(row.part, "default", False) else "", 7),
+    Column[site_tree.Standing]("DEFAULT", lambda row: getattr(row.part, "default", False), 7),
     Column[site_tree.Standing]("PATH", "part.path", drop=1),
     Column[site_tree.Standing]("CONDITION", "part.condition", 20, drop=2),
     Column[site_tree.Standing]("CONTAINS", "inside", shown=False),
@@ -174,7 +174,7 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
         Column("SOURCE", "source"),
         Column("DESTINATION", _destination, is_id=True),
         Column("IN SPACE", lambda each: each.destination.site_space_id if each.destination.page_id else None, is_id=True, drop=2),
-        Column("KIND", "destination.kind", 17, drop=1, coded=True),
+        Column("TYPE", "destination.kind", 17, drop=1, coded=True),
         Column("PROBLEM", "end", 10, draw=redirect_reading.sign),
     ),
     lookups=(site_structure.Get,),
@@ -283,10 +283,10 @@ SITES: Resource[sites.Site] = Resource(
     columns=(
         Column("SITE", "title"),
         Column("PUBLISHED", "published", 9),
-        Column("AUDIENCE", "visibility", 12, coded=True),
+        Column("VISIBILITY", "visibility", 12, coded=True),
         Column("SPACES", "site_spaces", 6, right=True, drop=1),
         Column("LINK", lambda each: each.urls.published or each.hostname, drop=2),
-        Column("TYPE", "type", 14, drop=3, coded=True),
+        Column("PLAN", "type", 14, drop=3, coded=True),
         Column("CREATED", "created_at", 7, right=True, drop=3),
     ),
     state=lambda each: f"{'published' if each.published else 'not published'}, {label(each.visibility)}",

@@ -25,7 +25,10 @@ class Table:
     def __init__(self, resource: Resource[Any], state: State) -> None:
         self.resource, self._state = resource, state
         kept = state.recall(self._name("columns"))
-        chosen = [each for each in resource.columns if isinstance(kept, list) and each.title in kept]
+        titles = {each.title for each in resource.columns}
+        # A choice of an older version may name columns that have another title now, and would hide them.
+        is_whole = isinstance(kept, list) and titles.issuperset(kept)
+        chosen = [each for each in resource.columns if is_whole and each.title in kept]
         self.columns = tuple(chosen or (each for each in resource.columns if each.shown))
         """Those that are shown."""
         order = state.recall(self._name("order"))
@@ -99,4 +102,4 @@ class Table:
     @property
     def said(self) -> str:
         """By what they are sorted, for the status line."""
-        return f"sorted by {self.by.title.lower()} {'▼' if self.descends else '▲'}" if self.by is not None else ""
+        return f"sorted by {self.by.name} {'▼' if self.descends else '▲'}" if self.by is not None else ""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from functools import cache
-from typing import get_args
+from types import MappingProxyType
+from typing import NamedTuple, get_args
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.content import Page
-from octavo.api.labels import label
+from octavo.api.labels import field_label, label
 from octavo.api.operation import Model, Urls
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
@@ -39,41 +41,74 @@ def facts_of(thing: Model) -> tuple[str, list[tuple[str, str]]]:
     return kind.replace("-", " ").lower(), of_fields(thing)
 
 
-def of_fields(thing: Model, without: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Every field of a thing that says anything, with its name: what is known of things nothing more is known of."""
-    return _said(_of_fields(thing, without))
+class _Field(NamedTuple):
+    """A field of a thing that says something."""
+
+    path: str
+    """The fields that lead to this field: `organization.last_seen_at`."""
+    short: str
+    """The label of this field alone."""
+    long: str
+    """The label with the names of the fields that lead to this field."""
+    value: object
 
 
-def _of_fields(thing: Model, without: Collection[str], within: str = "") -> Iterator[tuple[str, object]]:
+def of_fields(
+    thing: Model, without: Collection[str] = (), called: Mapping[str, str] = MappingProxyType({})
+) -> list[tuple[str, str]]:
+    """Return every field of a thing that says anything, each with its label: the label that `called` has for its path, else
+    the label of the field alone. Fields that would have the same label are told apart by where they are."""
+    fields = list(_of_fields(thing, without))
+    count = Counter(called.get(each.path, each.short) for each in fields)
+    return _said(
+        (called.get(each.path) or (each.short if count[each.short] == 1 else each.long), each.value) for each in fields
+    )
+
+
+def _of_fields(
+    thing: Model, without: Collection[str], path: str = "", short: str = "", long: str = ""
+) -> Iterator[_Field]:
+    """Yield the fields of a thing at `path`. `short` and `long` are the beginnings of their labels."""
     for name, value in thing:
-        said = f"{within} {name.replace('_', ' ')}".strip()
         if name in without or name == "object" or value is None:
             continue
+        here = f"{path}.{name}".removeprefix(".")
+        said, in_full = (f"{begin} {field_label(name)}".strip() for begin in (short, long))
         match value:
             case Urls():
-                yield "link", value.app
-                yield "published link", value.published or value.public
+                yield _Field(here, "link", "link", value.app)
+                yield _Field(here, "published link", "published link", value.published or value.public)
             case User():
-                yield said, value.name
-                yield f"{said} e-mail", value.email
+                is_about_them = name == "user"
+                yield _Field(f"{here}.name", "name" if is_about_them else said, in_full, value.name)
+                mail = "e-mail" if is_about_them else f"{said} e-mail"
+                yield _Field(f"{here}.email", mail, f"{in_full} e-mail", value.email)
             case Model() if name == "permissions":
-                yield "your permissions", _rights(value)
+                yield _Field(here, "your permissions", "your permissions", _rights(value))
             case Model() if title := getattr(value, "title", ""):
-                yield said, title
+                yield _Field(f"{here}.title", said, in_full, title)
             case Model():
-                yield from _of_fields(value, without, said)
-            case bool():
-                yield said, "yes" if value else "no"
-            case tuple() if is_coded(type(thing), name):
-                yield said, ", ".join(label(str(each)) for each in value)
-            case tuple():
-                yield said, ", ".join(_called(each) for each in value)
-            case dict():
-                yield said, ", ".join(f"{key}: {_of_json(key, each)}" for key, each in value.items())
-            case str() if is_coded(type(thing), name):
-                yield said, label(value)
+                # What has an ID is a thing itself, and the names of its fields say enough.
+                is_thing = "id" in type(value).model_fields
+                yield from _of_fields(value, without, here, "" if is_thing else said, in_full)
             case _:
-                yield said, value
+                yield _Field(here, said, in_full, _in_words(thing, name, value))
+
+
+def _in_words(thing: Model, name: str, value: object) -> object:
+    """Return the value of a field that is no model as it is shown."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case tuple() if is_coded(type(thing), name):
+            return ", ".join(label(str(each)) for each in value)
+        case tuple():
+            return ", ".join(_called(each) for each in value)
+        case dict():
+            return ", ".join(f"{key}: {_of_json(key, each)}" for key, each in value.items())
+        case str() if is_coded(type(thing), name):
+            return label(value)
+    return value
 
 
 @cache
@@ -113,21 +148,21 @@ def _when(moment: datetime) -> str:
 
 
 def _rights(permissions: Model) -> str:
-    return ", ".join(name.replace("_", " ") for name, given in permissions if given is True)
+    return ", ".join(field_label(name) for name, given in permissions if given is True)
 
 
 def _of_comment(comment: Comment) -> Iterator[tuple[str, object]]:
     target = comment.target
-    yield "id", comment.id
+    yield "ID", comment.id
     yield "author", comment.posted_by.name
-    yield "author id", comment.posted_by.id
+    yield "author ID", comment.posted_by.id
     yield "posted", comment.posted_at
     yield "edited", comment.edited_at
     yield "status", comment.status
     yield "resolved by", comment.resolved_by.name if comment.resolved_by else ""
     yield "resolved", comment.resolved_at
     yield "page", (target.page.title or target.page.path) if target.page else "none (about the whole)"
-    yield "page id", target.page.id if target.page else ""
+    yield "page ID", target.page.id if target.page else ""
     yield "block", target.node.id if target.node else ""
     yield "revision", target.revision
     yield "your permissions", _rights(comment.permissions)
@@ -135,7 +170,7 @@ def _of_comment(comment: Comment) -> Iterator[tuple[str, object]]:
 
 
 def _of_page(page: Page) -> Iterator[tuple[str, object]]:
-    yield "id", page.id
+    yield "ID", page.id
     yield "title", page.title
     yield "path", page.path
     yield "description", page.description
@@ -147,7 +182,7 @@ def _of_page(page: Page) -> Iterator[tuple[str, object]]:
 
 
 def _of_space(space: Space) -> Iterator[tuple[str, object]]:
-    yield "id", space.id
+    yield "ID", space.id
     yield "title", space.title
     yield "visibility", label(space.visibility)
     yield "edit mode", label(space.edit_mode or "")
@@ -161,7 +196,7 @@ def _of_space(space: Space) -> Iterator[tuple[str, object]]:
 
 
 def _of_change_request(each: ChangeRequest) -> Iterator[tuple[str, object]]:
-    yield "id", each.id
+    yield "ID", each.id
     yield "number", each.number
     yield "subject", each.subject
     yield "status", each.status
@@ -177,7 +212,7 @@ def _of_change_request(each: ChangeRequest) -> Iterator[tuple[str, object]]:
 
 
 def _of_organization(organization: Organization) -> Iterator[tuple[str, object]]:
-    yield "id", organization.id
+    yield "ID", organization.id
     yield "title", organization.title
     yield "plan", organization.plan
     yield "created", organization.created_at
