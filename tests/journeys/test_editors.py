@@ -70,7 +70,7 @@ def open_in_composer(running: Terminal) -> None:
     """Begin a comment on the first page, and go on in the editor."""
     running.wait_for("Harbour API › Welcome", "how deep is the water now")
     running.write(b"\r")
-    running.wait_for("f link hints")
+    running.wait_for("f follow link")
     running.write(b"c")
     running.wait_for("Comment on Welcome", "Write a comment")
     running.write(b"\x1b[200~My words\x1b[201~")
@@ -89,7 +89,7 @@ def test_ctrl_c_in_an_editor_is_for_the_editor(stage: Stage, tmp_path: Path, mon
         running.write(b", and more\r")
         running.wait_for("Comment on Welcome", "My words, and more", "draft saved")
         running.write(b"\x1b")
-        running.wait_for("f link hints")
+        running.wait_for("f follow link")
         running.write(b"\x11")
         assert running.end() == 0
     assert kept(stage) == ["My words, and more"]

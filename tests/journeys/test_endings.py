@@ -21,7 +21,7 @@ def write_a_comment(running: Terminal) -> None:
     """Begin a comment on the first page, and do not end it."""
     running.wait_for("Harbour API › Welcome", "how deep is the water now")
     running.write(b"\r")
-    running.wait_for("f link hints")
+    running.wait_for("f follow link")
     running.write(b"c")
     running.wait_for("Comment on Welcome", "Write a comment")
     running.write(b"\x1b[200~" + WORDS.encode() + b"\x1b[201~")
@@ -54,7 +54,7 @@ def test_when_the_terminal_goes_what_is_being_written_is_a_draft(stage: Stage, n
     with terminal(stage, "octavo", "demo") as again:
         again.wait_for("Harbour API › Welcome", "how deep is the water now")
         again.write(b"\r")
-        again.wait_for("f link hints")
+        again.wait_for("f follow link")
         again.write(b"c")
         again.wait_for("Comment on Welcome", WORDS, "draft")
 

@@ -12,7 +12,7 @@ def test_escape_and_the_key_after_it_both_act_where_tmux_sends_them_together(sta
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now")
         running.write(b"\r")
-        running.wait_for("f link hints")
+        running.wait_for("f follow link")
         running.write(b"c")
         running.wait_for("Comment on Welcome", "Write a comment")
         running.write(b"two words")
@@ -31,7 +31,7 @@ def test_pasted_escapes_are_text_and_no_keys(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now")
         running.write(b"\r")
-        running.wait_for("f link hints")
+        running.wait_for("f follow link")
         running.write(b"c")
         running.wait_for("Comment on Welcome", "Write a comment")
         running.write(b"\x1b[200~one \x1b[31mred\x1b[0m\x1bq\x1b[A word\x1b[201~!")

@@ -53,7 +53,7 @@ async def test_letters_stand_before_the_words_and_say_what_they_do() -> None:
         await pilot.press("f")
         assert "See a e guide, or the s st." in screen(app.pane)
         last = screen(app.pane).split("\n")[-1]
-        assert last.strip() == "type a letter · capitals open the browser · esc"
+        assert last.strip() == "type a letter · capitals open the browser · esc cancel"
         await pilot.press("j")
         assert "See the guide, or the list." in screen(app.pane)
         assert links(app) == []

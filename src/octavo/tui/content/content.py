@@ -71,6 +71,7 @@ def _reads_on(step: int, why: str) -> Callable[[Shell, ContentScreen], str | Non
 def _zoom(app: Shell, view: ContentScreen) -> None:
     view.toggle_class("-zoomed")
     view.view.focus()
+    view.refresh_bindings()
 
 
 CONTENT: Commands[ContentScreen] = Commands(
@@ -84,7 +85,8 @@ CONTENT: Commands[ContentScreen] = Commands(
                 run=lambda _, view: view.reading.go_on(1), why_not=_reads_on(1, "This is the last page of the space."), shown=False),
         Command("previous_page", "K", "Previous page", "Open the previous page",
                 run=lambda _, view: view.reading.go_on(-1), why_not=_reads_on(-1, "This is the first page of the space."), shown=False),
-        Command("zoom", "z", "Zoom", "Show only the page, or all panes", run=_zoom, why_not=_why_no_page, shown=False),
+        Command("zoom", "z", "Zoom", "Show only the page, or all panes", run=_zoom, why_not=_why_no_page, shown=False,
+                called=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -157,6 +159,11 @@ class ContentScreen(View, CopiesLater):
     @property
     def keys_go_on_to(self) -> PageView:
         return self.view
+
+    @property
+    def KEYBAR(self) -> tuple[str, ...]:
+        """The ids the key bar begins with: the way back, while only the page is shown."""
+        return ("content.zoom",) if self.has_class("-zoomed") else ()
 
     # Where one is
 

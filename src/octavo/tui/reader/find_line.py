@@ -206,6 +206,14 @@ class FindLine:
         """Whether letters are typed rather than keys pressed."""
         return self._prompt is not None
 
+    @property
+    def typing_keys(self) -> tuple[tuple[str, str], ...]:
+        """The keys that do something while letters are typed, for the key bar. Empty while no letters are typed."""
+        if self._prompt is None:
+            return ()
+        steps = (("enter", "done"), ("down", "next match"), ("up", "previous match")) if self._prompt else ()
+        return (*steps, ("escape", "cancel"))
+
     def press(self, event: Key) -> bool:
         """Take a key. False when it is not meant here."""
         if self._prompt is not None:

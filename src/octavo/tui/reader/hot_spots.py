@@ -23,8 +23,19 @@ class HotSpots:
 
     def __init__(self, pane: Pane, painter: LinePainter, cursor: BlockCursor) -> None:
         self.pane, self.painter, self.cursor = pane, painter, cursor
-        self.hints: Hints | None = None
-        """The letters at them, while one is to be typed."""
+        self._hints: Hints | None = None
+
+    @property
+    def hints(self) -> Hints | None:
+        """The letters at the places, while one letter is to be typed."""
+        return self._hints
+
+    @hints.setter
+    def hints(self, hints: Hints | None) -> None:
+        is_other = (hints is None) != (self._hints is None)
+        self._hints = hints
+        if is_other and self.pane.is_running:
+            self.pane.refresh_bindings()
 
     def visible(self) -> list[HotSpot]:
         """What can be opened now; `line` counts rows of the pane."""
@@ -136,7 +147,7 @@ class HotSpots:
 LINK_HINTS: Commands[HotSpots] = Commands(
     "page",
     (
-        Command("link_hints", "f", "Link hints", "Open a link by typing its letters", run=lambda _, spots: spots.begin()),
+        Command("link_hints", "f", "Follow link", "Open a link by typing its letters", run=lambda _, spots: spots.begin()),
     ),
     find=lambda view: view.spots,
 )  # fmt: skip

@@ -60,7 +60,12 @@ class Hints:
         letters = "type two letters" if len(self.by_label) > _SHORT else "type a letter"
         if self.typed:
             letters = f"{self.typed} and one more letter"
-        return letters, "capitals open the browser", "esc"
+        return letters, "capitals open the browser", "esc cancel"
+
+    @property
+    def keys(self) -> tuple[tuple[str, str], ...]:
+        """The keys that do something, for the key bar."""
+        return ("a–z", "follow link"), ("A–Z", "open in browser"), ("escape", "cancel")
 
     def veil(self, strip: Strip, row: int, line: Line, margin: int, look: Styles, ground: Style) -> Strip:
         """The strip of a row, which shows `line` behind a margin, standing back but for what can be opened on it, with

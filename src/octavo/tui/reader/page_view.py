@@ -154,6 +154,8 @@ class PageView(Reader):
     @property
     def KEYBAR(self) -> tuple[str, ...]:
         first = self.FIRST_KEYS if self.excerpt is None else self.excerpt.first_keys
+        if self.contents.shows_source:
+            first = ("page.source", *first)  # the way back to the rendered page
         return (*self.HIT_KEYS, *first) if self.finder.needle else first
 
     @property
@@ -208,7 +210,7 @@ class PageView(Reader):
     def facts(self) -> str:
         """How far one has read, and what was found, for the status line."""
         hidden = self.galley.total - self.rows
-        parts = [f"{min(100, round(100 * self.scroll_offset.y / hidden))} %"] if hidden > 0 else []
+        parts = [f"{min(100, round(100 * self.scroll_offset.y / hidden))}% read"] if hidden > 0 else []
         if self.contents.shows_source:
             parts.insert(0, "source")
         if self.finder.needle:

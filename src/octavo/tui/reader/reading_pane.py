@@ -332,6 +332,11 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         """Whether letters are typed rather than keys pressed."""
         return self.spots.hints is not None or self.finder.is_typing
 
+    @property
+    def typing_keys(self) -> tuple[tuple[str, str], ...]:
+        """The keys that do something while letters are typed here, for the key bar."""
+        return self.finder.typing_keys if self.spots.hints is None else self.spots.hints.keys
+
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         return self.is_typing and character is not None and character.isprintable()
 

@@ -291,6 +291,8 @@ class ReadingPlace:
         if on_show is not None:
             self._stand_on(on_show.key)
         self.pane.tell()
+        if self.pane.is_running:
+            self.pane.refresh_bindings()
 
     def _line_of_source(self) -> int:
         """The line of the source that stands at the top, or begins the block there."""
@@ -338,7 +340,8 @@ HEADINGS: Commands[ReadingPlace] = Commands(
 SOURCE: Commands[ReadingPlace] = Commands(
     "page",
     (
-        Command("source", "backslash", "Source", "Switch between page and Markdown source", run=lambda _, place: place.turn_source(), shown=False),
+        Command("source", "backslash", "Source", "Switch between page and Markdown source", run=lambda _, place: place.turn_source(), shown=False,
+                called=lambda _, place: "Rendered page" if place.contents.shows_source else None),
     ),
     find=lambda view: view.place,
 )  # fmt: skip

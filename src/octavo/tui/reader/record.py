@@ -89,7 +89,7 @@ class RecordSheet(Dialog[Leaving]):
         document = record_of(self.table, self._row)
         first = next((text for cell in self._row.children if (text := " ".join(words(cell.runs).split()))), "Row")
         self.query_one(Frame).name_it(
-            first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"{number} of {len(rows)}"
+            first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"row {number} of {len(rows)}"
         )
         self._view.show(document, key=self._row.key or str(number))
         self.call_after_refresh(self._fit)

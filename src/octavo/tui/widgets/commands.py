@@ -13,7 +13,8 @@ key map and the help topic “keys” are read off the bindings. A place that ha
 - `CONTEXT`: what the help calls it, such as "page tree";
 - `HELP`: a sentence or two on what one does there;
 - `more_help`: what is to be said of what it shows now, wherever the focus is;
-- `KEYBAR`: ids of the commands its key bar begins with.
+- `KEYBAR`: ids of the commands its key bar begins with;
+- `typing_keys`: while all keys are typed into it, the keys that are not letters there, each with its label.
 """
 
 from __future__ import annotations
@@ -363,6 +364,24 @@ def _applies(place: HasCommands, id: str) -> bool:
     return about is not None and command.applies(app, about)
 
 
+def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> ActiveCommand:
+    """Return a key of `typing_keys` as a command."""
+    return ActiveCommand(
+        id=f"typing.{key}",
+        keys=(key_name(key),),
+        title=title,
+        help=title,
+        context=name_of(node),
+        enabled=True,
+        shown=True,
+        applies=True,
+        group=None,
+        reason=None,
+        node=node,
+        run=partial(app.run_action, f"simulate_key({key!r})"),
+    )
+
+
 def _deed(node: DOMNode, binding: Binding) -> object:
     """What a key does: it is the same for two keys of one place that run the same."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
@@ -376,10 +395,12 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
     keys of the places around it, the rest of its own, those of a pane beside it, and the app's. What has two keys, one
     of which cannot be pressed while one writes, is there once, and a key that `keys_named` of the screen says stands
     elsewhere is not there. A command that does not apply to the thing at hand is left out; a command that the person may
-    not run is kept, and its key says why.
+    not run is kept, and its key says why. While letters are typed into what has focus, only its `typing_keys` are there.
     """
     named: frozenset[str] = getattr(screen, "keys_named", frozenset())
     focused: DOMNode | None = screen.focused
+    if focused is not None and (typing := getattr(focused, "typing_keys", ())):
+        return [_typing_command(screen.app, focused, key, title) for key, title in typing]
     wanted: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
     once: dict[tuple[int, object], ActiveCommand] = {}
     for active, keys in _active(screen):
