@@ -30,7 +30,7 @@ def test_one_becomes_somebody_else_without_leaving_the_terminal(environ: dict[st
     with Terminal(command, environ) as app:
         app.wait_for("DEMO as reader", "read-only", "updated", limit=60)
         app.write(b":")
-        app.wait_for("Type a command")
+        app.wait_for("Type to filter")
         app.write(b"act as")
         app.wait_for("Switch demo user…")
         app.write(b"\r")

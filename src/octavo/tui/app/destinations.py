@@ -11,6 +11,7 @@ from textual.app import App
 from textual.screen import Screen
 from textual.widget import Widget
 
+from octavo.api.operation import Operation
 from octavo.tui.comments.all_threads import CommentsScreen
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content import ContentScreen
@@ -63,6 +64,8 @@ def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[Value]]:
     known = {command.id for command in active_commands(screen)}
     keys = _keys(app)
     found = [*_hidden(app, known), *_of_tables(app, keys)]
+    told: set[tuple[str, str, str]] = set()
+    """What the entries say: two commands for the same are one entry."""
     for place, mode, opener in _PLACES:
         context = context_of(cast("type[Widget]", place)).upper()
         for id, (group, command) in place._commands_by_id.items():
@@ -71,7 +74,10 @@ def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[Value]]:
             known.add(id)
             go, way = partial(_begin, app, _to_command, mode, opener, id), (f"view.{mode}", opener, id)
             right = " ".join(keys[each] for each in way if keys.get(each))
-            found.append(Choice(go, command.title, command.help, right, context, words=WORDS.get(id, "")))
+            if (command.title, command.help, right) not in told:
+                told.add((command.title, command.help, right))
+                words = WORDS.get(id, "")
+                found.append(Choice(go, command.title, command.help, right, context, words=words, place=mode))
     return found
 
 
@@ -107,7 +113,7 @@ def _of_table(
     def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[Value]:
         go = partial(_begin, app, _to_table, mode, holder, kind.many, command)
         name = f"{mode} {suffix or kind.many}"
-        return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), words=WORDS.get(name, ""))
+        return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), words=WORDS.get(name, ""), place=mode)
 
     yield choice(kind.heading, kind.about)
     if kind.create is not None or kind.add is not None:
@@ -130,7 +136,6 @@ async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
             await asyncio.sleep(_LOOK_EVERY)
             if app.screen is not view and app.screen.focused is not None:
                 await _loaded(app.screen)
-                await asyncio.sleep(_LOOK_EVERY)  # what the answers change is laid out by messages
                 break
     await _run(app, id)
 
@@ -164,11 +169,16 @@ async def _to_view(app: Shell, mode: str) -> View:
 
 
 async def _loaded(view: Screen[Any]) -> None:
-    """Wait until no question of a view is open."""
-    if not isinstance(view, View):
-        return
-    for op in (*view.shell.workspace.ops, *view.subscriptions.ops()):
-        await view.live.rested(op)
+    """Wait until no question of a view is open, and its answers ask for nothing more."""
+    rested: set[Operation[Any]] = set()
+    while isinstance(view, View):
+        waiting = {*view.shell.workspace.ops, *view.subscriptions.ops()} - rested
+        if not waiting:
+            return
+        for op in waiting:
+            await view.live.rested(op)
+        rested |= waiting
+        await asyncio.sleep(_LOOK_EVERY)  # answers are shown by messages
 
 
 async def _run(app: Shell, id: str) -> bool:

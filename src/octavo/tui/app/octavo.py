@@ -482,7 +482,10 @@ class Octavo(HasCommands, HeldBack[int]):
     def show_help(self) -> None:
         from octavo.tui.widgets.help import HelpScreen
 
-        self.push_screen(HelpScreen(self.screen, partial(_show_topics, self, None)))
+        me = self.workspace.me if self._session is not None else None
+        about = "1 to 6 open the views, each with its number of items. f1 explains the signs."
+        about = f"You are {me.name}. {about}" if me is not None else ""
+        self.push_screen(HelpScreen(self.screen, partial(_show_topics, self, None), about))
 
     def show_palette(self) -> None:
         from octavo.tui.app.destinations import elsewhere

@@ -91,8 +91,14 @@ class TopBar(Widget):
     def _line(self) -> Content:
         width = self.content_size.width
         left, link = Content(""), self.shell.workspace.link
-        rights = [self._right(link, wide=True), self._right(link), self._right(link, short=True)]
-        ways = (*((way, rights[:1]) for way in _WITH_ACCOUNT), *((way, rights) for way in _WAYS))
+        whole = self._right(link, wide=True)
+        rights = [whole, self._right(link), self._right(link, short=True)]
+        named = [self._right(link, wide=True, person=True), whole]
+        ways = (
+            (_WITH_ACCOUNT[0], named),
+            *((way, rights[:1]) for way in _WITH_ACCOUNT),
+            *((way, rights) for way in _WAYS),
+        )
         for (is_named, is_tight, letters), beside in ways:
             left = self._left(letters, is_named=is_named, is_tight=is_tight)
             for right in beside:
@@ -122,11 +128,17 @@ class TopBar(Widget):
         self._spans.append((line.cell_length, line.cell_length + piece.cell_length, view))
         return line + piece
 
-    def _right(self, link: tuple[str, str, str], *, wide: bool = False, short: bool = False) -> Content:
+    def _right(
+        self, link: tuple[str, str, str], *, wide: bool = False, short: bool = False, person: bool = False
+    ) -> Content:
+        """The state of the link, and with `wide` the account. `person`: with the name of the user, where the account is the
+        demo."""
         words, in_short, style = link
         pieces: list[Piece | Content] = [(in_short if short else words, style), " "]
         if wide and self.shell.has_session:
-            label = self.shell.session.label
+            label, me = self.shell.session.label, self.shell.workspace.me
+            if person and me is not None and self.shell.session.kind == "demo":
+                pieces += [(me.name, "$octavo-muted"), "  "]
             pieces += [(label, "bold $warning" if self.shell.session.kind == "demo" else "$octavo-muted"), " "]
         return Content.assemble(*pieces)
 

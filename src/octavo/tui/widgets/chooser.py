@@ -40,7 +40,7 @@ _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 @dataclass(frozen=True)
 class Choice(Generic[T]):
-    """One thing to choose. `off` is the sentence that says why it cannot be chosen now."""
+    """One thing to choose. `detail` says what it is or does; `off` is the sentence that says why it cannot be chosen now."""
 
     value: T
     title: str
@@ -51,6 +51,15 @@ class Choice(Generic[T]):
     off: str = ""
     words: str = ""
     """Other names by which it is found."""
+    place: str = ""
+    """The view it leads to, if that is another view than the one below."""
+
+    @property
+    def explained(self) -> str:
+        """What it is or does, and then why it cannot be chosen now."""
+        if not (self.detail and self.off):
+            return self.off or self.detail
+        return f"{self.detail.removesuffix('.')}. {self.off}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,9 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "chooser.tcss"]
     CONTEXT: ClassVar[str] = "palette and pickers"
-    PLACEHOLDER: ClassVar[str] = "Type to find"
+    PLACEHOLDER: ClassVar[str] = "Type to filter"
+    COUNTED: ClassVar[str] = ""
+    """The name of one choice beside the number of choices: `285 commands`. Empty: only how many match is said."""
     FOOT: ClassVar[str] = "enter choose"
     EXPLAINS: ClassVar[bool] = False
     """Whether what is told of the choice at the cursor stands below the list too, whole: in a row much of it is cut."""
@@ -130,8 +141,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     @property
     def explains(self) -> bool:
-        """Whether it does so (`EXPLAINS`)."""
-        return self.EXPLAINS
+        """Whether it does so (`EXPLAINS`), or what a choice is and why it is off would not fit in a row."""
+        return self.EXPLAINS or any(each.detail and each.off for each in self._choices)
 
     @property
     def has_row_details(self) -> bool:
@@ -146,7 +157,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """How a choice is shown."""
         choice = found.choice
         title = self.titled(found)
-        detail = safe(choice.off or choice.detail) if self.has_row_details else Content("")
+        detail = safe(choice.explained) if self.has_row_details else Content("")
         column = fit(title, self._column) if detail else title
         text = Content.assemble(column, "   ", (detail.plain, "$octavo-muted")) if detail else column
         return Row(text=text, sign=choice.sign, right=Content.styled(choice.right, "$primary"), dim=bool(choice.off))
@@ -211,7 +222,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.rows.show(found)
         self.rows.go_to_first()
         of_all = f" of {len(self._choices)}" if query.strip() and len(found) <= len(self._choices) else ""
-        count = f"{len(found)}{of_all}"
+        unit = f" {self.COUNTED}{'' if len(self._choices) == 1 else 's'}" if self.COUNTED else ""
+        count = f"{len(found)}{of_all}{unit}" if of_all or unit else ""
         self.query_one(".chooser--count", Static).update(Content(count))
 
     def answers(self, query: str) -> list[Found[T]]:
@@ -234,7 +246,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.query_one(Frame).name_it(self._title, self.FOOT)
         found = self.rows.item
         for whole in self.query(".chooser--whole").results(Static):
-            whole.update(safe(found.choice.off or found.choice.detail) if found is not None else Content(""))
+            whole.update(safe(found.choice.explained) if found is not None else Content(""))
         if found is not None:
             self.looked_at(found.choice)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
+from textual.content import Content
 from textual.screen import Screen
 
-from octavo.tui.widgets.chooser import Choice, Chooser
+from octavo.tui.widgets.chooser import Choice, Chooser, Found
 from octavo.tui.widgets.commands import ActiveCommand, by_relevance
 from octavo.tui.widgets.palette_words import WORDS
+from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.theme_picker import ThemePicker
 
 _NOT_HERE = ("app.palette",)
@@ -23,7 +26,8 @@ class PaletteScreen(Chooser[None, Value]):
     """Lists the commands of the screen below, what is `elsewhere`, and the themes. Enter closes it and runs a command, goes
     to another place, or keeps a theme. The theme under the cursor is tried on."""
 
-    PLACEHOLDER: ClassVar[str] = "Type a command"
+    PLACEHOLDER: ClassVar[str] = "Type to filter"
+    COUNTED: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
     EXPLAINS: ClassVar[bool] = True
 
@@ -51,6 +55,13 @@ class PaletteScreen(Chooser[None, Value]):
             for name in self._themes.names
         ]
         return [*commands, *self._elsewhere, *themes]
+
+    def draw(self, found: Found[Value]) -> Row:
+        """Draw a command. Where a filter leaves out the headings, the row of a command of another view names that view."""
+        row, place = super().draw(found), found.choice.place
+        if found.match is None or not place:
+            return row
+        return replace(row, right=Content.assemble((f"  {place.capitalize()}  ", "$octavo-muted"), row.right))
 
     def looked_at(self, choice: Choice[Value]) -> None:
         self._themes.try_on(choice.value if isinstance(choice.value, str) else None)

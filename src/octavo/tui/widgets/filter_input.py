@@ -127,7 +127,7 @@ class FilterLine(Widget):
     def _count(self) -> None:
         """Say how many match in as many words as leave room for what is typed."""
         room = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
-        short = self._matches.removesuffix(" match")
+        short = self._matches.removesuffix(" match").removesuffix(" matches")
         said = next((each for each in (self._matches, short, short.replace(" of ", "/")) if len(each) <= room), "")
         for count in self.query(".filter--count").results(ChangingText):
             count.update(Content(said))

@@ -33,14 +33,16 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     """Explains the screen below. Enter closes it and does what the row says."""
 
     CONTEXT: ClassVar[str] = "help"
-    PLACEHOLDER: ClassVar[str] = "Find a key or command"
+    PLACEHOLDER: ClassVar[str] = "Type to filter"
+    COUNTED: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
     EXPLAINS: ClassVar[bool] = True
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)
 
-    def __init__(self, below: Screen[Any], show_topics: Callable[[], object]) -> None:
+    def __init__(self, below: Screen[Any], show_topics: Callable[[], object], about_app: str = "") -> None:
+        """`about_app` is a line that holds for every view."""
         super().__init__("Help")
-        self._below, self._show_topics = below, show_topics
+        self._below, self._show_topics, self._about_app = below, show_topics, about_app
 
     def choices(self) -> Sequence[Choice[ActiveCommand]]:
         commands = by_relevance(self._below)
@@ -62,7 +64,10 @@ class HelpScreen(Chooser[None, ActiveCommand]):
         places: list[DOMNode] = list(below.focused.ancestors_with_self) if below.focused else [below]
         helps = [help for place in places if (help := getattr(place, "HELP", "")) and place is not self.app]
         about = _SENTENCE_END.split(helps[0]) if helps else []
-        about += dict.fromkeys(more for place in below.query("*") if (more := getattr(place, "more_help", "")))
+        about += dict.fromkeys(
+            more for place in (below, *below.query("*")) if (more := getattr(place, "more_help", ""))
+        )
+        about += [self._about_app] if self._about_app else []
         return Content("\n").join(safe(each) for each in about) if about else None
 
     def draw(self, found: Found[ActiveCommand]) -> Row:

@@ -626,7 +626,8 @@ class Extent:
     def _counts(self) -> tuple[int, int, str]:
         """How many are shown, of how many, and why those are fewer, if they may be."""
         if self._of.query_text:
-            return self._of.matching(), self.here, "match"
+            matching = self._of.matching()
+            return matching, self.here, "matches" if matching == 1 else "match"
         if self.total is not None and self.total > self.here:
             return self.here, self.total, "loaded"
         return self.here, self.here, _MORE if self.beyond else ""

@@ -71,7 +71,7 @@ WORDS = {
     "admin invite links new": "add user join",
     "admin spaces": "permissions access who may merge",
     "admin SAML providers": "sso single sign-on identity okta",
-    "admin sign-in links": "sso domains",
+    "admin SSO sign-in links": "sso domains",
     "admin OpenAPI specifications": "swagger api reference",
     "admin translations": "languages locale i18n",
     "admin translations new": "add language translate",

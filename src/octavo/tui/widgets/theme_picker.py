@@ -44,7 +44,7 @@ class ThemePicker:
                 name,
                 name,
                 detail=WHAT_FOR.get(name, ""),
-                right="now" if name == self.before else "",
+                right="current" if name == self.before else "",
                 group="OCTAVO THEMES" if name in palettes() else "POPULAR THEMES",
             )
             for name in self.names

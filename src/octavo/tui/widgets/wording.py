@@ -21,11 +21,16 @@ def short_age(moment: datetime | None, now: datetime | None = None) -> str:
     return f"{seconds}s"
 
 
+_JUST_NOW = frozenset(f"{seconds}s" for seconds in range(5))
+
+
 def long_age(moment: datetime | None, now: datetime | None = None) -> str:
-    """`8 minutes ago`; empty without a moment."""
+    """`8 minutes ago`, `just now`; empty without a moment."""
     short = short_age(moment, now)
     if not short:
         return ""
+    if short in _JUST_NOW:
+        return "just now"
     words = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week", "y": "year"}
     number, word = short[:-1], words[short[-1]]
     return f"{number} {word}{'' if number == '1' else 's'} ago"
