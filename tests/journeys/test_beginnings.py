@@ -94,7 +94,7 @@ async def test_organizations_are_chosen_between(stage: Stage) -> None:
 async def test_first_run_try_the_demo(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         await run.see(
-            "Sign in", "Paste an API key (personal access token) for api.example.com", "Try the demo", "Open a folder"
+            "Sign in", "Paste your API key for api.example.com", "an API key is", "Try the demo", "Open a folder"
         )
         await run.press("ctrl+d")
         await run.see("Saltmarsh Instruments", "REVIEW REQUESTED", "DEMO")
@@ -104,7 +104,7 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
     async with stage.library() as platform, served(platform) as origin:
         platform.world.store.add_key(KEY, MARA)
         async with stage.show(stage.settings(), None, platform, origin=origin) as run:
-            await run.see("this session only. This session has no D-Bus, as is usual", "over ssh.")
+            await run.see("forgets the key when you quit", "has no D-Bus")
             assert "f1 help" in run.keybar
             await run.press("enter")
             await run.see("Paste an API key first, or try the demo.")
@@ -116,7 +116,7 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
             await run.see(f"{len(KEY)} characters")
             await run.press("enter")
             await run.see("✓ You are Mara Lindqvist", "✓ 1 organization: Saltmarsh Instruments.")
-            await run.see("! Octavo keeps the key for this session only.")
+            await run.see("! Octavo forgets the key when you quit.")
             assert KEY not in run.text
             await run.press("enter")
             await run.see("REVIEW REQUESTED", "Harbour API")

@@ -417,7 +417,8 @@ class Ways:
         except StoreTimeout:
             return f"{KEPT_IN_KEYRING}, once that is unlocked. {SENT_NOWHERE_ELSE}"
         except StoreUnavailable as error:
-            return f"Octavo keeps it for this session only. {error}"
+            # What to do about that stands with the facts after signing in.
+            return f"Octavo found no keyring, so it forgets the key when you quit. {error.cause}"
 
     async def sign_in(self, key: str) -> SignedIn:
         from octavo.client import signing_in
@@ -433,7 +434,7 @@ class Ways:
         facts = [("ok", each) for each in signed.identity.facts]
         facts += [("care", each) for each in signed.identity.missing]
         if signed.notice:
-            facts.append(("care", f"Octavo keeps the key for this session only. {signed.notice}"))
+            facts.append(("care", f"Octavo forgets the key when you quit. {signed.notice}"))
         read_only = self.read_only or signed.profile.why_read_only
         access = Access(self.origin, signed.profile, signed.profile.store)
         session = server(self.settings, access, key=secret, read_only=read_only)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
+_CREATED_AT = "app.gitbook.com/account/developer"
+"""Where GitBook creates personal access tokens."""
+
 SIGN_IN: Commands[SignInScreen] = Commands(
     "sign_in",
     (
@@ -70,21 +73,21 @@ class SignInScreen(HasCommands, Screen[None]):
         sign_in_methods = self.shell.sign_in_methods
         with Vertical(id="middle"):
             yield Static("◆", id="mark")
-            yield Static("Docs review, without the tabs.", id="motto")
+            yield Static("Read, review and merge documentation in the terminal.", id="motto")
             with Vertical(id="card") as card:
                 card.border_title = " Sign in "
                 yield Static(self._asks_for(sign_in_methods.host, ""), id="said")
                 with Horizontal(id="typing"):
-                    yield Static("key  ", id="label")
+                    yield Static("API key  ", id="label")
                     yield (secret := SecretInput(id="key"))
                     yield SecretCount(secret, id="count")
                 yield Static("", id="facts")
                 with Horizontal(id="next"):
-                    yield TextButton("Check key", id="check", classes="-primary")
-                    yield TextButton("Start", id="start")
+                    yield TextButton("Check key", "enter", id="check", classes="-primary")
+                    yield TextButton("Start", "enter", id="start")
             with Horizontal(classes="way"):
                 yield TextButton("Try the demo", "ctrl+d", id="demo")
-                yield Static("a sample library, no account, works offline", classes="why")
+                yield Static("sample pages, no account, offline", classes="why")
             with Horizontal(classes="way"):
                 yield TextButton("Open a folder", "ctrl+o", id="open")
                 yield PathInput(placeholder="path of a folder of Markdown files", id="folder")
@@ -92,7 +95,8 @@ class SignInScreen(HasCommands, Screen[None]):
 
     @staticmethod
     def _asks_for(host: str, keeping: str) -> Content:
-        return Content(f"Paste an API key (personal access token) for {host}. {keeping}".rstrip())
+        known_as = f"On GitBook, an API key is called a personal access token. Create one at {_CREATED_AT}."
+        return Content(f"Paste your API key for {host}. {known_as} {keeping}".rstrip())
 
     async def _say_where_kept(self) -> None:
         sign_in_methods = self.shell.sign_in_methods
@@ -104,7 +108,7 @@ class SignInScreen(HasCommands, Screen[None]):
         self.run_worker(self._say_where_kept())
         if self.shell.sign_in_methods.greeting:
             self._say(("care", self.shell.sign_in_methods.greeting))
-        self.query_one("#start", TextButton).off = True
+        self.query_one("#start", TextButton).display = False
         self.query_one("#key", SecretInput).focus()
 
     @on(Input.Submitted, "#key")
@@ -126,15 +130,14 @@ class SignInScreen(HasCommands, Screen[None]):
         self._say(*self._signed_in.facts)
         if is_being_removed(self):
             return
+        self.query_one("#check", TextButton).key = ""
         start = self.query_one("#start", TextButton)
-        start.off = False
+        start.display = True
         start.focus()
 
     @on(TextButton.Pressed, "#start")
     def _start(self) -> None:
-        if self._signed_in is None:
-            self._say(("care", "Paste an API key and check the key first, or try the demo."))
-        else:
+        if self._signed_in is not None:
             self.shell.background(self.shell.start(self._signed_in.session, "inbox"))
 
     @on(TextButton.Pressed, "#demo")
