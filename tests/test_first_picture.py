@@ -176,13 +176,13 @@ def test_it_shows_the_page_that_was_left_where_it_was_left(home: Path) -> None:
         app.write(b"J")
         app.wait_for("Quickstart", "From nothing")
         app.write(b"\tG")
-        app.wait_for("Where to go from here", "100 %")
+        app.wait_for("Where to go from here", "100% read")
         quit_from(app)
     with demo(home) as app:
         app.wait_for("Where to go from here")
         assert not any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
         app.wait_for("● updated")
-        assert "100 %" in app.screen
+        assert "100% read" in app.screen
         quit_from(app)
 
 

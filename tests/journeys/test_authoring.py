@@ -223,7 +223,7 @@ def test_the_editor_opens_at_the_line_of_the_block_under_the_cursor(
         running.wait_for("Measured and predicted", "e edit")
         running.write(b"\t")
         running.write(b"G")
-        running.wait_for("100 %")
+        running.wait_for("100% read")
         running.write(b"e")
         running.wait_for("New change request")
         running.write(b"\r")

@@ -127,7 +127,7 @@ async def test_a_suggestion_that_was_compared_when_its_thread_is_closed_is_not_s
         await open_one(run, "refused")
         await run.see("● 2 open", "− All times")
         await run.press("enter", "t", "enter")
-        await run.see("Suggested change", "Tomás Okafor · 0 seconds ago · open", "− All times in requests and answers")
+        await run.see("Suggested change", "Tomás Okafor · just now · open", "− All times in requests and answers")
         sheet = run.app.screen
         assert isinstance(sheet, ThreadSheet)
         view = sheet.query_one(ThreadView)

@@ -286,14 +286,14 @@ async def test_the_filter_of_the_spaces_goes_with_them(stage: Stage) -> None:
 
 async def test_the_path_line_follows_the_selected_row_of_a_tree_and_then_the_open_page(stage: Stage) -> None:
     async with stage.play() as run:
-        await run.see("Harbour API › Welcome", "0 %")
+        await run.see("Harbour API › Welcome", "0% read")
         await run.press("j")
         await run.see("Harbour API › Get started")
-        await run.gone("0 %")
+        await run.gone("0% read")
         await run.press("j")
         await run.see("Harbour API › Get started › Quickstart")
         await run.press("tab")
-        await run.see("Harbour API › Welcome", "0 %")
+        await run.see("Harbour API › Welcome", "0% read")
         await run.press("shift+tab")
         await run.see("Harbour API › Get started › Quickstart")
         await run.press("escape")

@@ -18,7 +18,7 @@ async def test_from_a_file_to_where_it_is_used_and_from_a_broken_link_to_its_pla
     (kept / "surge.svg").write_text("mine")
     async with stage.play() as run:
         await run.press("F")
-        await run.see("surge.svg", "SVG image", "Harbour API › Files", "4 of 4", "USED ON 3 pages")
+        await run.see("surge.svg", "SVG image", "Harbour API › Files", "4 of 4", "USED 4 TIMES ON 3 PAGES")
         await run.press("w")
         await run.see("Save surge.svg?", "1.3 kB")
         await run.press("ctrl+u")

@@ -33,7 +33,7 @@ READING = (
     Stop("content-other-space", ("escape", "/", *"hand", "enter", "enter", "1", "2"), ("Handbook",)),
 )
 SPACE = (
-    Stop("files", ("F",), ("4 of 4", "USED ON")),
+    Stop("files", ("F",), ("4 of 4", "USED 4 TIMES")),
     Stop("links", ("escape", "L"), ("1 of 1", "tide-clock.md", "enter goes to the block")),
     Stop("links-outside", ("]", "]", "]"), ("10 of 10", "console.saltmarsh.example")),
     Stop("history", ("escape", "H"), ("3 revisions", "Measured and predicted")),
@@ -94,7 +94,7 @@ SITES = (
     Stop("site-section", ("enter",), ("Saltmarsh Docs › Structure · 4", "▌ Instruments")),
 )
 ADMIN = (
-    Stop("admin", (), ("Members · 306", "Deepa Uchida", "joined at")),
+    Stop("admin", (), ("Members · 306", "Deepa Uchida", "joined")),
     Stop("admin-sorted", ("S", *"name", "enter"), ("sorted by name",)),
     Stop("admin-columns", ("F",), ("Columns of members",)),
     Stop("admin-ticked", ("escape", "x", "x"), ("2 selected",)),

@@ -74,7 +74,7 @@ class FilesScreen(ListView[File]):
     ORDERS: ClassVar[Mapping[str, str]] = {
         "name": "By name",
         "size": "Largest first",
-        "kind": "By kind",
+        "kind": "By type",
         "used": "Least used first",
     }
     KEPT_ORDER = "order of files"
@@ -93,7 +93,7 @@ class FilesScreen(ListView[File]):
             self._draw,
             key=lambda file: file.id,
             search=lambda file: f"{file.name} {kind_of(file)}",
-            columns=(Column("NAME"), Column("KIND", 12, drop=2), Column("SIZE", 9, right=True, drop=1), Column("USED", 5, right=True)),
+            columns=(Column("NAME"), Column("TYPE", 12, drop=2), Column("SIZE", 9, right=True, drop=1), Column("USED", 5, right=True)),
             empty="This space has no files.",
             hint="Images and attachments of the pages are listed here.",
             id="files",
@@ -224,8 +224,9 @@ class FilesScreen(ListView[File]):
             pages = {each.page.id for each in places.values() if each.page}
             self.uses.show(list(places.values()))
             self.uses.state.lacks(snapshot.value.unreadable)
+            times, on = plural(len(places), "time"), plural(len(pages), "page")
             self.query_one("#uses-title", Static).update(
-                f"USED ON {plural(len(pages), 'page')}" if pages else "USED ON"
+                f"USED {times.upper()} ON {on.upper()}" if pages else "USED ON"
             )
         if snapshot.error is not None:
             self.uses.state.fail("Could not load the pages that use this file", str(snapshot.error))

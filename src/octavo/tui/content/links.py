@@ -31,10 +31,16 @@ from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
 from octavo.tui.widgets.wording import in_a_line, plural
 
-NAMES = {"broken": "Broken", "in-app": "App links", "inside": "Internal", "outside": "External", "here": "Backlinks"}
+NAMES = {
+    "broken": "Broken",
+    "in-app": "Links to the app",
+    "inside": "Internal",
+    "outside": "External",
+    "here": "Backlinks",
+}
 _SIGNS = {
     "broken": ("✗", "$error"),
-    "in-app": ("◐", "$warning"),
+    "in-app": ("!", "$warning"),
     "inside": ("→", "$primary"),
     "outside": ("↗", "$octavo-muted"),
     "here": ("←", "$primary"),
@@ -242,6 +248,8 @@ class LinksScreen(ListView[Place]):
                 return f"Broken: {in_a_line(reason)}."
             case "in-app":
                 return "This link uses a URL of the app. A link to the page itself still works after the page moves."
+            case "outside" if each.address.startswith("mailto:"):
+                return "This link writes an e-mail to this address."
             case "outside":
                 return "This link goes to an external site."
             case "here":

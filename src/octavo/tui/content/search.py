@@ -178,7 +178,7 @@ class SearchScreen(Dialog[None]):
         )
         rows.can_focus = False
         with Frame() as frame:
-            frame.name_it("Search everywhere", "enter open · tab scope · esc close")
+            frame.name_it("Search everywhere", "enter open · tab this space or all · esc close")
             yield LineInput(self._words, placeholder="Search pages, comments, change requests and spaces", id="query")
             yield ChangingText("", id="scope")
             yield ChangingText("", id="note")
@@ -339,6 +339,7 @@ class SearchScreen(Dialog[None]):
         self.rows.state.empty = (
             "Searching…" if loading or self._looking else f"No results for “{self.words[:60]}”{among}."
         )
+        self.rows.state.hint = "" if loading or self._looking else "Check the spelling, or use fewer words."
         self.rows.show(hits)
         if not loading:
             self.rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in of))
@@ -484,7 +485,8 @@ class SearchScreen(Dialog[None]):
         if self._only_space is not None:
             known = self.shell.workspace.space(self._only_space.space_id)
             where = known.title if known else "this space"
-        self.query_one("#scope", Static).update(Content.assemble((f"{where}   {found}", "$octavo-muted")))
+        said = f"{found} in {where}" if found else where
+        self.query_one("#scope", Static).update(Content.styled(said, "$octavo-muted"))
 
     def change_scope(self) -> None:
         """Search the space one is in only, or all of them again."""

@@ -115,7 +115,7 @@ class SidePanel(Vertical):
             self.show_threads(tuple(threads))
         facts = [
             f"path  {page.path}" if page.path else "",
-            f"updated {long_age(page.updated_at)}" if page.updated_at else "",
+            f"edited {long_age(page.updated_at)}" if page.updated_at else "",
         ]
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 

@@ -73,7 +73,7 @@ def _more(app: Shell, managed: ManagedSpaces) -> None:
 SPACE_TREE: Commands[ManagedSpaces] = Commands(
     "spaces",
     (
-        Command("create", "ctrl+n", "New", "Create a space or collection here", writes=True,
+        Command("create", "ctrl+n", "New space", "Create a space or collection here", writes=True,
                 run=_create, why_not=lambda _, managed: managed.why_may_not_make()),
         Command("change", "e", "Settings", "Edit the settings of the space or collection", writes=True,
                 run=_change, why_not=lambda _, managed: managed.why_may_not("edit")),

@@ -70,7 +70,8 @@ def address_of_page(page: Page | None) -> str:
 def said_without_address(app: Shell, what: str) -> str:
     """Return a sentence why a page, space or link cannot be opened in a browser."""
     if app.session.is_here:
-        return f"This {what} has no link: it exists only in Octavo on this computer."
+        place = "the demo" if app.session.kind == "demo" else "a folder"
+        return f"No link for this {what}: {place} is not on the web."
     return f"The server has no link for this {what}."
 
 

@@ -1,0 +1,182 @@
+"""What a screen says is clear to somebody who sees it for the first time: labels, counts, the keys of what is open."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from octavo.help import text_of
+from octavo.tui.app.sign_in import SignInScreen
+from octavo.tui.content.links import LinksScreen
+from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.terminal.ascii_twins import TWINS
+from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets.command_palette import PaletteScreen
+from octavo.tui.widgets.commands import ActiveCommand
+from octavo.tui.widgets.fact_list import Facts
+from tests.journeys.stage import Run, Stage
+
+
+def labels(run: Run) -> list[str]:
+    """The labels of the details below a table."""
+    assert isinstance(run.app.screen, BrowserScreen)
+    return [fact.label for facts in run.app.screen.query(Facts) for fact in facts.facts]
+
+
+async def test_details_of_a_team_member_are_called_as_the_columns_are(stage: Stage) -> None:
+    async with stage.play(start="admin") as run:
+        await run.press("]")
+        await run.see("Teams · 4", "Harbour software")
+        await run.press("enter")
+        await run.see("Admin › Harbour software › Members · 4", "Harbour software › Members 4", "Yuki Tanabe")
+        said = labels(run)
+        assert {"ID", "role", "team role", "e-mail", "joined", "last seen", "SSO", "disabled"} <= set(said)
+        assert not [each for each in said if each.startswith("organization") or each.endswith(" at")]
+        assert "…" not in run.text.partition("Yuki Tanabe\n")[2]
+
+
+async def test_details_of_a_site_are_called_as_the_columns_are(stage: Stage) -> None:
+    async with stage.play(start="sites") as run:
+        await run.see("Sites · 1", "VISIBILITY", "PLAN")
+        assert "Sites › Sites" not in run.text
+        assert {"visibility", "plan", "spaces", "URL name", "AI agent context"} <= set(labels(run))
+        await run.press("enter")
+        await run.see("Structure · 4 parts", "NAME", "TYPE", "DEFAULT")
+        await run.press("?")
+        await run.see("Structure: Section groups, sections and spaces")
+
+
+async def test_acronyms_stay_in_the_list_of_columns(stage: Stage) -> None:
+    async with stage.play(start="admin") as run:
+        await run.press("F")
+        await run.see("Last seen", "SSO")
+        assert "Sso" not in run.text
+
+
+async def test_while_text_is_typed_the_key_bar_has_the_keys_of_the_find_line(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        await run.press("enter", "/")
+        assert run.keybar == " esc cancel"
+        await run.press(*"level")
+        assert run.keybar == " enter done  ↓ next match  ↑ previous match  esc cancel"
+        await run.press("enter")
+        assert run.keybar.startswith(" n next match  N previous match")
+
+
+async def test_while_links_have_letters_the_key_bar_says_what_letters_do(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        await run.press("enter")
+        assert "f follow link" in run.keybar
+        before = run.keybar
+        await run.press("f")
+        assert run.keybar == " a–z follow link  A–Z open in browser  esc cancel"
+        await run.press("escape")
+        assert run.keybar == before
+        await run.press("f", "9")
+        assert run.keybar == before, "no letter takes the letters away"
+
+
+async def test_zoom_and_source_show_the_way_back(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        await run.press("enter", "z")
+        assert "z show all panes" in run.keybar
+        await run.press("z", "\\")
+        assert "show all panes" not in run.keybar
+        assert run.keybar.startswith(" \\ rendered page")
+        await run.press("\\")
+        assert "rendered page" not in run.keybar
+
+
+async def test_a_command_that_is_off_says_what_it_does_and_why_it_is_off(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.press("]", "]", "]", ":")
+        assert isinstance(run.app.screen, PaletteScreen)
+        choices = run.app.screen.choices()
+        off = [each for each in choices if isinstance(each.value, ActiveCommand) and each.off]
+        assert off
+        assert [each.title for each in off if not each.explained.startswith(each.detail.rstrip("."))] == []
+        assert [each.title for each in off if not each.explained.endswith(each.off)] == []
+        await run.type("merge")
+        await run.see("Check and merge into main. Select a change request first.")
+        count = re.search(r"\d+ of \d+ commands", run.text)
+        assert count is not None
+
+
+@pytest.mark.parametrize("view", ["inbox", "sites"])
+async def test_no_two_entries_of_the_palette_look_alike(stage: Stage, view: str) -> None:
+    async with stage.play(start=view) as run:
+        await run.press(":")
+        assert isinstance(run.app.screen, PaletteScreen)
+        said = [(each.title, each.detail, each.right) for each in run.app.screen.choices() if each.place]
+        assert len(said) == len(set(said))
+        await run.type("edit your comment")
+        await run.see("Comments  4 e")
+
+
+async def test_help_says_who_i_am_what_the_header_counts_and_where_signs_are(stage: Stage) -> None:
+    async with stage.play(size=(200, 60)) as run:
+        await run.see("Mara Lindqvist  DEMO")
+        await run.press("?")
+        await run.see(
+            "You are Mara Lindqvist. 1 to 6 open the views, each with its number of items. f1 explains the signs."
+        )
+        await run.press("f1")
+        await run.see("signs")
+        await run.type("signs")
+        await run.press("enter")
+        await run.see("Help: signs", "Open comment thread")
+
+
+def test_the_signs_are_explained_with_their_twins_in_ascii() -> None:
+    rows = re.findall(r"^\| (`.+?) \| .* \| (`.+`) \|$", text_of("signs"), re.MULTILINE)
+    explained = {sign: twin for signs, twins in rows for sign, twin in zip(signs.split(), twins.split(), strict=True)}
+    assert len(explained) > 15
+    for sign, twin in explained.items():
+        assert sign.strip("`").translate(TWINS) == twin.strip("`").replace("\\", "")
+
+
+async def test_counts_say_what_they_count(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome", "0% read", "edited 17 weeks ago")
+        await run.press("/", *"web")
+        await run.see("1 of 40 matches")
+        await run.press("escape", "escape", "F")
+        await run.see("USED 4 TIMES ON 3 PAGES", "TYPE")
+        await run.press("escape", "H")
+        await run.see("1 of 3 revisions changed this page", "Edited on main", "page created")
+
+
+async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        await run.press("L", "]", "]", "]")
+        await run.see("Links to the app", "This link goes to an external site.")
+        assert isinstance(run.app.screen, LinksScreen)
+        while not (row := run.app.screen.rows.item) or not row.address.startswith("mailto:"):
+            await run.press("j")
+        await run.see("This link writes an e-mail to this address.")
+
+
+async def test_search_says_where_it_searched_and_what_to_do_without_results(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.press("s")
+        await run.type("battery")
+        await run.see("19 results in all spaces", "tab this space or all")
+        await run.type(" xylophone")
+        await run.see("No results for", "Check the spelling, or use fewer words.")
+
+
+async def test_signing_in_has_one_button_at_a_time_and_says_what_a_key_is(stage: Stage) -> None:
+    async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
+        await run.see(
+            "On GitBook, an API key is", "called a personal access token.", "app.gitbook.com/account/developer"
+        )
+        await run.see("Check key  (enter)", "Read, review and merge documentation")
+        screen = run.app.screen
+        assert isinstance(screen, SignInScreen)
+        assert [each.id for each in screen.query("#next TextButton").results(TextButton) if each.display] == ["check"]
+        assert next(line for line in run.lines if "Try the demo" in line).rstrip().endswith("offline")
