@@ -180,6 +180,30 @@ def test_items_keep_their_depth_and_number(split: bool) -> None:
     assert "−      1. new bell" in row("new bell", found)
 
 
+@pytest.mark.parametrize(
+    ("tag", "name"),
+    [
+        ('{% openapi src="boats.json" path="/boats/{id}" method="get" %}\nTEXT\n{% endopenapi %}', "GET /boats/{id}"),
+        ('{% swagger src="boats.json" path="/boats" method="post" %}\nTEXT\n{% endswagger %}', "POST /boats"),
+        (
+            '{% openapi-operation spec="boats" path="/boats" method="put" %}\nTEXT\n{% endopenapi-operation %}',
+            "PUT /boats",
+        ),
+        ('{% openapi-schemas spec="boats" schemas="Boat,Sail" %}\nTEXT\n{% endopenapi-schemas %}', "Boat, Sail"),
+        ('{% swagger method="get" path="/boats" summary="All boats" %}{% endswagger %}', "GET /boats"),
+    ],
+)
+def test_an_operation_that_moved_is_named_by_its_method_and_path(tag: str, name: str) -> None:
+    block = tag.replace("TEXT", "[boats.json](../assets/boats.json)")
+    others = "The boats leave the harbour at six every day.\n\nThe harbour is closed while the wind is too strong."
+    told = [
+        line.text.strip()
+        for line in set_lines(f"{block}\n\n{others}", f"{others}\n\n{block}")
+        if "moved to" in line.text
+    ]
+    assert told == [f"→ moved to line 5: {name}"]
+
+
 def test_an_item_that_moved_on_has_the_number_of_its_side() -> None:
     before = "1. one\n2. two has some words\n"
     found = rows(before, "1. zero\n2. one\n3. two has more words\n")

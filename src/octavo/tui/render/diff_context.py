@@ -82,12 +82,28 @@ def name_of(block: Block) -> str:
     if block.kind in _UNNAMED:
         return ""
     by = _NAMED_BY.get(block.kind, ("title", "date"))
-    title = next((str(given) for name in by if (given := block.attrs.get(name))), "") or words(block.runs)
+    title = next((str(given) for name in by if (given := block.attrs.get(name))), "") or _operation(block)
+    title = title or words(block.runs)
     if not title and (named := naming(block)) is not None:
         title = words(named.runs)
     name = _NAMES.get(block.kind, block.kind.replace("-", " "))
     title = " ".join(title.split())
     return f"{name} “{title}”" if title else name
+
+
+def said_of(block: Block) -> str:
+    """Return in a line what a block says: an operation by its method and path, others by their words or their kind."""
+    return _operation(block) or " ".join(block.plain().split()) or name_of(block) or block.kind
+
+
+def _operation(block: Block) -> str:
+    """Return the method and the path of an operation, the name of a webhook or those of schemas. Empty for other blocks."""
+    attrs = block.attrs
+    if block.kind not in ("openapi", "api-method"):
+        return ""
+    if path := attrs.get("path"):
+        return f"{str(attrs.get('method') or 'get').upper()} {path}"
+    return str(attrs.get("name") or ", ".join(attrs.get("schemas", ())))
 
 
 def naming(block: Block) -> Block | None:

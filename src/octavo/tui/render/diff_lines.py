@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.setting_diff import changed_settings
 from octavo.tui.render.block_slices import SliceBounds, whole_of
 from octavo.tui.render.diff_code import changed_code, changed_source
-from octavo.tui.render.diff_context import name_of
+from octavo.tui.render.diff_context import name_of, said_of
 from octavo.tui.render.diff_sides import GUTTER, Part, SideWidths, arranged, blank
 from octavo.tui.render.diff_tables import changed_table
 from octavo.tui.render.diff_units import DiffUnit
@@ -224,8 +224,7 @@ def _entry(setting: LayoutContext, unit: DiffUnit, entry: model.Entry, room: Sid
             return [Part(old=_sided(setting, unit, block, "-", room, was=True))]
         case model.Moved(arrives=False):
             to = f"{_moved('to', unit.come or (entry.new,))}: "
-            about = " ".join(entry.old.plain().split()) or entry.old.kind
-            pieces = fit([Piece(to + about)], room.words, look.glyphs.more)
+            pieces = fit([Piece(to + said_of(entry.old))], room.words, look.glyphs.more)
             return notes(["".join(piece.text for piece in pieces)], look, room, entry.old, ">", was=True)
         case model.Moved():
             said = f"{_moved('from', unit.gone or (entry.old,))}{', and edited' if entry.is_edited else ''}"

@@ -14,6 +14,7 @@ from octavo.data.putting_back import put_back
 from octavo.data.writing_content import texts
 from octavo.documents.blocks import Block
 from octavo.documents.reverting import UnknownBlock, reverted
+from octavo.tui.render.diff_context import said_of
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.review.diff_base import Comparison
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed, why_no_editing
@@ -100,7 +101,7 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
         app.say("This block has no changes.")
         return
     change = UpdatePage(page=back.page, document=DocumentBody(markdown=after))
-    said = " ".join(block.plain().split())
+    said = said_of(block)
     excerpt = said if len(said) <= _EXCERPT else f"{said[: _EXCERPT - 1]}…"
     _ask(
         app,
