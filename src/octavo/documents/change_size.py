@@ -23,9 +23,9 @@ from octavo.documents.changes import (
     Word,
     Words,
 )
-from octavo.documents.word_diff import slices
+from octavo.documents.word_diff import AT_ONCE, WIDE, slices
 
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f]|[^\W_]+(?:['’][^\W_]+)*")
+_WORD = re.compile(rf"[{WIDE}]|[^\W_{WIDE}]+(?:['’][^\W_{WIDE}]+)*")
 _WHOLE = frozenset({"image", "icon", "math", "emoji"})
 _SHOWN = frozenset({"image", "file", "embed", "content-ref", "openapi", "divider", "include", "integration", "unknown"})
 """What counts as a word besides those it has."""
@@ -154,7 +154,7 @@ def _same_words(old: Block, new: Block) -> bool:
 
 def _count(block: Block) -> int:
     """The words of a block; something else on show is one."""
-    return _own(block) + sum(map(_count, block.children))
+    return _own(block) + sum(map(_count, block.children)) if block.children else _own(block)
 
 
 def _own(block: Block) -> int:
@@ -167,4 +167,6 @@ def _in_run(run: Run) -> int:
 
 
 def _in_text(text: str) -> int:
+    if len(text) <= AT_ONCE:
+        return len(_WORD.findall(text))
     return sum(len(_WORD.findall(part)) for part in slices(text))

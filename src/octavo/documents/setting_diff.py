@@ -146,7 +146,7 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Se
         old, new = before.get(name), after.get(name)
         if old != new:
             # What can be yes or no is no where it is not said, unless that is all that differs.
-            if isinstance(old or new, bool):
+            if isinstance(old or new, bool) and bool(old) is not bool(new):
                 old, new = old or False, new or False
             said = [_said(side) for side in (old, new)]
             if said[0] == said[1] and isinstance(old, float) and isinstance(new, float):

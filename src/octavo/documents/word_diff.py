@@ -11,18 +11,20 @@ from octavo.documents.changes import Op, Word, Words
 from octavo.documents.nodes import WHOLE, style
 from octavo.documents.sequences import Stretch, stretches
 
+WIDE = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
+"""Characters that are words of their own, also beside Latin letters."""
 _WORD = re.compile(
-    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f]|[^\W_]+(?:['’][^\W_]+)*|[ \t\n]+|.",
+    rf"[{WIDE}]|[^\W_{WIDE}]+(?:['’][^\W_{WIDE}]+)*|[ \t\n]+|.",
     re.DOTALL,
 )
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f]")
+_WIDE = re.compile(f"[{WIDE}]")
 _ENDS = frozenset("，。、；：！？,.;:!?\n")
 """Where a clause ends."""
 _TRIFLE = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _EMPHASIS = frozenset({"bold", "italic"})
 _SMALL_ISLAND = 2
 _WIDE_ISLAND = 3
-_AT_ONCE = 10_000
+AT_ONCE = 10_000
 """Characters."""
 
 
@@ -80,8 +82,8 @@ def _shown(run: Run) -> str:
 def slices(text: str) -> Iterator[str]:
     """A text in parts to be gone through at once, cut where no word is: while that is done no other thread runs."""
     start = 0
-    while len(text) - start > _AT_ONCE:
-        end = text.rfind(" ", start, start + _AT_ONCE) + 1 or start + _AT_ONCE
+    while len(text) - start > AT_ONCE:
+        end = text.rfind(" ", start, start + AT_ONCE) + 1 or start + AT_ONCE
         yield text[start:end]
         start = end
     yield text[start:]
