@@ -57,6 +57,8 @@ def _entries(entries: Iterable[Entry]) -> Iterator[str]:
                     (f"{'>' if arrives else '<'} {number} {_short(block)}", *(entry.notes if arrives else ()))
                 )
                 yield from (f"  {line}" for line in _parts(parts) if arrives)
+            case Restructured(note="", entries=within):
+                yield from _entries(within)
             case Restructured(note=note, entries=within):
                 yield f"% {note}"
                 yield from (f"  {line}" for line in _entries(within))

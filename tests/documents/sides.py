@@ -81,3 +81,30 @@ def new_side(entries: Iterable[Entry]) -> list[Block]:
             case Added(block=block) | Changed(new=block) | Moved(new=block, arrives=True):
                 found.append(block)
     return found
+
+
+def moves_to_the_same_place(diff: Diff) -> list[str]:
+    """Return the texts of blocks that are said to have moved although they passed no block that stayed."""
+    places: dict[int, dict[bool, int]] = {}
+    texts: dict[int, str] = {}
+
+    def count(entries: Iterable[Entry], stayed: int) -> int:
+        for entry in entries:
+            match entry:
+                case Same(new=blocks):
+                    stayed += len(blocks)
+                case Moved(number=number, arrives=arrives, new=block):
+                    places.setdefault(number, {})[arrives] = stayed
+                    texts[number] = block.plain()
+                case Changed(parts=Inside(entries=within)):
+                    stayed = count(within, stayed)
+                case Changed(parts=Table(rows=rows)):
+                    stayed = count(rows, stayed) + 1
+                case Changed():
+                    stayed += 1
+                case Added(entries=within) | Removed(entries=within) | Restructured(entries=within):
+                    stayed = count(within, stayed)
+        return stayed
+
+    count(diff.entries, 0)
+    return [texts[number] for number, place in places.items() if place[True] == place[False]]

@@ -8,13 +8,68 @@ from octavo.documents.changes import Added, Removed, Restructured, Same
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from tests.documents.diff_lines import lines
-from tests.documents.sides import check_sides
+from tests.documents.sides import check_sides, moves_to_the_same_place
 
 ROWS = "| Name | What it does |\n| --- | --- |\n| list | shows all of them |\n| get | shows one of them |\n| put | changes one |\n"
 ONE, TWO, THREE = ROWS.splitlines(keepends=True)[2:]
 HEAD = ROWS.removesuffix(ONE + TWO + THREE)
 SENTENCE = "A paragraph that is long enough to be known again where it goes."
 CODE = "```python\ndef main():\n    for each in items:\n        print(each)\n        time.sleep(10)\n```"
+
+OTHER = "Another text, with quite other words, that says nothing of the kind."
+MAKE = "```sh\nmake install --all\n```"
+TIDES = """\
+### Tides
+
+#### Spring
+
+1. **High**: the water comes up to the wall.
+2. **Low**: the water leaves the mud.
+
+#### Neap
+
+1. **Half**: the water comes up to the steps.
+"""
+PART = f"{SENTENCE}\n\n{MAKE}"
+STEPPER = "{% stepper %}\n{% step %}\n### A\n\nINSIDE\n{% endstep %}\n{% endstepper %}"
+TWO_TABS = """\
+{{% tabs %}}
+{{% tab title="{first}" %}}
+Run it as {one} keeper of this harbour, {when}.
+{{% endtab %}}
+
+{{% tab title="{second}" %}}
+Run it as {other} keeper of this harbour, {when}.
+{{% endtab %}}
+{{% endtabs %}}
+"""
+CONTAINERS = {
+    "hint": '{% hint style="info" %}\nINSIDE\n{% endhint %}',
+    "expandable": "<details>\n\n<summary>More</summary>\n\nINSIDE\n\n</details>",
+    "step": STEPPER,
+    "tab": '{% tabs %}\n{% tab title="A" %}\nINSIDE\n{% endtab %}\n{% endtabs %}',
+}
+NAMES_OF_CONTAINERS = {"hint": "a hint", "expandable": "an expandable “More”", "step": "a step", "tab": "a tab"}
+
+
+def indented(text: str) -> str:
+    """Return the text as a part of a list item."""
+    return "\n".join(f"    {line}" if line else "" for line in text.split("\n"))
+
+
+def section(level: int, name: str, about: str) -> str:
+    """Return a section much like those beside it."""
+    example = f'```json\n{{"type": "{name}"}}\n```'
+    table = f"| Field | Meaning |\n| --- | --- |\n| type | always {name} |\n| {name[:4]} | what is in it |\n"
+    return f"{'#' * level} {name}\n\nSent when {about}.\n\n{example}\n\n{table}\n---\n\n"
+
+
+BERTH, MAST, OARS = (
+    ("berth-free", "the berth is free"),
+    ("mast-down", "the mast is down"),
+    ("oars-lost", "oars are lost"),
+)
+RETURNS = "Return values:\n\n| Name | Type |\n| --- | --- |\n"
 
 TWO_ROWS = (
     f"{HEAD}| retries | how often it is tried again |\n| default of retries | three times, then it gives up |\n{THREE}"
@@ -171,6 +226,95 @@ CHANGES = {
         f"## Tides\n\n{SENTENCE}\n\n## Boats\n\nOne.\n\nTwo.",
         f"## Boats\n\nOne.\n\nTwo.\n\n### Tides\n\n{SENTENCE}",
     ),
+    "text taken out of an item": (
+        f"* The harbour has a keeper.\n\n{indented(TIDES)}\n## Boats",
+        f"* The harbour has a keeper.\n\n{TIDES.replace('### Tides', '#### Tides')}\n## Boats",
+    ),
+    "text taken out of an item between others": (
+        f"1. One.\n2. Two.\n\n{indented(PART)}\n\n3. Three.",
+        f"1. One.\n2. Two.\n\n{SENTENCE}\n\n{MAKE}\n\n3. Three.",
+    ),
+    "text put into an item": (
+        f"1. One.\n2. Two.\n\n{SENTENCE}\n\n{MAKE}\n\n3. Three.",
+        f"1. One.\n2. Two.\n\n{indented(PART)}\n\n3. Three.",
+    ),
+    "text taken out of an item and edited": (
+        f"1. One.\n2. Two.\n\n{indented(SENTENCE)}",
+        f"1. One.\n2. Two.\n\n{SENTENCE[:-1]} now.",
+    ),
+    "text put into the next item": (
+        f"1. One of it.\n\n{indented(SENTENCE)}\n\n2. Two of it.",
+        f"1. One of it.\n2. {SENTENCE}\n\n    Two of it.",
+    ),
+    "text taken out of an item and put below other text": (
+        f"1. One.\n2. Two.\n\n{indented(SENTENCE)}\n\n{OTHER}\n\nEnd.",
+        f"1. One.\n2. Two.\n\n{OTHER}\n\n{SENTENCE}\n\nEnd.",
+    ),
+    "items put into an item": (
+        "* one of the boats\n* two of the boats\n* three of the boats\n* four",
+        "* one of the boats\n  * two of the boats\n  * three of the boats\n* four",
+    ),
+    "an item divided": (
+        "* The boats\n  * one of the boats\n  * two of the boats\n  * three of the boats",
+        "* The boats\n  * one of the boats\n* The ships\n  * two of the boats\n  * three of the boats",
+    ),
+    "a list divided": (
+        "* one of the boats\n* two of the boats\n* three of the boats",
+        "* one of the boats\n\nThen:\n\n* two of the boats\n* three of the boats",
+    ),
+    **{
+        f"text taken out of a container: {kind}": (
+            container.replace("INSIDE", f"{OTHER}\n\n{SENTENCE}") + "\n\nEnd.",
+            container.replace("INSIDE", OTHER) + f"\n\n{SENTENCE}\n\nEnd.",
+        )
+        for kind, container in CONTAINERS.items()
+    },
+    **{
+        f"text put into a container: {kind}": (
+            container.replace("INSIDE", OTHER) + f"\n\n{SENTENCE}\n\nEnd.",
+            container.replace("INSIDE", f"{OTHER}\n\n{SENTENCE}") + "\n\nEnd.",
+        )
+        for kind, container in CONTAINERS.items()
+    },
+    "sections grouped at another level": (
+        "# Signals\n\n" + section(2, *BERTH) + section(2, *MAST) + section(2, *OARS),
+        "# Signals\n\n## Boat\n\n" + section(3, *MAST) + section(3, *OARS) + "## Harbour\n\n" + section(3, *BERTH),
+    ),
+    "twins in sections that changed places": (
+        f"## Linux\n\nRun it as the keeper of this harbour.\n\n{MAKE}\n\n## Windows\n\nRun it as a keeper of this harbour.\n\n{MAKE}",
+        f"## Windows\n\nRun it as a keeper of this harbour.\n\n{MAKE}\n\n## Linux\n\nRun it as the keeper of the harbour.\n\n{MAKE}",
+    ),
+    "a short text that many sections have": (
+        f"### Periods\n\nGets the periods.\n\n{RETURNS}| declare | time to declare it |\n\n### Most\n\nGets the most.\n\n{RETURNS}| most | so much |\n",
+        f"#### Periods\n\nGets the periods.\n\nComes as a tuple.\n\n#### Most\n\nGets the most.\n\n{RETURNS}| most | so much |\n",
+    ),
+    "a section renamed below one that got a text both have": (
+        "### boats\n\nGet the boats of a harbour.\n\n### tides\n\nReturn a set of tides that match the filters.\n\n"
+        "Arguments:\n\n* path - the path of the harbour to look at\n\n### berths\n\nArguments:\n\n* all - of them",
+        "### Api.boats\n\nGet boats for a harbour.\n\nArguments:\n\n* name - of the boat\n\n"
+        "### Api.tides\n\nReturn a set of tides which match the filters.\n\n"
+        "Arguments:\n\n* path - the path of the harbour to look for\n\n### berths\n\nArguments:\n\n* all - of them",
+    ),
+    "a heading that many sections have": (
+        '{% tabs %}\n{% tab title="A" %}\n#### Java\n\n#### Example\n\nFirst.\n{% endtab %}\n\n'
+        '{% tab title="B" %}\n#### Swift\n\n#### Syntax\n\nclass\n\n#### Example\n\nSecond.\n{% endtab %}\n{% endtabs %}\n\n#### Syntax\n',
+        '{% tabs %}\n{% tab title="A" %}\n#### Java\n\n#### Syntax\n\npublic\n\n#### Example\n\nFirst.\n{% endtab %}\n\n'
+        '{% tab title="B" %}\n#### Swift\n\n#### Example\n\nSecond.\n{% endtab %}\n{% endtabs %}\n\n#### Syntax\n',
+    ),
+    "tabs in another order": (
+        TWO_TABS.format(first="A", one="the", second="B", other="a", when="now"),
+        TWO_TABS.format(first="B", one="a", second="A", other="the", when="soon"),
+    ),
+    "an item that grew": (
+        "* Bring the boats ashore.\n* Two.",
+        f"* Bring the boats ashore.\n\n{indented(f'{OTHER} {OTHER} {OTHER}')}\n\n{indented(TIDES)}\n* Two.",
+    ),
+    "blocks put into a tag without a meaning": (
+        f"{SENTENCE}\n\n{MAKE}\n\nEnd.",
+        f"{{% code-tabs %}}\n{SENTENCE}\n\n{MAKE}\n{{% endcode-tabs %}}\n\nEnd.",
+    ),
+    "Latin words in Chinese": ("理解veLISTA和veToken模型以及費用", "理解veLISTA和veToken模型以及成本"),
+    "a flag of the page that is no now": ("---\ntitle: A\n---\n\nOne.", "---\ntitle: A\nhidden: false\n---\n\nOne."),
     "white space at the end of code": (f"One.\n\n{CODE}", "One.\n\n" + CODE.replace("each)", "each)  ")),
     "only formatting": ("The tide turns at six.", "The **tide** turns at six."),
     "only a link": ("See [the guide](old.md) for more.", "See [the guide](new.md) for more."),
@@ -362,11 +506,217 @@ TOLD = {
         "  > 1 item one",
     ],
     "a section elsewhere and at another level": [
-        "< 2 heading Tides",
-        f"< 1 paragraph {SENTENCE}",
+        "< 1 heading Tides",
+        f"< 2 paragraph {SENTENCE}",
         "= 3",
-        "> 2 heading Tides, level: 2 → 3",
+        "> 1 heading Tides, level: 2 → 3",
+        f"> 2 paragraph {SENTENCE}",
+    ],
+    "text taken out of an item": [
+        "= 1",
+        "% heading ×3, list ×2 unwrapped from an item",
+        "~ heading, level: 3 → 4",
+        "= 4",
+        "= 1",
+    ],
+    "text taken out of an item between others": [
+        "= 1",
+        "% paragraph, code unwrapped from an item",
+        "= 2",
+        "+ around list",
+        "  = 1",
+    ],
+    "text put into an item": [
+        "~ list",
+        "  = 1",
+        "  ~ item",
+        "    = 1",
+        "    % paragraph, code wrapped in an item",
+        "    = 2",
+        "  = 1",
+    ],
+    "text taken out of an item and edited": [
+        "= 1",
+        "% paragraph unwrapped from an item",
+        "~ paragraph",
+        "  A paragraph that is long enough to be known again where it goes[+ now].",
+    ],
+    "text put into the next item": [
+        "~ list",
+        "  = 1",
+        "  ~ item",
+        "    % paragraph unwrapped from an item and wrapped in an item",
+        "    = 2",
+    ],
+    "text taken out of an item and put below other text": [
+        "~ list, spaced: yes → no",
+        "  = 1",
+        "  - around item",
+        "    - paragraph Two.",
+        f"    < 1 paragraph {SENTENCE}",
+        "  + item Two.",
+        "= 1",
         f"> 1 paragraph {SENTENCE}",
+        "= 1",
+    ],
+    "items put into an item": [
+        "~ list",
+        "  ~ item",
+        "    = 1",
+        "    + around list",
+        "      % item ×2 wrapped in a list",
+        "      = 2",
+        "  = 1",
+    ],
+    "an item divided": [
+        "~ list",
+        "  % item → item ×2",
+        "    = 1",
+        "    + around item",
+        "      + paragraph The ships",
+        "      + around list",
+        "        = 2",
+    ],
+    "a list divided": [
+        "% list → list ×2, paragraph",
+        "  = 1",
+        "  + paragraph Then:",
+        "  + around list",
+        "    = 2",
+    ],
+    "sections grouped at another level": [
+        "= 1",
+        "+ heading Boat",
+        "< 1 heading berth-free",
+        "< 2 paragraph Sent when the berth is free.",
+        '< 3 code {"type": "berth-free"}',
+        "< 4 table type / always berth-free / bert / what is in it",
+        "< 5 divider",
+        "~ heading, level: 2 → 3",
+        "= 4",
+        "~ heading, level: 2 → 3",
+        "= 4",
+        "+ heading Harbour",
+        "> 1 heading berth-free, level: 2 → 3",
+        "> 2 paragraph Sent when the berth is free.",
+        '> 3 code {"type": "berth-free"}',
+        "> 4 table type / always berth-free / bert / what is in it",
+        "> 5 divider",
+    ],
+    "twins in sections that changed places": [
+        "< 1 heading Linux",
+        "< 2 paragraph Run it as the keeper of the harbour.",
+        "< 3 code make install --all",
+        "= 3",
+        "> 1 heading Linux",
+        "> 2 paragraph Run it as the keeper of the harbour.",
+        "  Run it as the keeper of [-this][+the] harbour.",
+        "> 3 code make install --all",
+    ],
+    "a short text that many sections have": [
+        "~ heading, level: 3 → 4",
+        "= 1",
+        "- paragraph Return values:",
+        "- table declare / time to declare it",
+        "+ paragraph Comes as a tuple.",
+        "~ heading, level: 3 → 4",
+        "= 3",
+    ],
+    "a section renamed below one that got a text both have": [
+        "~ heading",
+        "  [+Api.]boats",
+        "~ paragraph",
+        "  Get [-the ]boats [-of][+for] a harbour.",
+        "+ paragraph Arguments:",
+        "+ list name - of the boat",
+        "~ heading",
+        "  [+Api.]tides",
+        "~ paragraph",
+        "  Return a set of tides [-that][+which] match the filters.",
+        "= 1",
+        "~ list",
+        "  ~ item",
+        "    ~ paragraph",
+        "      path - the path of the harbour to look [-at][+for]",
+        "= 3",
+    ],
+    "a heading that many sections have": [
+        "~ tabs",
+        "  ~ tab",
+        "    = 1",
+        "    + heading Syntax",
+        "    + paragraph public",
+        "    = 2",
+        "  ~ tab",
+        "    = 1",
+        "    - heading Syntax",
+        "    - paragraph class",
+        "    = 2",
+        "= 1",
+    ],
+    "tabs in another order": [
+        "~ tabs",
+        "  > 1 tab Run it as a keeper of this harbour, soon.",
+        "    ~ paragraph",
+        "      Run it as a keeper of this harbour, [-now][+soon].",
+        "  ~ tab",
+        "    ~ paragraph",
+        "      Run it as the keeper of this harbour, [-now][+soon].",
+        "  < 1 tab Run it as a keeper of this harbour, soon.",
+    ],
+    "an item that grew": [
+        "~ list, spaced: no → yes",
+        "  ~ item",
+        "    = 1",
+        f"    + paragraph {OTHER} {OTHER} {OTHER}",
+        "    + heading Tides",
+        "    + heading Spring",
+        "    + list High: the water comes up to the wall. / Low: the water leaves the mud.",
+        "    + heading Neap",
+        "    + list Half: the water comes up to the steps.",
+        "  = 1",
+    ],
+    "blocks put into a tag without a meaning": [
+        "% wrapped in code-tabs",
+        "  + around unknown",
+        "    = 2",
+        "= 1",
+    ],
+    "Latin words in Chinese": [
+        "~ paragraph",
+        "  理解veLISTA和veToken模型以及[-費用][+成本]",
+    ],
+    "a flag of the page that is no now": [
+        "page hidden: none → no",
+        "= 1",
+    ],
+    **{
+        f"text taken out of a container: {kind}": ["= 1", f"% paragraph unwrapped from {name}", "= 1", "= 1"]
+        for kind, name in NAMES_OF_CONTAINERS.items()
+    },
+    "text put into a container: hint": ["~ hint", "  = 1", "  % paragraph wrapped in a hint", "  = 1", "= 1"],
+    "text put into a container: expandable": [
+        "~ expandable",
+        "  = 1",
+        "  % paragraph wrapped in an expandable “More”",
+        "  = 1",
+        "= 1",
+    ],
+    "text put into a container: step": [
+        "~ stepper",
+        "  ~ step",
+        "    = 2",
+        "    % paragraph wrapped in a step",
+        "    = 1",
+        "= 1",
+    ],
+    "text put into a container: tab": [
+        "~ tabs",
+        "  ~ tab",
+        "    = 1",
+        "    % paragraph wrapped in a tab",
+        "    = 1",
+        "= 1",
     ],
     "white space at the end of code": [
         "= 1",
@@ -464,6 +814,37 @@ def test_a_change_is_told(kind: str) -> None:
     check_sides(found, old, new)
     assert found.size.after == diff(new, new).size.before
     assert diff(new, old).is_empty == found.is_empty
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_no_block_moves_to_the_place_where_it_was(kind: str) -> None:
+    for old, new in (CHANGES[kind], CHANGES[kind][::-1]):
+        assert moves_to_the_same_place(diff(parse(old), parse(new))) == []
+
+
+@pytest.mark.parametrize("container", [*CONTAINERS.values(), "1. INSIDE", "* INSIDE"])
+@pytest.mark.parametrize("first", [1, 2, 3])
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_the_end_of_a_container_put_outside_or_inside_is_no_move(
+    container: str, first: int, *, is_edited: bool
+) -> None:
+    parts = [OTHER, SENTENCE, MAKE, "The boats wait for the tide, as they did in the year before."]
+    changed = [part.replace("the year", "the long year") if is_edited else part for part in parts]
+
+    def page(within: list[str], below: list[str]) -> str:
+        inside = "\n\n".join(within)
+        if container.endswith(" INSIDE"):
+            inside = indented(inside).lstrip()
+        return "\n\n".join(["## Tides", container.replace("INSIDE", inside), *below, "## Boats", "Last."])
+
+    inner, outer = page(parts, []), page(changed[:first], changed[first:])
+    for before, after in ((inner, outer), (outer, inner)):
+        old, new = parse(before), parse(after)
+        found = diff(old, new)
+        assert not any(line.lstrip().startswith(("<", ">")) for line in lines(found))
+        check_sides(found, old, new)
+        assert found.size.added + found.size.removed == (1 if is_edited else 0)
+        assert sum("wrapped" in line for line in lines(found)) == 1
 
 
 def test_a_section_that_another_topic_took_the_place_of_is_told_as_one_change() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cache
 
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, kinds_with
 from octavo.documents.nodes import Node
-from octavo.documents.sequences import stretches
+from octavo.documents.sequences import Stretch, stretches
 
 ALIKE = 0.45
 """Blocks less alike than this are not taken for one another."""
+
+LONG_ENOUGH = 25
+"""Characters from which on equal blocks are one block that moved."""
 
 Pair = tuple[Node | None, Node | None]
 
@@ -30,6 +34,7 @@ _COMPATIBLE = {
     )
 }
 _OF_ANY_LENGTH = kinds_with("any length")
+_PARTS = kinds_with("part")
 _OPERATIONS = frozenset({"openapi", "api-method"})
 _PICTURES = frozenset({"figure", "image"})
 _LONGEST_TEXT = 1500
@@ -41,12 +46,92 @@ _MOST_PAIRS = 250_000
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Old and new blocks in pairs, in an order that is that of both; None stands where a side has nothing."""
     pairs: list[Pair] = []
-    for equal, i1, i2, j1, j2 in stretches([node.number for node in old], [node.number for node in new]):
+    found = _without_islands(stretches(_names(old), _names(new)), old, new)
+    gaps = [each for each in found if not each.equal]
+    moved = _only_equals(
+        [node for each in gaps for node in old[each.i1 : each.i2]],
+        [node for each in gaps for node in new[each.j1 : each.j2]],
+    )
+    for equal, i1, i2, j1, j2 in found:
         if equal:
             pairs += zip(old[i1:i2], new[j1:j2], strict=True)
         else:
-            pairs += _align_gap(old[i1:i2], new[j1:j2])
+            pairs += _align_gap(old[i1:i2], new[j1:j2], moved)
     return pairs
+
+
+def _names(nodes: Sequence[Node]) -> list[Hashable]:
+    """Return what equal blocks have in common: headings of another level but with the same text are equal."""
+    return [node.text if node.block.kind == "heading" else node.number for node in nodes]
+
+
+def _without_islands(found: Sequence[Stretch], old: Sequence[Node], new: Sequence[Node]) -> Sequence[Stretch]:
+    """Return the stretches, joined where nothing but short blocks stayed between two differences and there are several of
+    them: "Returns:" of one section is not that of another."""
+    short = [
+        at
+        for at, each in enumerate(found)
+        if each.equal and 0 < at < len(found) - 1 and _is_short(old[each.i1 : each.i2])
+    ]
+    if not short:
+        return found
+    counts, others = Counter(node.number for node in old), Counter(node.number for node in new)
+    islands = {
+        at
+        for at in short
+        if all(counts[each.number] > 1 and others[each.number] > 1 for each in old[found[at].i1 : found[at].i2])
+    }
+    joined: list[Stretch] = []
+    for at, stretch in enumerate(found):
+        if at in islands:
+            stretch = stretch._replace(equal=False)
+        if joined and not joined[-1].equal and not stretch.equal:
+            last = joined.pop()
+            stretch = Stretch(False, last.i1, stretch.i2, last.j1, stretch.j2)
+        joined.append(stretch)
+    return joined
+
+
+def _is_short(nodes: Sequence[Node]) -> bool:
+    return sum(node.size for node in nodes) < LONG_ENOUGH and not any(node.kind in _PARTS for node in nodes)
+
+
+def _only_equals(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
+    """Return the numbers of blocks that have exactly one equal block on the other side. They are not paired with a block
+    that is only alike."""
+    numbers, others = [node.number for node in old], [node.number for node in new]
+    both = set(numbers).intersection(others)
+    if not both:
+        return frozenset()
+    counts, of_others = Counter(numbers), Counter(others)
+    return frozenset(
+        node.number
+        for node in old
+        if node.number in both
+        and (node.size >= LONG_ENOUGH or (node.kind in _PARTS and node.size > 2))
+        and counts[node.number] == of_others[node.number] == 1
+    )
+
+
+def align_others(old: Sequence[Node], new: Sequence[Node], moved: Collection[int]) -> list[Pair]:
+    """Return the pairs of `align`. Blocks whose ids are in `moved` are in no pair with another block."""
+    if not moved:
+        return align(old, new)
+    pairs: list[Pair] = []
+    before, after = iter(old), iter(new)
+    for ours, theirs in align(
+        [node for node in old if id(node) not in moved], [node for node in new if id(node) not in moved]
+    ):
+        pairs += [(node, None) for node in _until(before, ours)]
+        pairs += [(None, node) for node in _until(after, theirs)]
+        pairs.append((ours, theirs))
+    return [*pairs, *((node, None) for node in before), *((None, node) for node in after)]
+
+
+def _until(nodes: Iterator[Node], stop: Node | None) -> Iterator[Node]:
+    """Yield the nodes before `stop`, and take `stop` too."""
+    while stop is not None and (node := next(nodes)) is not stop:
+        yield node
 
 
 def similarity(old: Node, new: Node) -> float:
@@ -114,16 +199,16 @@ def most_alike(text: str, others: Sequence[str], at_least: float) -> int | None:
     return found[2] if found is not None else None
 
 
-def _align_gap(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
     if not old:
         return [(None, node) for node in new]
     if not new:
         return [(node, None) for node in old]
     if len(old) * len(new) > _MOST_PAIRS:
-        return _align_beginnings(old, new)
+        return _align_beginnings(old, new, moved)
     pairs: list[Pair] = []
     i = j = 0
-    for next_i, next_j in [*best_pairs(_worths(old, new), len(new)), (len(old), len(new))]:
+    for next_i, next_j in [*best_pairs(_worths(old, new, moved), len(new)), (len(old), len(new))]:
         pairs += [(node, None) for node in old[i:next_i]]
         pairs += [(None, node) for node in new[j:next_j]]
         if next_i < len(old):
@@ -150,7 +235,7 @@ def best_pairs(worth: Sequence[dict[int, float]], width: int) -> list[tuple[int,
     return pairs
 
 
-def _worths(old: Sequence[Node], new: Sequence[Node]) -> list[dict[int, float]]:
+def _worths(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[dict[int, float]]:
     """What pairing each two is worth, where they are alike: more for longer ones."""
     reach = len(new)
     if len(old) * len(new) > _MOST_COMPARED:
@@ -160,7 +245,12 @@ def _worths(old: Sequence[Node], new: Sequence[Node]) -> list[dict[int, float]]:
         middle = i * len(new) // len(old)
         row: dict[int, float] = {}
         for j in range(max(0, middle - reach), min(len(new), middle + reach + 1)):
-            alike = 1.0 if ours.number == new[j].number else similarity(ours, new[j])
+            if ours.number == new[j].number:
+                alike = 1.0
+            elif ours.number in moved or new[j].number in moved:
+                continue
+            else:
+                alike = similarity(ours, new[j])
             if alike >= ALIKE:
                 row[j] = alike**2 * (1 + min(ours.size, 200) / 400)
         found.append(row)
@@ -186,7 +276,7 @@ def _best_sums(worth: Sequence[dict[int, float]], width: int) -> list[list[float
     return best
 
 
-def _align_beginnings(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
     """Many blocks in pairs: those that begin alike first."""
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in stretches(
@@ -195,12 +285,12 @@ def _align_beginnings(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         if equal:
             pairs += zip(old[i1:i2], new[j1:j2], strict=True)
         else:
-            pairs += _align_halves(old[i1:i2], new[j1:j2])
+            pairs += _align_halves(old[i1:i2], new[j1:j2], moved)
     return pairs
 
 
-def _align_halves(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+def _align_halves(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
     if len(old) * len(new) <= _MOST_PAIRS:
-        return _align_gap(old, new)
+        return _align_gap(old, new, moved)
     i, j = len(old) // 2, len(new) // 2
-    return [*_align_halves(old[:i], new[:j]), *_align_halves(old[i:], new[j:])]
+    return [*_align_halves(old[:i], new[:j], moved), *_align_halves(old[i:], new[j:], moved)]

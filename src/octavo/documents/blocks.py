@@ -105,11 +105,11 @@ ROLES: Mapping[str, tuple[Role, ...]] = {
     "update": ("frame", "opened", "part"),
     **dict.fromkeys(("item", "task"), ("frame", "part")),
     "if": ("any length", "frame"),
-    "else": ("frame",),
+    **dict.fromkeys(("else", "unknown"), ("frame",)),
     **dict.fromkeys(("table", "cards"), ("any length", "grid")),
     **dict.fromkeys(("row", "card"), ("part",)),
     **dict.fromkeys(("conflict", "footnotes"), ("any length",)),
-    **dict.fromkeys(("side", "footnote", "figure", "prompt", "include", "openapi", "integration", "unknown"), ()),
+    **dict.fromkeys(("side", "footnote", "figure", "prompt", "include", "openapi", "integration"), ()),
     **dict.fromkeys(("api-method", "api-section", "api-parameter", "api-response"), ()),
 }
 """Those of each kind of block that has children."""

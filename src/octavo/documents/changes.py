@@ -190,7 +190,8 @@ class Moved:
 @dataclass(frozen=True, slots=True)
 class Restructured:
     """Blocks told together; `note` says why: the same words in another arrangement, or a section with others in its
-    place. The entries compare what is in their containers, or are the blocks that went and those that came."""
+    place. The entries compare what is in their containers, or are the blocks that went and those that came. Without blocks,
+    the note is about the entry that follows; without a note, the entries have notes."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]

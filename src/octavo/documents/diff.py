@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from octavo.documents.alignment import align
+from octavo.documents.alignment import align_others
 from octavo.documents.blocks import Block, Document, kinds_with, words
 from octavo.documents.change_size import size_of
 from octavo.documents.changes import Cell, Cells, ColumnPair, Diff, Lines, Setting, Table, Words
@@ -17,6 +17,7 @@ from octavo.documents.nodes import Node, Register, runs_key
 from octavo.documents.operations_as_text import in_newer_tags, in_older_tags
 from octavo.documents.replacing import replaced
 from octavo.documents.restructuring import restructured
+from octavo.documents.section_order import reordered
 from octavo.documents.sequences import stretches
 from octavo.documents.setting_diff import changed_metadata, changed_runs, changed_settings, differences
 from octavo.documents.steps import Fate, Step, entries
@@ -47,16 +48,29 @@ def diff(old: Document, new: Document) -> Diff:
 
 def _compared(old: Sequence[Node], new: Sequence[Node]) -> list[Step]:
     steps = []
-    for ours, theirs in align(old, new):
+    moved = reordered(old, new)
+    left = {id(ours): theirs for ours, theirs in moved if ours is not None}
+    arrived = {id(theirs): ours for ours, theirs in moved if theirs is not None}
+    for ours, theirs in align_others(old, new, left.keys() | arrived.keys()):
         if ours is None:
-            steps.append(Step("added", new=theirs))
+            assert theirs is not None, "A pair has one side at least"
+            source = arrived.get(id(theirs))
+            steps.append(_arrived(source, theirs) if source else Step("added", new=theirs))
         elif theirs is None:
-            steps.append(Step("removed", old=ours))
+            target = left.get(id(ours))
+            steps.append(Step("left", ours, target) if target else Step("removed", old=ours))
         elif ours.number == theirs.number:
             steps.append(Step("same", ours, theirs))
         else:
             steps.append(change(ours, theirs))
     return restructured(steps, change)
+
+
+def _arrived(old: Node, new: Node) -> Step:
+    """Return a block that moved, at its new place."""
+    if old.number == new.number:
+        return Step("arrived", old, new)
+    return replace(change(old, new), fate="arrived")
 
 
 def change(old: Node, new: Node) -> Step:

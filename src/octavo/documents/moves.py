@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
+from operator import itemgetter
 
-from octavo.documents.alignment import similarity, text_similarity
+from octavo.documents.alignment import LONG_ENOUGH, similarity, text_similarity
 from octavo.documents.blocks import kinds_with
 from octavo.documents.nodes import Node
 from octavo.documents.restructuring import FRAMES, Change, close
@@ -13,7 +15,6 @@ from octavo.documents.steps import Step
 
 _PARTS = kinds_with("part")
 """Those of a container are known again however short they are. Beside the same blocks as before, so is any word."""
-_LONG_ENOUGH = 25
 _LONG_ENOUGH_EDITED = 60
 _ALIKE = 0.85
 _ITSELF = 0.75
@@ -33,10 +34,8 @@ def find_moves(steps: Sequence[Step], change: Change) -> None:
     mover = _Mover(every, change)
     lists = [steps, *(within for step in every for within in (step.inside, step.rows) if within)]
     for within in lists:
-        mover.find_equal(
-            [step for step in within if _kind(step) in _PARTS or _size(step) > 2], lambda node: node.number
-        )
-    holding = [step for step in every if _is_frame(step) and _size(step) >= _LONG_ENOUGH]
+        mover.find_equal(_recognizable(within), lambda node: node.number)
+    holding = [step for step in every if _is_frame(step) and _size(step) >= LONG_ENOUGH]
     level = frames
     while level:  # the outermost first, or what is in them would be found by itself
         here = set(map(id, level))
@@ -45,9 +44,11 @@ def find_moves(steps: Sequence[Step], change: Change) -> None:
             mover.find_equal(some, lambda node: node.number)
             mover.find_edited([step for step in some if _size(step) >= _LONG_ENOUGH_EDITED], similarity, _ITSELF)
         level = [inner for step in level for inner in step.inside or () if _is_frame(inner)]
-    long = [step for step in every if _size(step) >= (3 if _kind(step) == "heading" else _LONG_ENOUGH)]
+    long = [step for step in every if _size(step) >= LONG_ENOUGH and _kind(step) != "heading"]
     mover.find_equal(long, lambda node: node.number)
-    mover.find_equal([step for step in long if _kind(step) == "heading"], lambda node: node.text)
+    headings = _unique_headings(steps, every)
+    mover.find_equal(headings, lambda node: node.number)
+    mover.find_equal(headings, lambda node: node.text)
     texts = [step for step in long if _size(step) >= _LONG_ENOUGH_EDITED and not _is_frame(step)]
     mover.find_edited(texts, lambda old, new: text_similarity(old.text, new.text, _ALIKE), _ALIKE)
     mover.take_along(lists)
@@ -60,11 +61,8 @@ class _Mover:
 
     def __init__(self, every: Sequence[Step], change: Change) -> None:
         self._change = change
-        moved = {id(step.new): number for number, step in enumerate((s for s in every if s.fate == "arrived"), 1)}
-        for step in every:
-            if step.fate in ("left", "arrived"):
-                step.number = moved[id(step.new)]
-        self._number = len(moved)
+        self._number = 0
+        self._give_numbers(every)
         self._parents = {id(inner): step for step in every for inner in (*(step.inside or ()), *step.rows)}
         self._split: set[int] = set()
         """Steps in which something went or came by itself."""
@@ -73,6 +71,14 @@ class _Mover:
                 self._part(step)
         self._taken: set[int] = set()
         self._moves: list[tuple[Step, Step]] = []
+
+    def _give_numbers(self, steps: Iterable[Step]) -> None:
+        """Give the moves that were found while blocks were compared their numbers."""
+        moved: dict[int, int] = {}
+        for step in steps:
+            if step.fate in ("left", "arrived"):
+                step.number = moved.setdefault(id(step.new), self._number + len(moved) + 1)
+        self._number += len(moved)
 
     def find_equal(self, steps: Sequence[Step], name: Callable[[Node], Hashable]) -> None:
         """Join what went and came by the same name."""
@@ -97,19 +103,19 @@ class _Mover:
         added = [step for step in steps if _kind(step) in removed and self._is_free(step, "added")]
         if len(added) * sum(map(len, removed.values())) > _MOST_PAIRS:
             return
+        found: list[tuple[float, Step, Step]] = []
         for step in added:
-            best, source = at_least, None
             assert step.new is not None
             size = step.new.size
-            for candidate in removed[step.new.kind] if self._is_free(step, "added") else ():
+            for candidate in removed[step.new.kind]:
                 assert candidate.old is not None
-                if _LEAST_SHARE * size <= candidate.old.size <= size / _LEAST_SHARE and self._is_free(
-                    candidate, "removed"
-                ):
-                    found = alike(candidate.old, step.new)
-                    if found >= best:
-                        best, source = found, candidate
-            if source:
+                if _LEAST_SHARE * size <= candidate.old.size <= size / _LEAST_SHARE:
+                    likeness = alike(candidate.old, step.new)
+                    if likeness >= at_least:
+                        found.append((likeness, candidate, step))
+        # The best first: of blocks that are nearly the same, each is joined with itself.
+        for _, source, step in sorted(found, key=itemgetter(0), reverse=True):
+            if self._is_free(source, "removed") and self._is_free(step, "added"):
                 self._move(source, step)
 
     def take_along(self, lists: Sequence[Sequence[Step]]) -> None:
@@ -152,12 +158,49 @@ class _Mover:
             edited = self._change(left.old, arrived.new)
             arrived.parts, arrived.settings, arrived.title = edited.parts, edited.settings, edited.title
             arrived.inside, arrived.rows = edited.inside, edited.rows
+            self._give_numbers(edited.all_inside())
         left.new, arrived.old = arrived.new, left.old
         left.fate, arrived.fate = "left", "arrived"
         left.number = arrived.number = self._number
         self._moves.append((left, arrived))
         self._part(left)
         self._part(arrived)
+
+
+def _recognizable(within: Sequence[Step]) -> list[Step]:
+    """Return the steps of blocks that are known again among their siblings: parts, long blocks, and short ones that are
+    there once on either side."""
+    if not {"removed", "added"} <= {step.fate for step in within}:
+        return []
+    old = Counter(step.old.number for step in within if step.old and step.fate != "arrived")
+    new = Counter(step.new.number for step in within if step.new and step.fate != "left")
+    return [
+        step
+        for step in within
+        if (node := step.new or step.old) is not None
+        and (
+            node.kind in _PARTS
+            or node.size >= LONG_ENOUGH
+            or (node.size > 2 and old[node.number] == new[node.number] == 1)
+        )
+    ]
+
+
+def _unique_headings(steps: Sequence[Step], every: Sequence[Step]) -> list[Step]:
+    """Return the steps of headings whose texts the page had once and has once. A text that many sections have, such as
+    "Example", says nothing about where a section was."""
+    free = (step for step in every if step.fate in ("removed", "added"))
+    found = [step for step in free if _kind(step) == "heading" and _size(step) > 2]
+    if len({step.fate for step in found}) < 2:
+        return []
+    old, new = (
+        Counter(each.text for node in side for each in node.walk() if each.kind == "heading")
+        for side in (
+            [node for step in steps for node in ((step.old,) if step.old else step.old_nodes)],
+            [node for step in steps for node in ((step.new,) if step.new else step.new_nodes)],
+        )
+    )
+    return [step for step in found if (node := step.new or step.old) and old[node.text] == new[node.text] == 1]
 
 
 def _open(step: Step) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from octavo.documents.alignment import Pair, align, best_pairs
+from octavo.documents.alignment import Pair, align_others, best_pairs
 from octavo.documents.blocks import Block, Column, words
 from octavo.documents.changes import ColumnPair, Setting
 from octavo.documents.nodes import Node, runs_key
@@ -113,7 +113,7 @@ def row_pairs(
     twins = {id(row): came[name] for name, row in left.items()} | {id(row): left[name] for name, row in came.items()}
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in found:
-        pairs += zip(old[i1:i2], new[j1:j2], strict=True) if equal else _gap(old[i1:i2], new[j1:j2], twins)
+        pairs += zip(old[i1:i2], new[j1:j2], strict=True) if equal else align_others(old[i1:i2], new[j1:j2], twins)
     return pairs, twins
 
 
@@ -142,22 +142,3 @@ def _among(rows: Sequence[Node], names: Sequence[str | int], first: int, last: i
     for row, name in zip(rows[first:last], names[first:last], strict=True):
         if isinstance(name, str):
             yield name, row
-
-
-def _gap(old: Sequence[Node], new: Sequence[Node], twins: dict[int, Node]) -> list[Pair]:
-    """Rows in pairs by their likeness, but for those that moved."""
-    pairs: list[Pair] = []
-    before, after = iter(old), iter(new)
-    for ours, theirs in align(
-        [row for row in old if id(row) not in twins], [row for row in new if id(row) not in twins]
-    ):
-        pairs += [(row, None) for row in _until(before, ours)]
-        pairs += [(None, row) for row in _until(after, theirs)]
-        pairs.append((ours, theirs))
-    return [*pairs, *((row, None) for row in before), *((None, row) for row in after)]
-
-
-def _until(rows: Iterator[Node], stop: Node | None) -> Iterator[Node]:
-    """The rows before `stop`."""
-    while stop is not None and (row := next(rows)) is not stop:
-        yield row

@@ -273,7 +273,8 @@ class _Writer:
                 case Changed(parts=Inside() as inside) | Moved(parts=Inside() as inside, arrives=True):
                     yield from self._container(entry, inside)
                 case Restructured():
-                    self._put_note(entry.note, change=self._next())
+                    if entry.note:
+                        self._put_note(entry.note, change=self._next())
                     yield from self._replaced(entry) if entry.is_replaced else self._entries(entry.entries)
                     self._threads_of((*entry.new, *entry.old))
                 case Added(entries=within) | Removed(entries=within) if within:
