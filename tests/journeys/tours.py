@@ -77,10 +77,10 @@ COMMENTS = (
     Stop("delete", ("[", "enter", "X"), ("Delete this comment",)),
 )
 AROUND = (
-    Stop("inbox", (), ("17 of 17", "REVIEW REQUESTED", "requested by Tom")),
-    Stop("inbox-thread", ("]", "]", "]"), ("11 of 11", "NEW REPLIES", "1 new reply from Ruta")),
+    Stop("inbox", (), ("17 of 17", "REVIEW REQUESTED", "Show what a refused")),
+    Stop("inbox-thread", ("]", "]", "]"), ("11 of 11", "NEW REPLIES", "Ruta")),
     Stop("snooze", ("w",), ("Until tomorrow",)),
-    Stop("organizations", ("escape", "ctrl+o"), ("Creator · 4 spaces · open: 7 change requests, 72 threads",)),
+    Stop("organizations", ("escape", "ctrl+o"), ("Creator · 4 spaces · open: 7 chan",)),
     Stop("search", ("escape", "s", "type:battery"), ("Below 0 °C the battery",)),
     Stop("search-nothing", ("ctrl+a", "type: xylophone"), ("No results for",)),
     Stop("help", ("escape", "?"), ("Help",)),
