@@ -92,3 +92,12 @@ def test_lines_that_end_as_windows_ends_them_are_merged_as_all_others(mine: str)
     base, main, this = (each.replace("\n", "\r\n") for each in usual)
     assert [each.replace("\n", "\r\n") for each in each_way(*usual)] == each_way(base, main, this)
     assert each_way(usual[0], usual[1], this) == each_way(base, main, this)  # who changed how lines end changed that
+
+
+def test_a_deletion_behind_two_lists_that_became_one_is_not_a_part_of_their_conflict() -> None:
+    first, second = "* apples from the south of Spain\n", "* plums from the north of Spain\n"
+    between, behind = "Here is how we sort them.\n", "Ask the harbour office for a list.\n"
+    base = "\n".join((first, between, second, behind))
+    deleted, edited = f"{first}\n{second}", "\n".join((first, between.replace("sort", "wash"), second, behind))
+    kept = "\n".join((first, between.replace("sort", "wash"), second))
+    assert each_way(base, deleted, edited) == [deleted, kept, kept, deleted]

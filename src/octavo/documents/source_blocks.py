@@ -97,15 +97,6 @@ class SourceBlock:
         return tuple(WORD.findall(self.source))
 
     @cached_property
-    def own_words(self) -> tuple[str, ...]:
-        """The words of the block, without the words of blocks that were moved into it."""
-        if self.move is not None:
-            return ()
-        if not self.children or not any(each.move for each in self.walk()):
-            return self.words
-        return (*WORD.findall(self.head), *(word for child in self.children for word in child.own_words))
-
-    @cached_property
     def level(self) -> int:
         """The level of a heading, 0 for other blocks."""
         if self.kind != "heading":

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from octavo.documents.sequences import stretches
-from octavo.documents.source_blocks import Blocks, SourceBlock, sections
+from octavo.documents.source_blocks import WORD, Blocks, SourceBlock, sections
 
 _PAIR_LIMIT = 50_000
 """Texts with more pairs of equal words, or with more words than `_WORD_LIMIT`, are not compared word by word."""
@@ -111,18 +111,21 @@ def _between_related(old: Blocks, new: Blocks, rest: Hunk) -> Iterator[Hunk]:
 
 def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
     """Find blocks that share runs of words: a paragraph and its two halves, a hint and the paragraphs that were in it."""
-    old_words = [(word, i) for i in range(difference.i1, difference.i2) for word in old[i].own_words]
-    new_words = [(word, j) for j in range(difference.j1, difference.j2) for word in new[j].own_words]
+    old_blocks = old[difference.i1 : difference.i2]
+    new_blocks = [_without_moves(block, old_blocks) for block in new[difference.j1 : difference.j2]]
+    counts = [len(words) for words in new_blocks]
+    old_words = [(word, i) for i, block in enumerate(old_blocks, difference.i1) for word in block.words]
+    new_words = [(word, j) for j, words in enumerate(new_blocks, difference.j1) for word in words]
     shared: Counter[tuple[int, int]] = Counter()
     for a, b, size in matching_runs([word for word, _ in old_words], [word for word, _ in new_words]):
         runs = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
         for (i, j), count in runs.items():
-            are_short = old[i].kind == "row" or min(len(old[i].own_words), len(new[j].own_words)) <= 3
+            are_short = old[i].kind == "row" or min(len(old[i].words), counts[j - difference.j1]) <= 3
             if count > 1 or are_short:  # a single word of a long text is there by chance
                 shared[i, j] += count
     found: list[Hunk] = []
     for (i, j), count in sorted(shared.items()):
-        if not _are_related(old[i], new[j], count):
+        if not _are_related(old[i], new[j], count, min(len(old[i].words), counts[j - difference.j1])):
             continue
         if found and (i < found[-1].i2 or j < found[-1].j2):
             last = found.pop()
@@ -132,9 +135,17 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
     return found
 
 
-def _are_related(old: SourceBlock, new: SourceBlock, shared: int) -> bool:
-    """Return whether two blocks that share so many words are in one hunk."""
-    least = min(len(old.own_words), len(new.own_words))
+def _without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
+    """Return the words of a block, without the words of blocks that were moved into it from elsewhere than `old`."""
+    if not any(each.move for each in block.walk()):
+        return block.words
+    if block.move is not None:
+        return block.words if any(block.move.base is each for top in old for each in top.walk()) else ()
+    return (*WORD.findall(block.head), *(word for child in block.children or () for word in _without_moves(child, old)))
+
+
+def _are_related(old: SourceBlock, new: SourceBlock, shared: int, least: int) -> bool:
+    """Return whether two blocks that share so many words are in one hunk. `least` is the number of words of the shorter block."""
     if shared < _LEAST_SHARED * least:
         return False
     kinds = {old.kind, new.kind}

@@ -26,9 +26,13 @@ def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Ru
     side made to the count of the base.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
+    results = [side_of(page.root, side) or "" for side in SIDES]
+    merged = {
+        text: Counter(_sentences([read_page(text)])) for text in set(results)
+    }  # one text if nothing is in conflict
     miscounted: set[Run] = set()
-    for side, own, other in zip(SIDES, sentences[1:], sentences[:0:-1], strict=True):
-        every = (sentences.base, own, other, Counter(_sentences([read_page(side_of(page.root, side) or "")])))
+    for result, own, other in zip(results, sentences[1:], sentences[:0:-1], strict=True):
+        every = (sentences.base, own, other, merged[result])
         differing = {each for each in set().union(*every) if len({count[each] for count in every}) > 1}
         in_base, in_own, in_other, in_merged = (
             _count_runs({each: count[each] for each in differing}) for count in every
