@@ -3,17 +3,25 @@ markup, icon or emoji is left, boxes say what they are, and all that the page sa
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Document
+from octavo.tui.render.block_slices import is_diagram
+from octavo.tui.render.diagrams import find
 from octavo.tui.render.inline import inline
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.layout_context import Folds, trail
+from octavo.tui.render.mermaid import read as read_diagram
+from octavo.tui.render.mermaid import undrawable
 from octavo.tui.render.side_by_side_blocks import SplitLine
+from octavo.tui.render.source_values import Diagram
 from octavo.tui.render.styled_lines import Line, Piece, cells, steady
 from octavo.tui.render.styles import Styles
+from octavo.tui.render.tables import GAP, columns_of
+from octavo.tui.render.tables import read as read_table
 from octavo.tui.widgets.themes import themes
 from tests.documents.independent_reader import components, lost, read
 
@@ -30,7 +38,7 @@ _RAW = re.compile(
     rf"|</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>|<!--"
     r"|&(?:[a-z]{2,8}|#x?[0-9a-f]{1,6});"
     r"|\]\([^\s)]|\*\*|~~(?=\w)|```"
-    r"|(?:^|\s)\\(?=\s|$)|\\[a-zA-Z]{3,}"
+    r"|(?:^|\s)\\(?=\s|$)|\\[a-zA-Z]{2,}|[\^_]\{\w"
     r"|\{#[\w-]+\}",
     re.IGNORECASE,
 )
@@ -53,9 +61,15 @@ PLATFORM_TAGS = frozenset(
     | {"openapi-webhook", "swagger", "swagger-description", "swagger-parameter", "swagger-response", "api-method"}
 )
 """The tags that the platform has. What stands in others is shown in a box with their name."""
-_SHORT_NAME = re.compile(r"(?<![\w:/]):[a-z][a-z0-9_+-]*[a-z0-9]:(?![\w:/])")
+_BOLD = re.compile(r"(?<!\*)\*\*(?=[^\s*])([^*\n]*?(?<=[^\s*]))\*\*(?!\*)")
+_SHORT_NAME = re.compile(r"(?<![\w:/\[]):[a-z][a-z0-9_+-]*[a-z0-9]:(?![\w:/])")
 _NOTE = re.compile(r"[⁰¹²³⁴-⁹]+|\[[^\]]*\]")
 _INK = re.compile(r"[^\s─│╭╮╰╯]")
+
+
+_LABEL, _FEW_CELLS, _SOME_CELLS = 32, 16, 24
+"""Words of so few cells stand in one piece beside prose of so few; longer ones only beside prose of more."""
+_MOST_ROWS = 200
 
 
 class Fault(NamedTuple):
@@ -118,6 +132,8 @@ def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
                     movable = [block for block in document.walk() if folds.hidden.get(block.key)]
                     yield from _cut(lines, look, movable, f"at {width}")
                     yield from _unlabelled(lines, look)
+                    yield from _room_in_code(document, lines, look, room)
+        yield from _broken_words(document, width)
     wide = max(WIDEST, max(map(len, document.source.split("\n"))) + 100)
     widest, narrow = (set_lines(document, width, Styles.plain()) for width in (wide, NARROW))
     for said in lost(document.source, text_of(widest), text_of(narrow)):
@@ -126,6 +142,8 @@ def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
     yield from _unknown_blocks(widest)
     yield from _unsteady(narrow)
     yield from _unknown_icons(document)
+    yield from _marks_left(document)
+    yield from _undrawn(document)
 
 
 def _at(line: Line) -> int:
@@ -205,6 +223,75 @@ def _between(text: str, start: int, end: int) -> str:
             out += sign
         at += cells(sign)
     return out
+
+
+def _room_in_code(document: Document, lines: Iterable[Line], look: Styles, room: int) -> Iterator[Fault]:
+    """Code that is moved to be read though its box, or the page, has room for more of it."""
+    glyphs = look.glyphs
+    gap = re.compile(rf"{re.escape(glyphs.more)} {{2,}}{re.escape(glyphs.down)}")
+    whole = {id(block) for block in document.blocks}
+    for line in lines:
+        if line.block is None or line.block.kind != "code" or glyphs.more not in line.text:
+            continue
+        if not any(piece.furniture and piece.text.strip() == glyphs.more for piece in line.pieces):
+            continue
+        if gap.search(line.text) or (id(line.block) in whole and line.width < room):
+            yield Fault(_at(line), f"room left in code: {line.text.strip()}")
+
+
+def _broken_words(document: Document, width: int) -> Iterator[Fault]:
+    """Words that are broken in a column of a table though the others leave room for the longest one: each of them has that
+    much as its own longest word, and its text, or some of it, needs."""
+    look = Styles.plain()
+    for block in document.walk():
+        columns = columns_of(block) if block.kind == "table" and len(block.children) <= _MOST_ROWS else []
+        grid = read_table(block, columns, look)(width) if columns else None
+        if grid is None or grid.width > width:
+            continue
+        texts = [
+            ["".join(piece.text for piece in row[at]) for row in grid.head + grid.body] for at in range(len(columns))
+        ]
+        # Those of languages without blanks may be broken anywhere.
+        words = [
+            max((len(word) for text in column for word in text.split() if word.isascii()), default=1)
+            for column in texts
+        ]
+        few = _FEW_CELLS if max(words) <= _LABEL else _SOME_CELLS
+        needed = [
+            max(word, min(few, max((cells(part) for text in column for part in text.split("\n")), default=1)))
+            for word, column in zip(words, texts, strict=True)
+        ]
+        if sum(needed) + GAP * (len(needed) - 1) > width:
+            continue
+        for at, (word, own) in enumerate(zip(words, grid.widths, strict=True)):
+            if word > own:
+                yield Fault(block.lines[0] + 1, f"a word of {word} cells broken in column {at + 1} of {own} at {width}")
+
+
+def _marks_left(document: Document) -> Iterator[Fault]:
+    """Marks of bold text that stand at signs, where CommonMark takes them for words and the platform does not."""
+    lines = document.source.split("\n")
+    for block in document.walk():
+        text = "".join(run.text if run.kind == "text" and "code" not in run.marks else "\ufffc" for run in block.runs)
+        is_escaped = "\\*" in "\n".join(lines[slice(*block.lines)])
+        for match in () if is_escaped else _BOLD.finditer(text):
+            sides = (
+                text[match.start() - 1 : match.start()] + match[1][0],
+                text[match.end() : match.end() + 1] + match[1][-1],
+            )
+            if any(side[:1].isalnum() and not side[-1].isalnum() for side in sides):
+                yield Fault(block.lines[0] + 1, f"bold at a sign: {match[0]}")
+
+
+def _undrawn(document: Document) -> Iterator[Fault]:
+    """Diagrams of which the source is shown: those that take the program too long say so, and are none."""
+    for block in document.walk():
+        if is_diagram(block):
+            text = block.text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
+            _, source = read_diagram(text)
+            problem = undrawable(source) or asyncio.run(find(Diagram(source, False))).problem
+            if problem and "took longer" not in problem:
+                yield Fault(block.lines[0] + 1, f"a diagram not drawn: {problem}")
 
 
 def _unknown_icons(document: Document) -> Iterator[Fault]:

@@ -21,7 +21,8 @@ from octavo.api.safety import text as safe
 _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?:.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _TAKEN_OUT = re.compile(
-    r"(?<!\\)\{%(?:(?!\{%).)*?%\}"  # a tag
+    r"(?<!\\)\{%[^\n%{}]*[\"'][ \t]*\}(?=[ \t]*$)"  # a tag whose end lacks its sign
+    r"|(?<!\\)\{%(?:(?!\{%).)*?%\}"  # a tag
     r"|^[ \t]*</?[A-Z]\w*(?:\s[^<>]*)?>[ \t]*$"  # one of a component, as other systems have them
     r"|(?<=\s)[\w-]+=\{\{[^{}]*\}\}(?=[^<>]*>)"  # an attribute of theirs
     r"|\$\$(?:[^$`\n]|\$(?!\$)|\n(?![ \t]*\n))+\$\$",  # a formula
@@ -38,6 +39,11 @@ _OWN_ID = re.compile(r"\{#[\w.:-]+\}\s*$")
 _EMOJI = re.compile(r":(?=[\w+-]*[a-z+])[\w+-]+:")
 _LOOSE = re.compile(r"""<(?:a|div|font|h[1-6]|img|p|span|table|td|th)\s[\w:@-]+=(?:"[^"<>]*|'[^'<>]*)>""")
 """The tag of an element whose quotes are not closed: for cmark-gfm it is text."""
+_AROUND_MENTION = re.compile(r'\[([^\[\]\n]*\[[^\[\]\n]+\]\([^()\n]+"mention"\)[^\[\]\n]*)\]\([^()\n]*\)')
+"""A link around a mention: for cmark-gfm it is brackets and an address."""
+_FENCE_BEFORE_TAG = re.compile(r"([ \t]*(?:`{3,}|~{3,}))[ \t]*(<!--held \d+-->.*)")
+_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
+"""What some editors write as the alternative text of an image: the image."""
 _NOTHING = re.compile(r"&(?:amp;)?#x?NAN;", re.IGNORECASE)
 _ONLY_WORDS = re.compile(r"[\W_]+")
 
@@ -138,9 +144,13 @@ class _Reader:
         self.first = first.end() if first is not None else 0
         number = source.count("\n", 0, self.first) + 1
         out: list[str] = []
-        for row in _TAKEN_OUT.sub(self._hold, source[self.first :]).split("\n"):
+        for row in _AROUND_MENTION.sub(r"\1", _TAKEN_OUT.sub(self._hold, source[self.first :])).split("\n"):
             indent = row[: len(row) - len(row.lstrip())]
             behind = row
+            if closing := _FENCE_BEFORE_TAG.fullmatch(row):
+                out.append(closing[1])
+                self.lines.append(number)
+                behind = closing[2]
             # What stands behind a tag on its line is read as markdown only on a line of its own.
             while (mark := _HELD.match(behind.strip())) and mark[1] and behind.strip() != mark[0]:
                 out.append(indent + mark[0])
@@ -172,7 +182,7 @@ class _Reader:
                 self._comment(element.text or "", code=code)
             return
         classes = element.get("class") or ""
-        if name in _UNSEEN or (name == "i" and classes.startswith("fa")):
+        if name in _UNSEEN or (name == "i" and classes.startswith("fa")) or "math" in classes.split():
             return
         if "footnote-ref" in classes or "footnote-backref" in classes:
             self.text += " "
@@ -189,7 +199,8 @@ class _Reader:
                 if letters_in(image.get("alt") or "") == caption:  # said twice, it is shown once
                     image.set("alt", "")
         if name == "img":
-            self._say(element.get("alt") or "")
+            alt = element.get("alt") or ""
+            self._say("" if _PICTURE.match(alt) else alt)
         elif name == "table":
             self._table(element)
         else:

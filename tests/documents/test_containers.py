@@ -222,6 +222,35 @@ CASES = {
         "paragraph a\nconflict\n  side [name=main]\n    list\n      item\n        paragraph x\n"
         "  side [name=#12]\n    list\n      item\n        paragraph y\nparagraph b",
     ),
+    "code behind its tag, and an end tag behind it": (
+        '{% code title="a.py" %}```py\nx = 1\n\n# y\n```{% endcode %}\n\nafter',
+        "code [language=py title=a.py] 'x = 1\\n\\n# y'\nparagraph after",
+    ),
+    "an end tag behind a fence": (
+        "{% hint %}\n{% code %}\n~~~\nx\n~~~ {% endcode %} {% endhint %}\nafter\n\n```\ny\n```",
+        "hint [style=info]\n  code 'x'\nparagraph after\ncode 'y'",
+    ),
+    "code and its tags on one line": (
+        "{% code %}```npm i```{% endcode %}\n{% code %} ```\ny\n```\n{% endcode %}",
+        "code 'npm i'\ncode 'y'",
+    ),
+    "code behind its tag in an item": (
+        "1. a\n\n   {% code %}```sh\n   x\n     y\n   ```{% endcode %}\n2. b",
+        "list [ordered=1]\n  item\n    paragraph a\n    code [language=sh] 'x\\n  y'\n  item\n    paragraph b",
+    ),
+    "a longer fence holds such ends": (
+        "````\n```{% endcode %}\nx\n````\ny",
+        "code '```{% endcode %}\\nx'\nparagraph y",
+    ),
+    "a quote that is not closed ends with its tag": (
+        '{% embed url="https://a.b/#/c %}\ncap\n{% endembed %}\n\nb\n\n{% hint style="info %} {% hint style="danger" %}\nx',
+        "embed [url=https://a.b/#/c] cap\nparagraph b\nhint [style=info]\n  hint [style=danger]\n    paragraph x",
+    ),
+    "a tag whose end lacks its sign": (
+        '{% hint style="info"}\nDo `x`.\n{% endhint %}\n{% @mermaid/diagram content="graph TB\n A{"x"}\n" %}',
+        "hint [style=info]\n  paragraph Do  <code;code|x> .\n"
+        "integration [name=mermaid/diagram arguments={'content': 'graph TB\\n A{\"x\"}\\n'}] 'graph TB\\n A{\"x\"}\\n'",
+    ),
     "half a conflict is words": ("<<<<<<< main\na", "paragraph <<<<<<< main a"),
 }
 
@@ -300,3 +329,14 @@ def test_lines_point_into_the_source() -> None:
 def test_a_list_starts_with_a_number_that_people_write() -> None:
     starts = [parse(f'<ol start="{start}"><li>a</li></ol>').blocks[0].attrs["start"] for start in ("7", "9" * 5000)]
     assert starts == [7, 1]
+
+
+def test_footnotes_stand_on_their_lines_in_whatever_order_they_are_referred_to() -> None:
+    document = parse("[^1]: first\n[^2]: second\n[^3]: third\n\nSee[^2] and[^1].\n")
+    notes = document.blocks[-1]
+    assert notes.lines == (0, 3)
+    assert [(note.attrs["label"], note.lines, note.children[0].lines) for note in notes.children] == [
+        ("2", (1, 2), (1, 2)),
+        ("1", (0, 1), (0, 1)),
+        ("3", (2, 3), (2, 3)),
+    ]

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import os
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
 import pytest
 
+from octavo.documents.blocks import Run
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
+from octavo.tui.render.styled_lines import Piece, cut
+from octavo.tui.render.styles import PLAIN
 from tests.documents import audit_of_lines
 from tests.documents.audit import misplaced, tree_text
 from tests.documents.checker import check, check_all, faults
@@ -50,6 +54,66 @@ def test_the_audit_sees_what_is_lost_and_out_of_place() -> None:
 def test_the_checker_sees_emoji_nobody_knows() -> None:
     assert [fault.what for fault in faults("# T\n\n:no_such_sign: here\n", widths=(80,))] == [
         "unknown emoji :no_such_sign:"
+    ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "See[^2] and[^1].\n\n[^1]: first\n[^2]: second\n",
+        "The [one](https://a.b)[two](https://c.d) and [three](e.md)[four](f.md)five.\n",
+        "Match [[:digit:]] or [:alpha:] here.\n",
+        'In [[p.md](p.md "mention")](q.md#a) it is.\n',
+        '{% code title="t" %}```sh\nls\n```{% endcode %}\n\nAfter\n',
+        "Some \\*\\*Why?\\*\\*Because **b**.\n",
+        "| Long | B |\n|-|-|\n| RESTゲートウェイの長い名前 | `x` |\n",
+    ],
+)
+def test_the_checker_finds_nothing_where_nothing_is_wrong(source: str) -> None:
+    assert faults(source) == []
+
+
+def cut_short(pieces: Sequence[Piece], start: int, width: int, more: str) -> list[Piece]:
+    """The first cells of a line that is moved, with room left behind them."""
+    return [*cut(pieces, start, start + width - 5), Piece(more, PLAIN, None, True)]
+
+
+ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Network.MAIN_NETWORK });"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "source", "said"),
+    [
+        ("tables._COMFORTS", ((8, 9, 9),), f"| Name | Text |\n|-|-|\n| IssuingCountryCode | {ROW} |\n", "a word of 18"),
+        ("code.panned", cut_short, f"```ts\n{ROW}\n```\n", "room left in code"),
+        ("inline.file_part", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
+    ],
+)
+def test_the_checker_sees_what_is_set_wrong(
+    old: str, new: object, source: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert faults(source, widths=(60,)) == []
+    monkeypatch.setattr(f"octavo.tui.render.{old}", new)
+    assert any(fault.what.startswith(said) for fault in faults(source, widths=(60,)))
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ((Run("an option**.** Then"),), "bold at a sign: **.**"),
+        ((Run(r"A \in B"),), "raw \\in"),
+        ((Run("x_{17}"),), "raw _{1"),
+    ],
+)
+def test_the_checker_sees_marks_and_formulas_that_are_left(runs: tuple[Run, ...], said: str) -> None:
+    document = parse("Words\n")
+    found = audit_of_lines.faults(document._replace(blocks=(document.blocks[0]._replace(runs=runs),)), (80,))
+    assert said in {fault.what.partition(": A")[0].partition(": x")[0] for fault in found}
+
+
+def test_the_checker_sees_diagrams_that_are_not_drawn() -> None:
+    assert [fault.what for fault in faults("```mermaid\nsankey-beta\na,b,1\n```\n", widths=(80,))] == [
+        "a diagram not drawn: “sankey-beta” is not a supported type of diagram."
     ]
 
 

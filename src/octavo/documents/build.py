@@ -68,8 +68,21 @@ class Builder:
             attrs = {"ordered": ordered, "start": int(token.attrs.get("start", 1) or 0) if ordered else 1}
             attrs["tight"] = _is_tight(self._tokens, self._index)
         elif kind == "footnote":
+            self._lines = self._lines_below()
             attrs = {"label": str(token.meta.get("label") or token.meta.get("id", 0) + 1)}
         self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
+
+    def _lines_below(self) -> tuple[int, int]:
+        """The lines of the first block in what opens here: footnotes stand in the order in which they are referred to."""
+        given = next((token.map for token in self._tokens[self._index : self._index + _A_FEW] if token.map), None)
+        return (given[0], given[1]) if given else self._lines
+
+    def _end_of_footnotes(self, token: Token) -> None:
+        notes = self.tree.top
+        self.tree.leave(self._lines[1])
+        if notes.kind == "footnotes" and notes.children:
+            notes.first = min(note.first for note in notes.children)
+            notes.last = max(note.last for note in notes.children)
 
     def _paragraph(self, token: Token) -> None:
         level = int(token.tag[1]) if token.type == "heading_open" else 0
@@ -168,6 +181,8 @@ class Builder:
         self.tree.open("tag:else", draft)
 
 
+_A_FEW = 4
+"""Tokens in which the first line of a footnote is looked for."""
 _READERS: dict[str, Callable[[Builder, Token], None]] = {
     "paragraph_open": Builder._paragraph,
     "heading_open": Builder._paragraph,
@@ -178,6 +193,7 @@ _READERS: dict[str, Callable[[Builder, Token], None]] = {
     "platform_math": Builder._math,
     "platform_html": Builder._html,
     "platform_tag": Builder._tag_token,
+    "footnote_block_close": Builder._end_of_footnotes,
 }
 
 

@@ -1,9 +1,8 @@
 """Bold and italic where people meant them and CommonMark sees none: beside letters of languages that are written without
-blanks, and closed behind a blank."""
+blanks, beside signs, and closed behind a blank."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
@@ -11,7 +10,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Delimiter, Scanned
 from markdown_it.token import Token
 
-_STAR = ord("*")
+_STAR, _TILDE, _DOUBLE = ord("*"), ord("~"), 2
 _FIRST_WIDE = "\u1100"
 _WITHOUT_BLANKS = (
     *("\u1100\u11ff", "\u2e80\u303e", "\u3041\ua4cf", "\uac00\ud7ff", "\uf900\ufaff", "\ufe30\ufe4f", "\uff00\uffef"),
@@ -41,15 +40,16 @@ def _sets_apart(outside: str, inside: str) -> bool:
     return is_letter and (isMdAsciiPunct(ord(inside)) or isPunctChar(inside))
 
 
-def closed_behind_a_blank(state: StateInline) -> None:
-    """Pair `**Note: **` as it was meant: editors write it for what is bold with the blank after it. Only behind the end of
-    a sentence, and only marks that pair with no others and have none between them."""
-    if "**" not in state.src:
+def marked_as_written(state: StateInline) -> None:
+    """Let `**` and `~~` open and close in turn where CommonMark would not: editors put them around any words, beside signs
+    and letters (`option**.**`, `**±**25%`), and behind a blank after the end of a sentence (`**Note: **`). Only where each
+    opens before a word and closes behind one, so that marks which nest or stand alone are left to CommonMark."""
+    if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]
     for delimiters in (state.delimiters, *(meta["delimiters"] for meta in metas)):
-        if len(delimiters) > 3:
-            _pair(state, delimiters)
+        for marker in (_STAR, _TILDE):
+            _take_turns(state, [run for run in _runs(delimiters) if run[0].marker == marker])
 
 
 def bold_of_nothing(state: StateInline) -> None:
@@ -67,27 +67,49 @@ def bold_of_nothing(state: StateInline) -> None:
         stars = []
 
 
-def _pair(state: StateInline, delimiters: list[Delimiter]) -> None:
-    closers = {each.end for each in delimiters if each.end >= 0}
-    opener = -1
-    reach = -1  # what lies before it is inside a pair
-    for at, (first, second) in enumerate(pairwise(delimiters)):
-        reach = max(reach, first.end)
-        if first.marker != _STAR or first.length != 2 or second.token != first.token + 1:
-            continue
-        if not closers.isdisjoint((at, at + 1)) or first.end >= 0 or second.end >= 0:
-            opener = -1
-            continue
-        before = state.tokens[first.token - 1] if first.token else None
-        is_end = before is not None and before.type == "text" and _ends_in_a_blank(before.content[-4:])
-        if opener >= 0 and is_end and at > reach:
-            delimiters[opener].end, delimiters[opener + 1].end = at + 1, at
-            opener = -1
-        elif first.open and at > reach:
-            opener = at
+def _runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
+    """The delimiters of each `**` and `~~`: two signs in a row, and no more."""
+    found: list[list[Delimiter]] = []
+    last = -_DOUBLE
+    for at, each in enumerate(delimiters):
+        if each.marker == _TILDE:
+            found.append([each])
+        elif each.marker == _STAR and each.length == _DOUBLE and at >= last + _DOUBLE:
+            found.append(delimiters[at : at + _DOUBLE])
+            last = at
+    return found
 
 
-def _ends_in_a_blank(text: str) -> bool:
-    """Whether a sentence ends here, and a blank stands behind it."""
+def _take_turns(state: StateInline, runs: list[list[Delimiter]]) -> None:
+    """Make marks of one kind openers and closers in turn. They stay as they are if they cannot be, or are so already."""
+    pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
+    opener: list[Delimiter] | None = None
+    for run in runs:
+        if opener is not None:
+            if not _may_close(state, run[0].token - 1):
+                return
+            pairs.append((opener, run))
+            opener = None
+        elif _may_open(state, run[-1].token + 1):
+            opener = run
+    if all(first[0].open and last[0].close for first, last in pairs):
+        return
+    for pair in pairs:
+        for is_opener, run in zip((True, False), pair, strict=True):
+            for each in run:
+                each.open, each.close = is_opener, not is_opener
+
+
+def _may_open(state: StateInline, after: int) -> bool:
+    return after < len(state.tokens) and not _text_of(state.tokens[after])[:1].isspace()
+
+
+def _may_close(state: StateInline, before: int) -> bool:
+    text = _text_of(state.tokens[before])
     bare = text.rstrip()
-    return bare != text and bare[-1:] in _SENTENCE_ENDS and bare != ""
+    return bare == text or (bare != "" and bare[-1] in _SENTENCE_ENDS)
+
+
+def _text_of(token: Token) -> str:
+    """What a token says beside a mark: a blank that is written as an entity is one that belongs to the words."""
+    return " " if token.type in ("softbreak", "hardbreak") else token.content if token.type == "text" else ""

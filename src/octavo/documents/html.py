@@ -125,6 +125,11 @@ def address(value: str | None) -> str | None:
     return safe(value).translate(_UNSEEN_IN_ADDRESSES).strip() if value is not None else None
 
 
+def file_part(address: str) -> str:
+    """Return the last part of an address, without what is asked of it. Empty for a picture that is written out as data."""
+    return "" if address[:5].lower() == "data:" else address.split("?")[0].rsplit("/", 1)[-1]
+
+
 def colors(style: str) -> dict[str, str]:
     """The text colour and background of a style attribute."""
     found = {}

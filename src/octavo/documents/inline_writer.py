@@ -40,6 +40,7 @@ _LIVELY = re.compile(
 )
 _SHORT_NAME, _FLAG = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
+_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
 _ICON_NAME = re.compile(r":?[\w-]*:?")
 
 
@@ -118,11 +119,11 @@ class Ink:
         self.runs.append(Run("\n", kind="break"))
 
     def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NOTHING) -> None:
-        """Write an image."""
+        """Write an image. An alternative text that is a picture written out says nothing."""
         kept = {"src": address(src) or "", **{key: value for key, value in attrs.items() if value}}
         if self._dark:
             kept["dark"] = self._dark
-        self.special("image", alt, kept)
+        self.special("image", "" if _PICTURE.match(alt) else alt, kept)
 
     def html_text(self, text: str) -> None:
         """Write words of HTML, where white space is all the same but in code."""
@@ -249,6 +250,8 @@ class Ink:
             return _Open(name, kind="icon")
         if name == "code" and "expression" in given.get("class", ""):
             return _Open(name, kind="expression")
+        if name == "span" and element.has_class("math"):
+            return _Open(name, kind="math")
         if name == "mark" or (name == "span" and given.get("style")):
             return _Open(name, _MARKS.get(name), attrs=colors(given.get("style", "")))
         return _Open(name, _MARKS.get(name))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, fence
 from markdown_it.rules_block.table import escapedSplit, getLine, table
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
@@ -17,8 +18,8 @@ from mdit_py_plugins.footnote.index import footnote_tail
 from octavo.documents.blocks import Diagnostic
 from octavo.documents.containers import is_known
 from octavo.documents.cooperative import breathe
-from octavo.documents.emphasis import bold_of_nothing, closed_behind_a_blank
-from octavo.documents.html import ENTITY_OF_NOTHING, element_end, loose_end
+from octavo.documents.emphasis import bold_of_nothing, marked_as_written
+from octavo.documents.html import ENTITY_OF_NOTHING, decode, element_end, loose_end
 from octavo.documents.html_rule import html_block
 from octavo.documents.limits import ROW, rows
 from octavo.documents.tags import Tag, TagScanner
@@ -29,6 +30,12 @@ DEEPEST = 32
 _FORMULA_LINES = 200
 _INLINE_FORMULA = 4000
 _LOOSE_BRACKETS = 500
+_AROUND_MENTION = re.compile(
+    r'\[([^\[\]\n]{0,200}\[[^\[\]\n]{1,400}\]\([^()\n]{1,900}[ ]"mention"\)[^\[\]\n]{0,200})\]\([^()\n]{0,900}\)'
+)
+_FENCE_BEFORE_TAG = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(?=\{%-?\s*end)", re.MULTILINE)
+_CODE_IN_A_LINE = re.compile(r"(`{3,})([^`]+)\1[ \t]*(?:\{%.*)?")
+_MATH_ELEMENT = re.compile(r'<span\s+class="math(?:\s[^"<>]*)?"\s*>')
 
 
 class _Markdown(MarkdownIt):
@@ -52,6 +59,7 @@ def parser() -> MarkdownIt:
     markdown.block.ruler.before("table", "too_deep", _too_deep)
     markdown.block.ruler.before("table", "platform_tag", _tag, interrupts)
     markdown.block.ruler.before("fence", "platform_math", _math, interrupts)
+    markdown.block.ruler.at("fence", _fence, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     markdown.block.ruler.at("html_block", html_block, {"alt": ["paragraph", "reference", "blockquote"]})
     markdown.inline.ruler.before("escape", "platform_math", _inline_math)
     markdown.inline.ruler.before("escape", "platform_tag", _inline_tag)
@@ -60,7 +68,8 @@ def parser() -> MarkdownIt:
     markdown.inline.ruler.before("html_inline", "placeholder", _placeholder)
     markdown.inline.ruler.after("html_inline", "loose_element", _loose_element)
     markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
-    markdown.inline.ruler2.after("balance_pairs", "closed_behind_a_blank", closed_behind_a_blank)
+    markdown.inline.ruler.before("link", "mention_in_link", _mention_in_link)
+    markdown.inline.ruler2.before("balance_pairs", "marked_as_written", marked_as_written)
     markdown.inline.ruler2.before("fragments_join", "bold_of_nothing", bold_of_nothing)
     return markdown
 
@@ -145,6 +154,16 @@ def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return True
     _push_tag(state, tag, start, line)
     position = tag.end
+    if _fence_behind(state, position, line, end):
+        return True
+    _push_rest(state, position, line)
+    state.line = line + 1
+    return True
+
+
+def _push_rest(state: StateBlock, position: int, line: int) -> None:
+    """What stands behind a tag on its line: more tags, and words."""
+    scanner: TagScanner = state.env["tags"]
     while True:
         line_end = state.eMarks[line]
         while position < line_end and state.src[position] in " \t":
@@ -156,6 +175,41 @@ def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         position = another.end
     if rest := state.src[position:line_end].strip():
         _push_paragraph(state, rest, line)
+
+
+def _fence_behind(state: StateBlock, position: int, line: int, end: int) -> bool:
+    """Take the code whose fence stands behind a tag on its line, as if it began there."""
+    while state.src.startswith((" ", "\t"), position):
+        position += 1
+    if not state.src.startswith(("```", "~~~"), position):
+        return False
+    if code := _CODE_IN_A_LINE.fullmatch(state.src, position, state.eMarks[line]):
+        token = state.push("fence", "code", 0)
+        token.content, token.map = code[2].strip() + "\n", [line, line + 1]
+        _push_rest(state, code.end(2) + len(code[1]), line)
+        state.line = line + 1
+        return True
+    begins = state.bMarks[line], state.tShift[line], state.sCount[line]
+    state.bMarks[line], state.tShift[line], state.sCount[line] = position, 0, state.blkIndent
+    is_taken = _fence(state, line, end, False)
+    state.bMarks[line], state.tShift[line], state.sCount[line] = begins
+    return is_taken
+
+
+def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Code in a fence, which closes where an end tag stands behind the closing fence too."""
+    if not state.src.startswith(("`", "~"), state.bMarks[start] + state.tShift[start]):
+        return False
+    is_code = fence(state, start, end, silent)
+    if silent or not is_code:
+        return is_code
+    token = state.tokens[-1]
+    closing = _FENCE_BEFORE_TAG.search(token.content) if "{%" in token.content else None
+    if closing is None or not closing[1].startswith(token.markup):
+        return True
+    line = start + 1 + token.content.count("\n", 0, closing.start())
+    token.content, token.map = token.content[: closing.start()], [start, line + 1]
+    _push_rest(state, state.src.index("{%", state.bMarks[line]), line)
     state.line = line + 1
     return True
 
@@ -265,6 +319,22 @@ def _many_brackets(state: StateInline, silent: bool) -> bool:
     return known[1]
 
 
+def _mention_in_link(state: StateInline, silent: bool) -> bool:
+    """A link around a mention, as the platform writes it: the words of both, of which the mention leads to its page. One link
+    cannot stand in another, so that the outer one would be shown as brackets."""
+    if not state.src.startswith("[", state.pos) or (outer := _AROUND_MENTION.match(state.src, state.pos)) is None:
+        return False
+    if outer.end() > state.posMax:
+        return False
+    if not silent:
+        last = state.posMax
+        state.pos, state.posMax = outer.span(1)
+        state.md.inline.tokenize(state)
+        state.posMax = last
+    state.pos = outer.end()
+    return True
+
+
 def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     position = state.bMarks[start] + state.tShift[start]
     if not state.src.startswith("$$", position) or state.is_code_block(start):
@@ -297,14 +367,21 @@ def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _inline_math(state: StateInline, silent: bool) -> bool:
-    if not state.src.startswith("$$", state.pos):
+    """A formula between `$$`, or in the element that the platform writes in captions and cells."""
+    if not state.src.startswith(("$$", "<s"), state.pos):
         return False
-    end = state.src.find("$$", state.pos + 2, min(state.posMax, state.pos + _INLINE_FORMULA))
-    if end <= state.pos + 2:
+    start, closing = state.pos + 2, "$$"
+    if state.src[state.pos] == "<":
+        if (element := _MATH_ELEMENT.match(state.src, state.pos)) is None:
+            return False
+        start, closing = element.end(), "</span>"
+    end = state.src.find(closing, start, min(state.posMax, state.pos + _INLINE_FORMULA))
+    if end <= start:
         return False
     if not silent:
-        state.push("platform_math", "", 0).content = state.src[state.pos + 2 : end].strip()
-    state.pos = end + 2
+        formula = state.src[start:end].strip()
+        state.push("platform_math", "", 0).content = formula if closing == "$$" else decode(formula)
+    state.pos = end + len(closing)
     return True
 
 

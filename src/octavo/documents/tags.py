@@ -1,7 +1,8 @@
 """The tags of platform markdown: `{% name key="value" %}`.
 
 Values stand in quotes of any kind, or bare; they may span lines and hold quotes of their own, so a quote ends a
-value only where another attribute or the end of the tag follows it, perhaps after words that have no value.
+value only where another attribute or the end of the tag follows it, perhaps after words that have no value. A quote
+that is not closed ends with its tag, on the line it begins on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ _NAME = re.compile(r"\{%-?[ \t\n]*(@?[A-Za-z][\w@./:-]*)")
 _KEY = re.compile(r"[A-Za-z_@:][\w:.-]*")
 _END = re.compile(r"-?%\}")
 _BLANK = re.compile(r"[ \t\n]*+")
+_SHORT_END = re.compile(
+    r"(\{%-?[ \t]*[A-Za-z][\w-]*+(?:[ \t]++[A-Za-z][\w:.-]*+=(?:\"[^\"\n%{}]*+\"|'[^'\n%{}]*+'))++)[ \t]*+\}(?=[ \t]*+(?:\n|$))"
+)
+"""A tag whose end lacks its sign: without it the tag would go on to the end of the next one."""
 _BARE = re.compile(r"(?:(?!-?%\})[^ \t\n])+")
 _CLOSERS = {'"': '"\u201d', "'": "'", "\u201c": '\u201d\u201c"', "\u201d": '\u201d\u201c"'}
 _QUOTE = {opener: re.compile(f"[{closers}]") for opener, closers in _CLOSERS.items()}
@@ -73,6 +78,9 @@ class TagScanner:
         if source.find("%}", start, limit) < 0:
             self._patience -= limit - start
             return None
+        if short := _SHORT_END.match(source, start):
+            written = _read(f"{short[1]} %}}", opening[1], opening.end() - start, len(short[1]) + 3)
+            return written._replace(end=short.end()) if written is not None else None
         tag = _read(source, opening[1], opening.end(), limit)
         if tag is None:
             self._patience -= limit - start
@@ -139,13 +147,27 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
     if opener not in _QUOTE:
         bare = _BARE.match(source, position, limit)
         return (_clean(bare[0]), bare.end()) if bare else ("", position)
+    unclosed, certain = _ends_inside(source, position + 1, limit)
     for closer in _QUOTE[opener].finditer(source, position + 1, limit):
+        if 0 <= certain < closer.start():
+            break
         if not _is_escaped(source, closer.start(), position) and _AFTER_VALUE.match(source, closer.end(), limit):
             return _clean(source[position + 1 : closer.start()]), closer.end()
-    end = source.find("%}", position, limit)
+    end = unclosed if unclosed >= 0 else source.find("%}", position, limit)
     if end < 0:
         return "", limit
     return _clean(source[position + 1 : end].strip(" -\"'\u201c\u201d")), end
+
+
+def _ends_inside(source: str, start: int, limit: int) -> tuple[int, int]:
+    """Where a tag ends on the line on which one of its values begins, if the quote of that value is not closed; and the place
+    from which on no quote can close it: the next line, or another tag on this one. -1 if there is none."""
+    line_end = min(limit, _line_end(source, start))
+    end = source.find("%}", start, line_end)
+    if end < 0 or source.find("{%", start, end) >= 0:
+        return -1, -1
+    another = source.find("{%", end, line_end)
+    return end, another if another >= 0 else line_end
 
 
 def _is_escaped(source: str, position: int, first: int) -> bool:

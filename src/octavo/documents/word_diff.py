@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from octavo.documents.blocks import Run
 from octavo.documents.changes import Op, Word, Words
+from octavo.documents.html import file_part
 from octavo.documents.nodes import WHOLE, style
 from octavo.documents.sequences import Stretch, stretches
 
@@ -75,8 +76,7 @@ def _pieces(runs: Iterable[Run]) -> list[_Piece]:
 
 def _shown(run: Run) -> str:
     """What tells a run that is one thing from others for those who see it."""
-    address = str(run.attrs.get("src") or "").split("?")[0].rsplit("/", 1)[-1]
-    return run.text or address or str(run.attrs.get("name") or run.kind)
+    return run.text or file_part(str(run.attrs.get("src") or "")) or str(run.attrs.get("name") or run.kind)
 
 
 def slices(text: str) -> Iterator[str]:

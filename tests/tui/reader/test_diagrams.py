@@ -12,9 +12,10 @@ from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render import diagrams
-from octavo.tui.render.diagrams import find, read, undrawable
+from octavo.tui.render.diagrams import find
 from octavo.tui.render.layout import set_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.mermaid import read, undrawable
 from octavo.tui.render.source_finders import sources
 from octavo.tui.render.source_values import Diagram
 from octavo.tui.render.styled_lines import Line
@@ -196,3 +197,95 @@ async def test_the_cursor_stays_on_show_when_what_is_above_it_gets_longer(opened
             while "Below it." in screen(app.pane):
                 await pilot.pause(0.02)
         assert bar_at(app.pane) != []
+
+
+@pytest.mark.parametrize("kind", ["flowchart LR", "sequenceDiagram", "stateDiagram-v2", "pie"])
+@pytest.mark.parametrize(
+    "described", ["accDescr: {one} line", "accDescr {\n  What it shows,\n  in (two) lines.\n  }", "accDescr{x}"]
+)
+def test_what_a_diagram_is_called_for_screen_readers_is_its_title_and_no_part_of_it(kind: str, described: str) -> None:
+    spoken = f"{kind}\n    accTitle: A short name\n    {described}\n    A-->B\n"
+    assert [read(spoken)[0], *read(spoken)[1].split()] == ["A short name", *read(f"{kind}\n    A-->B\n")[1].split()]
+    assert read(f"---\ntitle: Own\n---\n{spoken}")[0] == "Own"
+
+
+async def test_a_sequence_diagram_has_names_with_blanks_and_arrows_of_any_length() -> None:
+    lines, _ = await drawn(
+        """```mermaid
+sequenceDiagram
+  title: Who asks whom
+  autonumber 10 10
+  participant API Gateway
+  actor Big User as U@x
+  box Aqua Services
+    participant "Order Store" as Q
+  end
+  rect rgb(0, 99, 0)
+    API Gateway ->>+ Order Store: get
+  end
+  Order Store--->>-API Gateway: rows
+  Alice Jones->Bob: hi there; now
+  loop Every day
+    Bob-xAlice Jones: no
+  end
+  Note over API Gateway,Order Store: one<br>two
+  destroy Alice Jones
+```""",
+        100,
+    )
+    text = text_of(lines)
+    assert "Who asks whom" in lines[0].text
+    for shown in (
+        "│ API Gateway │",
+        "│ Q │",
+        "│ Alice Jones │",
+        "│ Bob │",
+        "1: get",
+        "2: rows",
+        "3: hi there; now",
+        "two",
+    ):
+        assert shown in text
+    for unseen in ("rgb", "Order_Store", "API_Gateway", "Alice_Jones", "-Bob", "[rect]", "box"):
+        assert unseen not in text
+    assert text.count("[loop] Every day") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "drawn_as"),
+    [
+        ("A->>B: x", "A->>B: x"),
+        ("my-x-service-->>b-y: a -> b", "my-x-service-->>b-y: a -> b"),
+        ("Alt->>Loop: x;", "Alt->>Loop: x"),
+        ("A -) B: x", "A-)B: x"),
+        ("A --->> B", "A-->>B: "),
+        ("A<<--->>B: both", "A<<-->>B: both"),
+        ('participant A@{ "type": "boundary" } as The gate', "participant A as The gate"),
+        ("links A: {}", ""),
+        ("autonumber off", ""),
+        ("else not<br/>so", "else not so"),
+    ],
+)
+def test_lines_of_sequence_diagrams(line: str, drawn_as: str) -> None:
+    assert read(f"sequenceDiagram\n{line}")[1] == f"sequenceDiagram\n{drawn_as}".rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("arrow", "drawn_as"),
+    [
+        ("A --> B", "A --> B"),
+        ("A ----> B", "A --> B"),
+        ("A <----> B", "A <--> B"),
+        ("A --- B ----- C", "A --- B --- C"),
+        ("A ====> B === C ===== D", "A ==> B === C === D"),
+        ("A -...-> B -.-> C -..- D", "A -.-> B -.-> C -.- D"),
+        ("A -- so ---> B", "A -- so --> B"),
+        ("A --->|no ---> so| B", "A -->|no ---> so| B"),
+        ('A["x ---> y"] ---> B("y ---- z")', 'A["x ---> y"] --> B("y ---- z")'),
+        ("A ---o B ---x C", "A --o B --x C"),
+    ],
+)
+async def test_arrows_of_flowcharts_are_drawn_in_their_least_length(arrow: str, drawn_as: str) -> None:
+    source = read(f"flowchart LR\n{arrow}")[1]
+    assert source == f"flowchart LR\n{drawn_as}"
+    assert (await find(Diagram(source, False))).drawings

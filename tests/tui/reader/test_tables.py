@@ -282,3 +282,45 @@ def test_no_word_of_a_head_is_broken_where_other_columns_can_be_narrower() -> No
     lines = "\n".join(f"| {row} |" for row in ("Variable | Description | Type | Default", "-|-|-|-", *rows))
     head = lay_out(parse(lines).blocks, 48, Styles.plain()).lines[0].text.split()
     assert head == ["Variable", "Description", "Type", "Default"]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "IssuingCountrySubdivisionCode",
+        "SUBSCRIBE_COMMAND_HANDLER",
+        "ResourceCategoryAssignment",
+        "react-native-aepassurance",
+    ],
+)
+def test_a_word_stays_whole_where_the_other_columns_have_room(word: str, width: int) -> None:
+    rows = f"| `{word}` | string | optional | {PROSE} {PROSE} |\n| `Id` | array of strings | required | {PROSE} |\n"
+    markdown = f"| Property | Type | Contract | Description |\n|-|-|-|-|\n{rows}"
+    assert word in "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines)
+
+
+def test_an_address_is_broken_into_parts_of_one_length_where_it_has_to_be() -> None:
+    address = "0x8f3Cf7ad23Cd3CaDbD9735AFf958023239c6A063"
+    markdown = f"| Name | Address | Notes |\n|-|-|-|\n| Router | `{address}` | {PROSE} {PROSE} |\n"
+    text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines)
+    assert address[:21] in text.split()
+    assert address[21:] in text.split()
+    assert address in lay_out(parse(markdown).blocks, 90, Styles.plain()).lines[2].text
+
+
+@pytest.mark.parametrize("width", [78, 80, 84, 88])
+def test_columns_that_leave_cells_free_beside_their_lines_give_them_to_a_broken_word(width: int) -> None:
+    markdown = (
+        "| Name | Type | Notes | Where it is |\n|-|-|-|-|\n"
+        "| `CampaignClassicName` | a few words | supercalifragilistic word | over the hills and far away |\n"
+    )
+    text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines)
+    assert "CampaignClassicName" in text
+    assert "supercalifragilistic" in text
+
+
+def test_columns_of_languages_from_the_right_stand_at_the_right() -> None:
+    markdown = "| שם | סוג | Key |\n|-|-|-|\n| אחד | הסבר ארוך | a |\n| API | ממשק | bcd |\n"
+    lines = [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines]
+    assert lines[2:] == [" אחד   הסבר ארוך   a", " API        ממשק   bcd"]

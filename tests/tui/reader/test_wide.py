@@ -59,9 +59,26 @@ WORDS = [Piece("one two three four-and-more "), Piece("漢字 five   six sevense
     ],
 )
 def test_what_is_moved_is_cut_at_words_with_a_sign_where_there_is_more(start: int, width: int, seen: str) -> None:
-    shown = panned(WORDS, start, width, "…")
-    assert "".join(piece.text for piece in shown).rstrip() == seen
+    shown = panned(WORDS, start, width, "…", at_words=True)
+    text = "".join(piece.text for piece in shown)
+    assert re.sub(" *…$", "…", text) == re.sub(" *…$", "…", seen)
+    assert not seen.endswith("…") or width_of(shown) == width
     assert width_of(shown) <= width
+
+
+@pytest.mark.parametrize(
+    ("start", "width", "seen"),
+    [
+        (0, 100, "one two three four-and-more 漢字 five   six sevenseveneightnine"),
+        (0, 18, "one two three fou…"),
+        (0, 15, "one two three …"),
+        (0, 31, "one two three four-and-more 漢…"),
+        (4, 16, "…wo three four-…"),
+        (38, 11, "… six seve…"),
+    ],
+)
+def test_code_that_is_moved_fills_its_box(start: int, width: int, seen: str) -> None:
+    assert "".join(piece.text for piece in panned(WORDS, start, width, "…")) == seen
 
 
 @given(st.integers(0, 80), st.integers(4, 90))

@@ -179,3 +179,40 @@ def test_a_table_without_a_head_has_no_rule_above_it() -> None:
     rows = "<tr><td>a</td><td>b</td></tr>" * 2
     table = f"<table><thead><tr><th></th><th></th></tr></thead><tbody>{rows}</tbody></table>"
     assert [line.text.strip() for line in lay_out(parse(table).blocks, 40, Styles.plain()).lines] == ["a   b", "a   b"]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "first"),
+    [
+        ("Docker הוא כלי שמריץ מכולות במחשב", "right"),
+        ("## Docker ו-Kubernetes בסביבת הפיתוח שלנו", "right"),
+        ("The word שלום means peace", "left"),
+        ("שלום means peace, and much more than that", "left"),
+        ("1. שלום\n2. Git הוא כלי", "right"),
+        ("<details>\n\n<summary>פרטים נוספים</summary>\n\nתוכן\n\n</details>", "right"),
+        ("{% stepper %}\n{% step %}\n### שלב ראשון\n{% endstep %}\n{% endstepper %}", "right"),
+    ],
+)
+def test_what_is_read_from_the_right_stands_at_the_right_whatever_its_first_word_is(markdown: str, first: str) -> None:
+    line = next(line for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines if line.text.strip())
+    assert ("right" if line.width >= 59 else "left") == first
+
+
+def test_footnotes_from_the_right_have_their_marks_there() -> None:
+    lines = lay_out(parse("שלום[^1]\n\n[^1]: הערה\n").blocks, 40, Styles.plain()).lines
+    assert lines[-1].text == "הערה ¹".rjust(40)
+
+
+def test_a_picture_that_is_written_out_as_data_is_called_an_image() -> None:
+    data = "data:image/png;base64,iVBORw0KGgo/AAAA//8="
+    svg = "<svg xmlns=&#x22;a&#x22;><path/></svg>"
+    for markdown in (
+        f"x ![]({data}) y",
+        f'x <img src="{data}" alt="{svg}" data-size="line"> y',
+        f"![]({data})",
+        f'<figure><img src="{data}" alt="{svg}"><figcaption>cap</figcaption></figure>',
+        f"| a | b |\n|-|-|\n| x | ![]({data}) |\n",
+    ):
+        text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines)
+        assert "▣ image" in text.replace("\u00a0", " ")
+        assert not any(part in text for part in ("base64", "svg", "AAAA", "8="))

@@ -30,7 +30,6 @@ from octavo.tui.render.wrap import headed, wrap
 
 FOLDED_LINES = 10
 """How many lines of an expandable block of code show before it is opened."""
-WIDEST = 100
 _shapes: KeptResults[Block, tuple[int, int]] = KeptResults()
 
 
@@ -55,8 +54,7 @@ def code(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     longest = 0 if wraps else max(longest, *map(cells, rows), *noted)
     full = width
     if not wraps and setting.wide(width) > width:
-        widest = setting.room if setting.whole_code else min(setting.room, max(width, WIDEST))
-        full = max(width, min(widest, longest + gutter + 4))
+        full = max(width, min(setting.room, longest + gutter + 4))
     inner = full - 4 - gutter
     over = 0 if wraps else max(0, longest - inner)
     pan = setting.folds.pan(block.key, over)

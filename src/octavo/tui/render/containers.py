@@ -68,7 +68,7 @@ def _is_title(children: Sequence[Block]) -> bool:
 
 
 def _signed(head: list[Line], sign: Piece, width: int, from_right: bool) -> list[Line]:
-    """The head of a hint behind its sign; at the right, and before it, where what it says runs from there."""
+    """A head behind its sign; at the right, and before it, where what it says runs from there."""
     aside = cells(sign.text) + 1
     if not from_right:
         return indented(head, [sign, Piece(" ", PLAIN, None, True)], [Piece(" " * aside, PLAIN, None, True)])
@@ -138,6 +138,8 @@ def stepper(setting: LayoutContext, block: Block, width: int) -> list[Line]:
             head = setting.words(children[0].runs, inner, look.strong)
             for line in head:
                 line.block = children[0]
+                if runs_from_right(children[0]):
+                    line.pieces = padded(line.pieces, inner, PLAIN, "right")
             children = children[1:]
         elif children and children[0].kind == "paragraph":
             head = setting.flow(children[:1], inner)
@@ -214,8 +216,8 @@ def expandable(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     spot = Spot("fold", block.key)
     title = setting.inline(block.runs, look.strong) or [Piece("Details", look.strong)]
     title = [piece if piece.spot else piece._replace(spot=spot) for piece in title]
-    sign = Piece(f"{glyphs.opened if is_open else glyphs.closed} ", look.accent, spot, True)
-    head = indented([Line(line) for line in wrap(title, width - 2)], [sign], [Piece("  ", PLAIN, None, True)])
+    sign = Piece(glyphs.opened if is_open else glyphs.closed, look.accent, spot, True)
+    head = _signed([Line(line) for line in wrap(title, width - 2)], sign, width, runs_from_right(block))
     return [*head, *body]
 
 

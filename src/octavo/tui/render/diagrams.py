@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block
 from octavo.tui.render import code
-from octavo.tui.render.block_slices import DRAWN, cut_of, whole_of
+from octavo.tui.render.block_slices import cut_of, whole_of
 from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.mermaid import read, undrawable
 from octavo.tui.render.source_values import Diagram, DrawnDiagram
 from octavo.tui.render.styled_lines import Line, Piece, box, cells, cut, off_side
 from octavo.tui.render.styles import PLAIN, Styles
@@ -25,17 +26,6 @@ TALLEST, WIDEST = 400, 2_000
 _HEAD = 3
 """Rows of a drawing: those of the box it begins with."""
 
-KINDS = (
-    *("graph", "flowchart", "sequenceDiagram", "classDiagram", "stateDiagram", "erDiagram", "journey", "gantt", "pie"),
-    *("quadrantChart", "gitGraph", "mindmap", "timeline", "xychart", "block", "packet", "kanban", "architecture"),
-    "treemap",
-)
-_FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(.*?\n)??---[ \t]*\n", re.DOTALL)
-_TITLE = re.compile(r"^title:[ \t]*(.+)$", re.MULTILINE)
-_DIRECTIVE = re.compile(r"%%\{[^}]*(?:\}(?!%%)[^}]*)*\}%%")
-_REMARK = re.compile(r"^[ \t]*%%.*$\n?", re.MULTILINE)
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_KIND = re.compile(r"[A-Za-z0-9]+")
 _SIDEWAYS = re.compile(r"(?:graph|flowchart)\s+(?:LR|RL)\b")
 _STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
 
@@ -55,31 +45,6 @@ def diagram(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         return shown
     why = wrap([Piece(f"Diagram not drawn: {drawn.problem}", setting.look.muted, None, True)], width - 2)
     return [*(Line([Piece("  ", PLAIN, None, True), *part]) for part in why), *shown]
-
-
-def read(text: str) -> tuple[str, str]:
-    """The title of a diagram, and what of its source is drawn: settings and remarks are not."""
-    title = ""
-    if len(text) > 4 * DRAWN:
-        return title, text
-    if front := _FRONT_MATTER.match(text):
-        named = _TITLE.search(front[1] or "")
-        title, text = (named[1].strip(" \"'") if named else ""), text[front.end() :]
-    text = _REMARK.sub("", _DIRECTIVE.sub("", text)).strip()
-    # Both begin a line of a label, but in flowcharts with groups only the second is understood.
-    return title, _BREAK.sub(r"\\n", text) if text.startswith(("graph", "flowchart")) else text
-
-
-def undrawable(source: str) -> str:
-    """Return why the source of a diagram cannot be drawn. Empty if it can be tried."""
-    if not source:
-        return "it is empty."
-    if len(source) > DRAWN:
-        return f"its source is longer than {DRAWN:,} characters."
-    kind = _KIND.match(source)
-    if kind is None or not kind[0].startswith(KINDS):
-        return f"“{source.split(maxsplit=1)[0][:30]}” is not a supported type of diagram."
-    return ""
 
 
 async def find(diagram: Diagram) -> DrawnDiagram:

@@ -66,7 +66,7 @@ def changed_table(
 
     def side(cells: Cells | None, block: Block, sign: str, number: int | None) -> list[Line]:
         lines = row_lines(cells, grid) if cells is not None else []
-        seen = [Line(panned(line, pan, inner, look.glyphs.more, at_edge=True), block) for line in lines]
+        seen = [Line(panned(line, pan, inner, look.glyphs.more, at_words=True), block) for line in lines]
         return gutter(seen, sign, number, look, room.side)
 
     def shown(row: _Row) -> Part:

@@ -19,7 +19,9 @@ from octavo.tui.widgets.wording import in_a_line
 
 
 def file_name(address: str) -> str:
-    """The last part of an address, as people write it."""
+    """The last part of an address, as people write it. Empty for a file that is written out as data."""
+    if address[:5].lower() == "data:":
+        return ""
     path = address.split("?")[0].split("#")[0].rstrip("/")
     # What is uploaded has its whole path in the last part of its address.
     return steady(safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address)

@@ -6,18 +6,17 @@ import re
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block
+from octavo.documents.blocks import Block, words
 from octavo.tui.render.block_slices import begins, cut_of, ends, whole_of
 from octavo.tui.render.inline import raised
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece, indented, padded, rule
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap
-from octavo.tui.terminal.text_direction import FROM_RIGHT
+from octavo.tui.terminal.text_direction import reads_from_right
 
 _A_FEW = 40
 """Items of a list that say on which side its bullets stand."""
-_STRONG = re.compile(r"[^\W\d_]")
 
 
 def page_title(setting: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -28,8 +27,8 @@ def page_title(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     lines.append(rule(max(3, min(longest, width)), look, look.glyphs.double, look.accent))
     if block.text.strip():
         style = look.muted + Style(italic=True)
-        words = " ".join(block.text.split())
-        lines += [Line([]), *(Line(pieces) for pieces in wrap([Piece(words, style)], width))]
+        said = " ".join(block.text.split())
+        lines += [Line([]), *(Line(pieces) for pieces in wrap([Piece(said, style)], width))]
     return lines
 
 
@@ -55,15 +54,14 @@ def heading(setting: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def paragraph(setting: LayoutContext, block: Block, width: int) -> list[Line]:
-    """A paragraph, at the right when its first letter is written from right to left. Its letters stay in the order in
+    """A paragraph, at the right when it is read from right to left. Its letters stay in the order in
     which they are read: the terminal turns them round, or `right_to_left.py` when it does not."""
     return _aligned(setting.words(block.runs, width), block, width)
 
 
 def runs_from_right(block: Block) -> bool:
-    """Whether the first letter of a block is of a script that is written from right to left."""
-    first = next((found.group() for run in block.runs if (found := _STRONG.search(run.text))), "")
-    return FROM_RIGHT.match(first) is not None
+    """Whether the words of a block are read from right to left."""
+    return reads_from_right(words(block.runs))
 
 
 def _aligned(lines: list[Line], block: Block, width: int) -> list[Line]:
@@ -187,6 +185,10 @@ def footnotes(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         label = str(note.attrs.get("label") or number)
         mark = f"[{label}] " if look.ascii or not label.isdigit() else raised(label) + " "
         body = setting.flow_in(note, width - len(mark)) or [Line([])]
+        if begins(note) and _begins_from_right(note):
+            body[0].pieces.append(Piece(f" {mark[:-1]}", look.accent, None, True))
+            out += [Line([*padded(line.pieces, width, PLAIN, "right")], line.block) for line in body]
+            continue
         blank = [Piece(" " * len(mark), PLAIN, None, True)]
         out += indented(body, [Piece(mark, look.accent, None, True)] if begins(note) else blank, blank)
     return out

@@ -143,28 +143,29 @@ def fit(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
     return out
 
 
-def panned(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_edge: bool = False) -> list[Piece]:
-    """The `width` cells in sight of a line that is moved to the left by `start`: it is cut at words, with a sign at each end
-    beyond which there is more; `at_edge`: at the very right."""
+def panned(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
+    """The `width` cells in sight of a line that is moved to the left by `start`, with a sign at each end beyond which there is
+    more: it is cut where the cells end, or `at_words`."""
     end, whole = start + width, width_of(pieces)
     before, after = (_says(cut(pieces, *edge)) for edge in ((0, start), (end, whole)))
     low, high = start + before, end - after
-    shown = cut(pieces, low, high)
-    text = "".join([piece.text for piece in shown])
-    first, last = 0, len(text)
-    if before and _says(cut(pieces, low - 1, low)) and 0 <= text.find(" ") < len(text) // 2:
-        first = text.find(" ")
-    if after:
-        if _says(cut(pieces, high, high + 1)) and text.rfind(" ") > len(text) // 2:
-            last = text.rfind(" ")
-        last = len(text[:last].rstrip())
-    kept = cut(shown, cells(text[:first]), cells(text[:last]))
-    # Only where a word goes on the sign stands right at it.
-    gap = " " if after and last < len(text) else ""
-    left = [Piece(more + " " * cells(text[:first]), PLAIN, None, True)] if before else []
-    if at_edge:
-        gap = " " * (width - width_of([*left, *kept]) - cells(more))
-    return [*left, *kept, *([Piece(gap + more, PLAIN, None, True)] if after else [])]
+    kept = cut(pieces, low, high)
+    gap = 0
+    if at_words:
+        text = "".join([piece.text for piece in kept])
+        first, last = 0, len(text)
+        if before and _says(cut(pieces, low - 1, low)) and 0 <= text.find(" ") < len(text) // 2:
+            first = text.find(" ")
+        if after:
+            if _says(cut(pieces, high, high + 1)) and text.rfind(" ") > len(text) // 2:
+                last = text.rfind(" ")
+            last = len(text[:last].rstrip())
+        kept = cut(kept, cells(text[:first]), cells(text[:last]))
+        gap = cells(text[:first])
+    left = [Piece(more + " " * gap, PLAIN, None, True)] if before else []
+    # The sign stands at the very right, where all lines end that go on.
+    room = " " * (width - width_of([*left, *kept]) - cells(more))
+    return [*left, *kept, *([Piece(room + more, PLAIN, None, True)] if after else [])]
 
 
 def _says(pieces: Iterable[Piece]) -> bool:

@@ -18,9 +18,10 @@ from octavo.tui.render.inline import inline, unbroken
 from octavo.tui.render.kept_results import KeptResults
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.merged_cells import MOST_COLUMNS, is_merged, placed
-from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, fit, off_side, on, padded, panned, steady
+from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, fit, off_side, on, padded, panned, steady, width_of
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap_items
+from octavo.tui.terminal.text_direction import reads_from_right
 
 if TYPE_CHECKING:
     from octavo.tui.render.link_targets import Targets
@@ -33,7 +34,11 @@ _WIDEST_COLUMN = 100
 """Cells of a column of prose: longer lines are hard to read."""
 _LONG_WORD = 16
 """Cells from which on a word is rather broken than the table moved."""
-_COMFORTS = ((16, 24, 30), (12, 24, 24), (12, 18, 22), (8, 14, 16))
+_ANY = 2000
+_COMFORTS = (
+    *((16, _ANY, 48), (16, _ANY, 40), (16, _ANY, 32), (16, _ANY, 24), (12, _ANY, 24), (12, 32, 16), (8, 32, 16)),
+    *((12, 24, 16), (8, 24, 16), (12, 18, 16), (8, 14, 16)),
+)
 """Columns up to so wide stay whole, wider ones are left so many cells for their longest word, and so many for prose: the first
 for which there is room."""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
@@ -139,7 +144,10 @@ def read(
         else:
             body.append(row_cells)
             shown.append(row)
-    aligns = [column.align or ("right" if column.type == "number" else None) for _, column in columns]
+    aligns = [
+        column.align or ("right" if column.type == "number" or _reads_from_right(body, at) else None)
+        for at, (_, column) in enumerate(columns)
+    ]
     hints = [column.width // _PIXELS if column.width else 0 for _, column in columns]
 
     def grid(room: int) -> Grid:
@@ -148,6 +156,12 @@ def read(
         return set_table
 
     return grid
+
+
+def _reads_from_right(rows: Sequence[Sequence[list[Piece]]], at: int) -> bool:
+    """Whether most cells of a column are read from right to left."""
+    texts = [text for row in rows if (text := _text(row[at])) and not text.isascii()]
+    return 2 * sum(map(reads_from_right, texts)) > len(rows) if texts else False
 
 
 def fitted(
@@ -190,7 +204,31 @@ def fitted(
         words = [word if word <= NARROW + 2 else NARROW for _, word in parts_and_words]
         tight = _shared(widths, [min(width, word) for width, word in zip(widths, words, strict=True)], held, room)
         widths = tight if _over(tight, room) <= 0 else widths
+    broken = {at: word for at, (_, word) in enumerate(parts_and_words) if word > widths[at]}
+    if broken and _over(widths, room) <= 0:
+        least = _around_words(every, widths, broken, room)
+        most = [least[at] if at in broken else wide for at, wide in enumerate(natural)]
+        widths = _shared(most, least, held, room)
     return Grid(head, body, aligns, widths)
+
+
+def _around_words(rows: list[list[list[Piece]]], widths: list[int], broken: dict[int, int], room: int) -> list[int]:
+    """The least widths in which no cell takes more lines than in `widths`, but for columns in which the longest word is broken.
+    `broken`: these columns and the cells of their words. A word for which all columns leave enough cells free beside their
+    lines stays whole, others are broken into parts of one length."""
+    lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
+    least = [max(width_of(line) for cell in column for line in cell) for column in lines]
+    free = -_over(least, room)
+    for at, word in sorted(broken.items(), key=lambda each: each[1] - least[each[0]]):
+        if word - least[at] <= free:
+            free -= word - least[at]
+            least[at] = word
+        else:
+            even = -(-word // -(-word // widths[at]))
+            if sum(len(wrap_items(row[at], even)) for row in rows) <= sum(map(len, lines[at])):
+                free += least[at] - even
+                least[at] = even
+    return least
 
 
 def _over(widths: Sequence[int], room: int) -> int:
@@ -271,7 +309,7 @@ def table(setting: LayoutContext, block: Block, width: int) -> list[Line]:
 
     def shown(row: list[list[Piece]]) -> list[list[Piece]]:
         lines = row_lines(row, set_table)
-        return [[blank, *(panned(line, pan, full - 1, glyphs.more, at_edge=True) if over else line)] for line in lines]
+        return [[blank, *(panned(line, pan, full - 1, glyphs.more, at_words=True) if over else line)] for line in lines]
 
     out = [Line(line, block) for row in set_table.head for line in shown(row)]
     if set_table.head and (cut_at is None or cut_at.is_first):

@@ -37,6 +37,9 @@ _HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
 _JOINED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
 """What parts a word made of words, and such a word. No option, name of a file or address is one."""
 _INNER_BREAK = re.compile(r"[/\-_.?&=,:;#]+|(?<=[a-z0-9])(?=[A-Z(])")
+_NO_BREAK = re.compile(r"(?!)")
+_NUMBER = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
+"""An address or a number in letters and digits: no part of it means anything."""
 
 
 def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
@@ -141,6 +144,7 @@ def _cuts(word: str, width: int) -> list[int]:
         graphemes, _ = split_graphemes(word)
         ends = [0, *(end for _, end, _ in graphemes)]
         edges = [0, *accumulate(size for _, _, size in graphemes)]
+    breaks = _NO_BREAK if _NUMBER.fullmatch(word) else _INNER_BREAK
     out: list[int] = []
     first = 0
     while edges[-1] - edges[first] > width:
@@ -148,8 +152,8 @@ def _cuts(word: str, width: int) -> list[int]:
         while last + 1 < len(edges) and edges[last + 1] - edges[first] <= width:
             last += 1
         fits = word[ends[first] : ends[last]]
-        nice = [match.end() for match in _INNER_BREAK.finditer(fits)]
-        rest = _INNER_BREAK.split(word[ends[first] + nice[-1] :], maxsplit=1)[0] if nice else ""
+        nice = [match.end() for match in breaks.finditer(fits)]
+        rest = breaks.split(word[ends[first] + nice[-1] :], maxsplit=1)[0] if nice else ""
         if nice and (nice[-1] > len(fits) // 3 or (nice[-1] > 1 and cells(rest) < width)):
             target = ends[first] + nice[-1]
             last = next((index for index in range(first + 1, last + 1) if ends[index] == target), last)

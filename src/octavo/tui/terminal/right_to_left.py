@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from unicodedata import bidirectional
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -13,7 +12,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-from octavo.tui.terminal.text_direction import FROM_RIGHT
+from octavo.tui.terminal.text_direction import FROM_RIGHT, reads_from_right
 
 _FURNITURE = re.compile(r"[\s•◦▪‣☐☑▸▾↳▌●○]*|\s*\d{1,4}\.\s*")
 _BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
@@ -74,16 +73,14 @@ def _letters(text: str, style: Style | None) -> list[_Letter]:
 
 
 def _turned(stretch: list[_Letter]) -> list[_Letter]:
-    """Letters in the order in which they are seen. Where a line goes on a paragraph, its first letter may be that of a
-    foreign word: it says from which side all are read unless most of the others say otherwise."""
+    """Letters in the order in which they are seen."""
     text = "".join(letter.text[0] for letter in stretch)
     if not FROM_RIGHT.search(text):
         return stretch
     first, last = len(text) - len(text.lstrip()), len(text.rstrip())
     if (first, last) != (0, len(text)):
         return [*stretch[:first], *_turned(stretch[first:last]), *stretch[last:]]
-    strong = [kind != "L" for char in text if (kind := bidirectional(char)) in ("R", "AL", "L")]
-    from_right = sum(strong) > len(strong) * (1 / 3 if strong[0] else 2 / 3)
+    from_right = reads_from_right(text)
     from bidi import algorithm  # of an extra that not everybody has
 
     storage = algorithm.get_empty_storage()
