@@ -95,7 +95,7 @@ async def test_where_nothing_can_be_opened_the_key_says_so() -> None:
         app.pane.show(parse("Words."), title="", key="p")
         await pilot.press("f")
         assert app.explained == ["There are no links to open on this part of the page."]
-        assert not app.pane.is_typing
+        assert not app.pane.typing_keys
 
 
 async def test_scrolling_takes_the_letters_away() -> None:
@@ -103,9 +103,9 @@ async def test_scrolling_takes_the_letters_away() -> None:
     async with app.run_test(size=(80, 6)) as pilot:
         app.pane.show(parse(MANY), title="", key="p")
         await pilot.press("f")
-        assert app.pane.is_typing
+        assert app.pane.typing_keys
         app.pane.viewport.go_by(2)
-        assert not app.pane.is_typing
+        assert not app.pane.typing_keys
 
 
 @pytest.mark.parametrize(

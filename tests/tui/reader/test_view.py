@@ -225,7 +225,7 @@ async def test_going_down_and_up_again_shows_the_same() -> None:
         assert screen(app.pane) == first
         await pilot.press("G")
         assert "Paragraph 199" in screen(app.pane)
-        assert app.pane.facts == "100 %"
+        assert app.pane.facts == "100% read"
         await pilot.press("g")
         assert screen(app.pane).strip().startswith("Long")
 

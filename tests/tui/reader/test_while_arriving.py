@@ -440,7 +440,7 @@ async def test_letters_stay_while_blocks_arrive_below() -> None:
     async with begun(page, size=(80, 60)) as (app, pilot):
         await pilot.press("f")
         await read(app, pilot)
-        assert app.pane.is_typing
+        assert app.pane.typing_keys
         await pilot.press("a")
         assert len(app.said) == 2
 

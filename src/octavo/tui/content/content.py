@@ -189,7 +189,7 @@ class ContentScreen(View, CopiesLater):
         """Whether the page is on show with nothing over it or in it that a start would not show."""
         covered = (
             any(notices.display for notices in self.query(Notices))
-            or self.view.is_typing
+            or self.view.typing_keys
             or self.view.contents.shows_source
         )
         return self.here is not None and self.view.key == self.reading.key and not covered

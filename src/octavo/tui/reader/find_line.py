@@ -202,11 +202,6 @@ class FindLine:
     # Typing
 
     @property
-    def is_typing(self) -> bool:
-        """Whether letters are typed rather than keys pressed."""
-        return self._prompt is not None
-
-    @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
         """The keys that do something while letters are typed, for the key bar. Empty while no letters are typed."""
         if self._prompt is None:

@@ -328,17 +328,12 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     # What is typed and clicked
 
     @property
-    def is_typing(self) -> bool:
-        """Whether letters are typed rather than keys pressed."""
-        return self.spots.hints is not None or self.finder.is_typing
-
-    @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
-        """The keys that do something while letters are typed here, for the key bar."""
+        """The keys that do something while letters are typed here, for the key bar. Empty while no letters are typed."""
         return self.finder.typing_keys if self.spots.hints is None else self.spots.hints.keys
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        return self.is_typing and character is not None and character.isprintable()
+        return bool(self.typing_keys) and character is not None and character.isprintable()
 
     def on_key(self, event: Key) -> None:
         if self.spots.press(event) or self.finder.press(event):

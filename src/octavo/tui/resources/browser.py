@@ -406,7 +406,7 @@ class BrowserScreen(ListView[Any]):
         self.rows.columns = self.table.headings()
         why = self._why_nothing(kind)
         self.rows.state.empty = why or kind.none or f"No {kind.many}."
-        self.rows.state.hint = self._hint(kind, why)
+        self.rows.state.hint = _hint(kind, why, self.level.inside)
         if snapshot.value is not None:
             things = self.table.sorted(_things(self, kind, snapshot.value), self.name_of)
             if isinstance(snapshot.value, ListPage):
@@ -421,14 +421,6 @@ class BrowserScreen(ListView[Any]):
             self.rows.state.fail(f"Could not load {kind.many}", str(snapshot.error))
         self._draw_about()
         self._say_where()
-
-    def _hint(self, kind: Resource[Any], why: str | None) -> str:
-        """Return what stands below the sentence of an empty table: the next step, else what the table shows."""
-        if why:
-            return kind.about if kind.absent(self.level.inside) is not None else "Press r to retry."
-        if kind.none or (kind.create is None and kind.add is None):
-            return kind.about or kind.elsewhere
-        return f"{kind.about} Press ctrl+n to {in_a_line(kind.new) or 'create one'}.".lstrip()
 
     def _why_nothing(self, kind: Resource[Any]) -> str | None:
         """Return why a table is unavailable here, as far as the server said so."""
@@ -537,6 +529,15 @@ class BrowserScreen(ListView[Any]):
         if self.levels and self._why_nothing(self.level.kind):
             self._open_kind(self.level.kind, anyway=True)
         super().ask_again()
+
+
+def _hint(kind: Resource[Any], why: str | None, inside: Any) -> str:
+    """Return what stands below the sentence of an empty table: the next step, else what the table shows."""
+    if why:
+        return kind.about if kind.absent(inside) is not None else "Press r to retry."
+    if kind.none or (kind.create is None and kind.add is None):
+        return kind.about or kind.elsewhere
+    return f"{kind.about} Press ctrl+n to {in_a_line(kind.new) or 'create one'}.".lstrip()
 
 
 def _forget_counts(view: BrowserScreen, op: Operation[Any], now: Any) -> None:
