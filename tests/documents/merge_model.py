@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import takewhile
 from typing import Literal
 
 from hypothesis import note
@@ -190,6 +191,17 @@ def merged_words(base: Part, sides: dict[Who, Part], name: str, wanted: Who) -> 
     return result
 
 
+def deleted_with(part: Part, base: Part, deleted: set[str]) -> set[str]:
+    """The names of a part and of the deleted parts that stand beside it, one after the other. Rows and items stand alone."""
+    run = {part.name}
+    if part.kind not in ("row", "item"):
+        names = [each.name for each in of(base, part.name)[0].parts]
+        at = names.index(part.name)
+        for beside in (names[:at][::-1], names[at + 1 :]):
+            run |= set(takewhile(deleted.__contains__, beside))
+    return run
+
+
 def shaped(
     draw: st.DrawFn,
     making: Making,
@@ -203,6 +215,7 @@ def shaped(
     other: Who = "request" if shaper == "main" else "main"
     side = page.main if shaper == "main" else page.this
     done: dict[str, str] = {}
+    deleted: set[str] = set()
     for what in draw(st.lists(st.sampled_from(["delete", "add", "move" if moves else "add"]), max_size=3)):
         every = [
             each for each in side.walk() if each.kind in SAID and each.kind != "heading" and each.name.startswith("n")
@@ -217,6 +230,9 @@ def shaped(
         if what == "delete":
             if len(above.parts) == 1:
                 continue  # the block around it would be deleted too, and an empty page is one conflict about the whole page
+            if len(run := deleted_with(part, page.base, deleted)) > 1 and not run.isdisjoint(edits[other]):
+                continue  # neighbours that were deleted together are decided together: another test holds that
+            deleted.add(part.name)
             above.parts.remove(part)
             for who, result in page.decided.items():
                 if who == other and part.name in edits[other]:
