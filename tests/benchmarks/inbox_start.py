@@ -29,7 +29,7 @@ from tests.benchmarks.terminal import Painted, Terminal, peak_memory
 
 OCTAVO = (sys.executable, "-m", "octavo")
 CTRL_Q = b"\x11"
-ROWS = ("REVIEW REQUESTED", "Needs me")
+ROWS = ("REVIEW REQUESTED", "To do")
 LIVE = "● updated"
 COMMANDS = {"demo": ("demo", "--latency", "50"), "large": ("demo", "--large", "--latency", "50")}
 

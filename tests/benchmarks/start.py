@@ -183,7 +183,7 @@ def _first_start(bench: Bench, folder: Path | None = None) -> None:
     command, texts = (("demo",), (PAGE, TREE, "live")) if folder is None else (("open", str(folder)), (BEGINNING,))
     with bench.running(*OCTAVO, *command) as first:
         if folder is None:
-            first.wait_for("Needs me")
+            first.wait_for("To do")
             first.write(b"2")
         first.wait_for(*texts)
         first.settle(2.0)

@@ -138,7 +138,7 @@ def test_a_damaged_demo_library_names_how_to_start_over(octavo: Octavo, tmp_path
             app.end(limit=20)
     if not large:
         with Terminal([sys.executable, "-m", "octavo", "demo", "--reset"], dict(os.environ)) as app:
-            app.wait_for("Needs me 17", limit=40)
+            app.wait_for("To do 17", limit=40)
 
 
 def test_a_keyring_that_asks_for_its_password_is_waited_for_by_a_command(

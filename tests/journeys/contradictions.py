@@ -150,13 +150,13 @@ def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
     wrong = {key: (counted[key], number) for key, number in right.items() if counted[key] != number}
     if wrong:
         yield f"comments are counted {wrong}"
-    if screen.threads.places > len(answers) and not screen.rows.keys and "loaded so far" not in screen.rows.state.empty:
+    if screen.threads.places > len(answers) and not screen.rows.keys and "are loaded." not in screen.rows.state.empty:
         yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.places} places"
 
 
 def _of_inbox(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:
     snapshot = screen.snapshot
-    if "Nothing needs you." not in run.text or screen.rows.query_text:
+    if "Nothing needs your attention." not in run.text or screen.rows.query_text:
         return
     if lost or snapshot.failed or snapshot.unknown.words or snapshot.is_loading:
         yield f"says that nothing needs one, and does not know {snapshot.unknown.words} {snapshot.failed}"

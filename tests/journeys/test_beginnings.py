@@ -76,7 +76,7 @@ async def test_organizations_are_chosen_between(stage: Stage) -> None:
             "Reader · 1 space · open: 0 change requests",
         )
         await run.press("down", "enter")
-        await run.see("◆ East Bank Pilots ▾", "Nothing needs you.")
+        await run.see("◆ East Bank Pilots ▾", "Nothing needs your attention.")
         await run.press("ctrl+o")
         await run.until(lambda: any("East Bank Pilots" in line and "current" in line for line in run.lines), "be there")
         await run.press("escape")

@@ -238,7 +238,7 @@ async def test_done_on_a_thread_removes_the_row_and_does_not_resolve_the_thread(
         await look(run)
         await stand_on(run, "Is this not too long?")
         await run.press("d")
-        await run.hear("Done: returns when something new happens")
+        await run.hear("Done until something new happens")
         await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
         assert not run.app.session.outbox.entries
         assert (await run.ask(comments.Get(at=at, comment_id=thread.id), NOOR)).is_open
@@ -303,7 +303,7 @@ async def test_what_is_done_comes_back_when_something_new_happens(stage: Stage) 
         await look(run)
         await stand_on(run, "Say what a datum is")
         await run.press("d")
-        await run.hear("Done: returns when something new happens")
+        await run.hear("Done until something new happens")
         assert reasons(run, "Say what a datum is") == []
         await look(run)
         assert reasons(run, "Say what a datum is") == [], "nothing new happened"
@@ -335,7 +335,7 @@ async def test_ticked_rows_are_done_together_and_one_u_takes_that_back(stage: St
         await run.see("17 of 17")
         await run.press("*", "d")
         await run.until(lambda: not view(run).marked.here, "see all go")
-        await run.see("Nothing needs you.")
+        await run.see("Nothing needs your attention.")
         await run.press("u")
         await run.until(lambda: len(view(run).marked.here) == 17, "have all back")
         assert not run.app.session.outbox.entries
@@ -349,7 +349,7 @@ async def test_nothing_needs_one_says_what_was_done_today_and_what_sleeps_until_
         await run.press("[", "*", "d")
         await run.until(lambda: not view(run).marked.here, "see all go")
         await run.see(
-            "✓ Nothing needs you.",
+            "✓ Nothing needs your attention.",
             "DONE TODAY",
             "SNOOZED",
             "#7 Show what a refused time looks like",

@@ -53,7 +53,7 @@ async def test_rows_say_how_each_stands(stage: Stage) -> None:
 
 async def test_open_threads_of_a_change_request_are_counted_alike_everywhere(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        await run.see("Needs me 17", "4 Comments 72", "● 1 open thread", "REVIEWS")
+        await run.see("To do 17", "4 Comments 72", "● 1 open thread", "REVIEWS")
         threads = {
             name: row(run, name).rpartition(" · ")[2]
             for name in ("#7 Show", "#1 Limpet", "#2 Batt", "#5 Rot", "#6 Say")

@@ -59,9 +59,11 @@ def mark_done(app: Shell, about: Rows) -> None:
         return
     rows = about.rows
     about.went()
-    change = _marking(about, rows, "mark it as done", lambda: about.marks.done(*rows), "Moved back to the inbox.")
-    done = f"{plural(len(rows), 'row')} done" if len(rows) > 1 else "Done"
-    app.writes.change_here(change, said=f"{done}: returns when something new happens")
+    change = _marking(
+        about, rows, f"mark {_them(rows)} as done", lambda: about.marks.done(*rows), "Moved back to the inbox."
+    )
+    done = f"{plural(len(rows), 'item')} done" if len(rows) > 1 else "Done"
+    app.writes.change_here(change, said=f"{done} until something new happens")
 
 
 def snooze(app: Shell, about: Rows) -> None:
@@ -78,7 +80,7 @@ def snooze(app: Shell, about: Rows) -> None:
         Choice("change", "Until something new happens"),
     ]
     if about.away:
-        choices.append(Choice("back", "Now: move back to the inbox"))
+        choices.append(Choice("back", "Move back to the inbox now"))
 
     def chosen(until: Until | None) -> None:
         if until == "back":
@@ -88,17 +90,17 @@ def snooze(app: Shell, about: Rows) -> None:
 
     row = about.rows[0]
     one = "this thread" if isinstance(row.about, ThreadRef) else row.title
-    title = f"Snooze {plural(len(about.rows), 'row') if len(about.rows) > 1 else one}"
+    title = f"Snooze {plural(len(about.rows), 'item') if len(about.rows) > 1 else one}"
     app.push_screen(Picker(title, choices), chosen)
 
 
 def _put_off(app: Shell, about: Rows, until: datetime | None) -> None:
     rows = about.rows
     about.went()
-    what = plural(len(rows), "row") if len(rows) > 1 else "Snoozed"
-    said = f"{what}{' snoozed' if len(rows) > 1 else ''} until {moment(until, app.session.state.now())}"
+    many = f" {plural(len(rows), 'item')}" if len(rows) > 1 else ""
+    said = f"Snoozed{many} until {moment(until, app.session.state.now())}"
     asleep = _marking(
-        about, rows, "snooze it", lambda: about.marks.snooze(*rows, until=until), "Moved back to the inbox."
+        about, rows, f"snooze {_them(rows)}", lambda: about.marks.snooze(*rows, until=until), "Moved back to the inbox."
     )
     app.writes.change_here(asleep, said=said)
 
@@ -119,8 +121,10 @@ def _put_back(app: Shell, about: Rows) -> None:
         await marks.done(*sorted_before.done)
         feed.look_again()
 
-    said = f"Moved {plural(len(keys), 'row')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
-    app.writes.change_here(LocalChange("move it back", back, again, "Removed from the inbox."), said=said)
+    said = f"Moved {plural(len(keys), 'item')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
+    app.writes.change_here(
+        LocalChange(f"move {_them(about.rows)} back to the inbox", back, again, "Removed from the inbox."), said=said
+    )
 
 
 def _marking(about: Rows, rows: Sequence[Row], doing: str, mark: Callable[[], object], said_back: str) -> LocalChange:
@@ -137,6 +141,10 @@ def _marking(about: Rows, rows: Sequence[Row], doing: str, mark: Callable[[], ob
         feed.look_again()
 
     return LocalChange(doing, do, back, said_back)
+
+
+def _them(rows: Sequence[Row]) -> str:
+    return plural(len(rows), "item") if len(rows) > 1 else "the item"
 
 
 def moment(until: datetime | None, now: datetime) -> str:
@@ -156,7 +164,7 @@ def unread(app: Shell, about: Rows) -> None:
         try:
             await about.marks.unread(*about.rows)
         except NotSaved as error:
-            app.say(f"Could not mark the row as unread: {error}", tone="failed")
+            app.say(f"Could not mark {_them(about.rows)} as unread: {error}", tone="failed")
         about.feed.look_again()
 
     app.background(say())
@@ -207,9 +215,10 @@ def discard(app: Shell, about: Rows) -> None:
     named = [f"“{_cut(each.words or each.doing)}”" for each in entries[:_MOST_NAMED]]
     if len(entries) > _MOST_NAMED:
         named.append(f"and {len(entries) - _MOST_NAMED} more")
-    after = "The change is not sent. Your text is kept as a draft."
+    changes = "These changes" if len(entries) > 1 else "This change"
+    after = f"{changes} will not be sent. Your text will be kept as a draft."
     if words:
-        after = f"{after} {plural(len(words), 'unsent draft')} will be discarded too. Press u to undo that."
+        after = f"{after} {plural(len(words), 'unsent draft')} will also be discarded. You can restore discarded drafts with u."
 
     async def not_sent() -> None:
         try:

@@ -58,7 +58,7 @@ _AGE_EVERY = 5.0
 """Seconds between two times it is said how old what is on show is."""
 _LEAST_LINES_FOR_PREVIEW = 30
 """Lines of a terminal, if list and preview are one below the other. In smaller ones the inbox starts without its preview."""
-_NOTHING = "Nothing needs you."
+_NOTHING = "Nothing needs your attention."
 
 
 def _of_rows(view: InboxScreen) -> acting.Rows | None:
@@ -75,7 +75,7 @@ def _of_rows(view: InboxScreen) -> acting.Rows | None:
 
 def _why_no_thread(view: InboxScreen) -> str:
     return (
-        "None of the selected rows is a thread. Press esc to clear the selection."
+        "None of the selected items is a thread. Press esc to clear the selection."
         if view.ticked
         else "Select a thread first."
     )
@@ -94,9 +94,9 @@ def _read_on(view: InboxScreen, step: int) -> None:
 def _choose_only(_: Shell, view: InboxScreen) -> None:
     rows = view.of_tab(view.sections.current)
     offered = sections.offered(rows, view.narrowing.by, view.marked.unread, view.space_title)
-    more = [(each, plural(left, "row")) for each, left in offered]
+    more = [(each, plural(left, "item")) for each, left in offered]
     save = partial(_save_filter, view) if _narrowed(view) else None
-    view.narrowing.choose("Filter by…", more, "There is nothing to filter by: all rows are alike.", save)
+    view.narrowing.choose("Filter by…", more, "No filter applies to these items.", save)
 
 
 def _narrowed(view: InboxScreen) -> bool:
@@ -118,39 +118,39 @@ def _save_filter(view: InboxScreen) -> None:
     lines, left_out = lines_of(view.narrowing.by, view.rows.query_text.strip(), reasons, taken)
     names = " and ".join(left_out)
     if not lines:
-        view.shell.explain(f"Could not save the filter “{names}”: a tab filters by reason, space and words only.")
+        view.shell.explain(f"Could not save the filter “{names}”: a tab can filter only by reason, space and words.")
         return
     without = f", without “{names}”, which cannot be saved in settings" if left_out else ""
     where = short_path(settings.config_folder / FILE)
     clipboard.copy(
         view.shell,
         lines,
-        f"Copied {lines.splitlines()[0]}{without}. Paste it at the end of {where}. The tab appears when Octavo starts again.",
+        f"Copied {lines.splitlines()[0]}{without}. Paste this setting at the end of {where}. The tab appears when you restart Octavo.",
     )
 
 
 ROWS: Commands[acting.Rows] = Commands(
     "inbox",
     (
-        Command("done", "d", "Done", "Mark the row as done until something new happens", run=acting.mark_done, called=acting.done_label),
-        Command("snooze", "w", "Snooze", "Snooze the row", run=acting.snooze),
+        Command("done", "d", "Done", "Mark the item as done until something new happens", run=acting.mark_done, called=acting.done_label),
+        Command("snooze", "w", "Snooze", "Snooze the item", run=acting.snooze),
         Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (u to undo)",
                 run=acting.discard, why_not=acting.why_not_discarded, shown=False),
         Command("unread", "minus", "Unread", "Mark as unread", run=acting.unread, shown=False),
     ),
-    nothing="There is no row here.",
+    nothing="No item is selected.",
 )  # fmt: skip
 """What is done with rows, whatever they are about: those that are ticked, or the one under the cursor."""
 INBOX: Commands[InboxScreen] = Commands(
     "inbox",
     (
-        Command("read_on", "space", "Scroll", "Scroll the preview, then go to the next row", run=lambda _, view: _read_on(view, 1)),
-        Command("read_back", "b", "Scroll back", "Scroll back, then go to the previous row", shown=False,
+        Command("read_on", "space", "Scroll", "Scroll the preview; at its end, go to the next item", run=lambda _, view: _read_on(view, 1)),
+        Command("read_back", "b", "Scroll back", "Scroll back; at the top, go to the previous item", shown=False,
                 run=lambda _, view: _read_on(view, -1)),
-        Command("next", "J", "Next", "Go to the next row", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("previous", "K", "Previous", "Go to the previous row", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("narrow", "F", "Filter by…", "Filter rows, or save the filter as a tab", run=_choose_only, shown=False),
-        Command("order", "S", "Sort", "Sort rows", shown=False,
+        Command("next", "J", "Next", "Go to the next item", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Previous", "Go to the previous item", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("narrow", "F", "Filter by…", "Filter items, or save the filter as a tab", run=_choose_only, shown=False),
+        Command("order", "S", "Sort", "Sort items", shown=False,
                 run=lambda _, view: view.choose_order("Sort the inbox")),
         Command("list", "escape", "Back", "Go back to the list, or clear the filter", run=lambda _, view: view.back_to_list(), shown=False),
     ),
@@ -167,8 +167,8 @@ class InboxScreen(ListView[Row]):
     ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
     KEPT_ORDER = "order of the inbox"
     HELP = (
-        "Everything that needs you, the most urgent first. enter opens a row, c replies, d marks the row as done and w snoozes it. "
-        "esc goes back to the list."
+        "Everything that needs your attention, the most urgent first. enter opens an item, c replies, d marks the item as done and "
+        "w snoozes it. esc goes back to the list."
     )
     CSS_PATH = "inbox.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -213,7 +213,7 @@ class InboxScreen(ListView[Row]):
             id="inbox",
         )
         own = [Section(f"own {each.name}", each.name) for each in self.shell.settings.inbox_filters]
-        tabs = (Section("all", "Needs me"), *(Section(key, name) for key, (name, _) in GROUPS.items()), *own)
+        tabs = (Section("all", "To do"), *(Section(key, name) for key, (name, _) in GROUPS.items()), *own)
         self.row_preview = RowPreview(self.standings.of, id="preview")
         yield from self.list_beside(
             rows, self.row_preview, sections=(*tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
@@ -302,18 +302,18 @@ class InboxScreen(ListView[Row]):
         is_quiet = not (self.narrowing.by or snapshot.is_loading or snapshot.unknown.words or snapshot.failed)
         state.empty, state.hint, state.instead = _NOTHING, "", None
         if self.narrowing.by:
-            state.empty = f"No rows match: {' and '.join(self.narrowing.names)}."
+            state.empty = f"No items match the filter: {' and '.join(self.narrowing.names)}."
             state.hint = "Press esc to clear the filter."
         elif tab in ("snoozed", "done"):
-            state.empty = "No snoozed rows." if tab == "snoozed" else "Nothing is marked as done."
+            state.empty = "No snoozed items." if tab == "snoozed" else "No items are marked as done."
             state.hint = (
-                "Press w on a row to snooze it." if tab == "snoozed" else "Press d on a row to mark it as done."
+                "Press w on an item to snooze it." if tab == "snoozed" else "Press d on an item to mark it as done."
             )
         elif snapshot.is_loading:
-            state.empty = "No rows yet."
+            state.empty = "Nothing here yet."
             state.hint = self._progress
         elif snapshot.unknown.words:
-            state.empty = "Nothing needs you in what is loaded so far."
+            state.empty = "Nothing that is loaded so far needs your attention."
             state.hint = f"{snapshot.unknown.words}   Press r to refresh."
         elif tab != "all" and self.marked.here:
             state.empty = "Nothing needs your attention in this tab."

@@ -41,7 +41,7 @@ def lines(
     indent = " " * max(2, (width - room) // 2)
     out: list[Content] = [
         Content(""),
-        Content.assemble(("✓ ", "$success"), ("Nothing needs you.", "bold")),
+        Content.assemble(("✓ ", "$success"), ("Nothing needs your attention.", "bold")),
         Content.styled(summary(done, asleep) or "You are up to date.", "$octavo-muted"),
     ]
     if done:

@@ -128,17 +128,22 @@ class RowPreview(Vertical):
             case DraftRef(place=place):
                 text = self.shell.session.drafts.get(place)
                 lines += [safe(text if text is not None else "This draft no longer exists."), Content("")]
-                lines.append(_keys(("enter", "continue writing"), ("X", "discard it")))
+                lines.append(_keys(("enter", "continue writing"), ("X", "discard the draft")))
             case WriteRef(entry_id=name):
                 entry = next((each for each in self.shell.session.outbox.entries if each.id == name), None)
                 if entry is not None:
-                    lines += [safe(entry.reason or "It may or may not have reached the server."), Content("")]
+                    lines += [safe(entry.reason or "This change may have reached the server."), Content("")]
                     lines += [safe(entry.words), Content("")] if entry.words else []
-                lines.append(_keys(("!", "send it again"), ("X", "discard it and keep the text as a draft")))
+                lines.append(
+                    _keys(
+                        ("!", "open the activity log to send the change again"),
+                        ("X", "discard the change and keep the text as a draft"),
+                    )
+                )
             case _:
                 lines.append(
                     Content.styled(
-                        "Could not load the preview: it is still loading, or it was deleted. Press r to refresh.",
+                        "No preview: the item is still loading or was deleted. Press r to refresh.",
                         "$octavo-muted",
                     )
                 )
