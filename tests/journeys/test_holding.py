@@ -27,14 +27,16 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await open_one(run, "refused")
         await run.see("− All times")
         await run.press("H")
-        await run.hear("You have no pending comments here. Press ctrl+t in a comment to add it to your review.")
+        await run.hear(
+            "You have no pending comments here. To add a comment to your review, press ctrl+t while you write it."
+        )
         await run.press("enter")
         await hold(run, "Say which zone.")
         await run.hear("Added to your review: 1 pending comment. Press a or A to submit the review, H to show them.")
-        await run.see("◌ 1 pending", "Mara Lindqvist · pending comment", "┊ Say which zone.", "● 1 open")
+        await run.see("◌ 1 pending comment", "Mara Lindqvist · pending comment", "┊ Say which zone.", "● 1 open")
         await hold(run, "And why.")
         await hold(run, "A third.")
-        await run.see("◌ 3 pending")
+        await run.see("◌ 3 pending comments")
         await run.press("4")
         await run.see("Open 72", "4 Comments 72", "75 of 75  3 pending comments")
         await run.later(seconds=3000)
@@ -42,9 +44,9 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.quit()
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
-        await run.see("◌ 3 pending", "pending comment")
+        await run.see("◌ 3 pending comments", "pending comment")
         await run.press("H")
-        await run.see("3 pending comments for your review of #7", "Time and time zones", "Say which zone.", "A third.")
+        await run.see("3 pending comments in your review of #7", "Time and time zones", "Say which zone.", "A third.")
         await run.press("e")
         await run.see("Edit a pending comment", "ctrl+s save")
         await run.type(" UTC?")
@@ -53,7 +55,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await run.press("G", "X")
         await run.see("Remove this pending comment?", "“A third.”")
         await run.press("y")
-        await run.see("2 pending comments for your review of #7")
+        await run.see("2 pending comments in your review of #7")
         await run.press("escape", "A")
         await run.see(
             "Request changes in #7",
@@ -62,7 +64,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         )
         await run.press("ctrl+s")
         await run.hear("Submitting your review of #7 with 2 pending comments…")
-        await run.gone("◌ 2 pending")
+        await run.gone("◌ 2 pending comments")
         await run.press("a")
         await run.hear("Your review of #7 is already being sent, after its comments.")
         await run.sent()
@@ -90,7 +92,7 @@ async def test_a_verdict_with_its_comments_can_be_taken_back_while_it_waits(stag
         await run.hear("Submitting your review of #7 with 1 pending comment…")
         await run.press("u")
         await run.hear("Canceled: approve #7. Pending again: comment")
-        await run.see("◌ 1 pending")
+        await run.see("◌ 1 pending comment")
         await run.press("a")
         await run.see("Clear now.")
         await run.press("escape")
@@ -128,7 +130,7 @@ async def test_a_held_comment_is_not_answered_but_changed_and_dropped_where_it_h
         await run.press("ctrl+s")
         await run.see("Say which zone. UTC?")
         await run.press("X", "y")
-        await run.gone("◌ 1 pending", "· pending comment")
+        await run.gone("◌ 1 pending comment", "· pending comment")
         await run.press("escape", "c")
         await run.see("Say which zone. UTC?", "ctrl+t add to review")
 
@@ -144,7 +146,7 @@ async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held
         await run.ask(change_requests.Update(at=await seven(run), status="archived"), MARA)
         await run.press("ctrl+s")
         await run.hear("The change request is archived now. Your comments stay pending.")
-        await run.see("◌ 1 pending")
+        await run.see("◌ 1 pending comment")
 
 
 async def test_a_review_is_withdrawn(stage: Stage) -> None:

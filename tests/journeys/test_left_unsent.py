@@ -125,7 +125,7 @@ async def test_held_comments_are_marked_where_they_hang_and_come_back_held(stage
         await run.hear("Restored your 2 pending comments.")
         await run.see("◌ 2 pending", "┊ Say which zone.")
         await run.press("H")
-        await run.see("2 pending comments for your review of #7")
+        await run.see("2 pending comments in your review of #7")
         held = [line for line in run.lines if "Say which zone." in line or "And why." in line]
         assert "Say which zone." in held[0], "in the order they were written"
         await run.press("escape", "3")
@@ -197,7 +197,7 @@ async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_fr
         await run.press("f2", "escape")
         await run.see("✎ draft", "unsent edits: press e")
         await run.press("ctrl+x")
-        await run.hear("Your editor left an unsent edit of this page")
+        await run.hear("There is an unsent edit of this page from your editor")
         await run.press("e")
         await run.see("Continue editing", "Discard")
         await run.press("escape")

@@ -40,7 +40,7 @@ async def test_a_comment_on_a_removed_block_hangs_at_it_and_is_not_outdated_also
         await run.press("enter")
         await go_to_old_side(run, LAST)
         await run.press("c")
-        await run.see("Comment on Time and time zones before the change")
+        await run.see("Comment on the old version of Time and time zones")
         await run.type("Keep this one.")
         await run.press("ctrl+s")
         await run.see("Keep this one.")

@@ -95,7 +95,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.sent()
         await run.see("🚀 1")
         await run.press("+", *"ship")
-        await run.see("yours · removes it")
+        await run.see("yours · enter removes")
         await run.press("enter")
         await run.gone("🚀 1")
         await run.sent()
@@ -380,7 +380,7 @@ async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(
         assert sent.added_reactions == ("1f994",)
         await run.press("+")
         first = next(line for line in run.lines if "▌ 🦔" in line)
-        assert "yours · removes it" in first, "the one used last is the first"
+        assert "yours · enter removes" in first, "the one used last is the first"
         await run.press("escape", "+")
         await run.type("🎉\x1b[31m")
         await run.press("escape", "+")

@@ -101,11 +101,13 @@ async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: St
         await run.hear("Copied the text of 3 threads.")
         assert run.app.clipboard == "\n\n".join(words)
         await run.press("X")
-        await run.hear("3 threads are selected. This key works on one thread: press esc to clear the selection.")
+        await run.hear(
+            "3 threads are selected. This key acts on one thread at a time. Press esc to clear the selection."
+        )
         await run.press("C")
-        await run.hear("3 threads are selected. This key works on one thread")
+        await run.hear("3 threads are selected. This key acts on one thread")
         await run.press("enter", "c")
-        await run.hear("3 threads are selected. Press esc to act on the selection in the list")
+        await run.hear("3 threads are selected. To act on the selection, press esc to go to the list")
         await run.press("escape", "escape", "c")
         await run.see("Reply to ")
         assert "threads" not in run.text.split("Reply to ")[1].split("\n")[0]
@@ -164,7 +166,7 @@ async def test_one_change_request_ticked_and_another_under_the_cursor_is_said(st
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")
         await run.press("x", "a")
-        await run.hear("1 change request is selected, and only m and ~ act on a selection.")
+        await run.hear("1 change request is selected, but only m and ~ act on a selection.")
         reasons = {each.id: each.reason for each in active_commands(run.app.screen)}
         for id in ("thing.yank", "change.archive", "change.merge"):
             assert "this is for the one under the cursor" in (reasons[id] or ""), (

@@ -64,13 +64,14 @@ def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
 THREADS: Commands[CommentsScreen] = Commands(
     "comments",
     (
-        Command("read_on", "space", "Scroll", "Scroll the thread, then go to the next", run=lambda app, view: view.read_on(1), shown=False),
-        Command("read_back", "b", "Scroll back", "Scroll back, then go to the previous thread", run=lambda app, view: view.read_on(-1), shown=False),
+        Command("read_on", "space", "Scroll", "Scroll the thread; at its end, go to the next thread", run=lambda app, view: view.read_on(1), shown=False),
+        Command("read_back", "b", "Scroll back", "Scroll back; at the top, go to the previous thread", run=lambda app, view: view.read_on(-1), shown=False),
         Command("narrow", "F", "Filter by…", "Filter threads by author, space, age or status",
                 run=_choose_narrowing, why_not=_too_few, shown=False),
         Command("order", "S", "Sort", "Sort threads",
                 run=lambda app, view: view.choose_order("Sort threads"), shown=False),
-        Command("mine", "at", "Mine", "Show only my threads, or all", run=lambda app, view: view.show_mine(), key_display="@", shown=False, id="list.mine"),
+        Command("mine", "at", "Mine", "Switch between my threads and all open threads", key_display="@", shown=False, id="list.mine",
+            run=lambda app, view: view.show_mine()),
         Command("next", "J,t", "Next thread", "Go to the next thread", run=lambda app, view: view.rows.move(1), shown=False),
         Command("previous", "K,T", "Previous thread", "Go to the previous thread", run=lambda app, view: view.rows.move(-1), shown=False),
         Command("list", "escape", "Back", "Go back to the list, or clear the filters", run=lambda app, view: view.back_to_list(), shown=False),
@@ -88,8 +89,8 @@ class CommentsScreen(ListView[Thread]):
     ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in filters.ORDERS.items()}
     KEPT_ORDER = "order of threads"
     HELP = (
-        "Comment threads of the organization, grouped by space and page. c replies, d resolves, enter opens the page, "
-        "x selects threads for one action on all of them. [ and ] change the tab; Reviews holds the comments of reviews, which do not count as open threads. "
+        "Comment threads in the organization, grouped by space and page. c replies, d resolves, enter opens the page, "
+        "and x selects several threads. [ and ] change the tab. The tab Reviews has the review comments, which do not count as open threads. "
         "esc goes back to the list and clears the filters."
     )
     CSS_PATH = "all_threads.tcss"
@@ -234,7 +235,7 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def _asked_of_all(self) -> str:
-        return f"{len(self.threads.asked)} of {plural(self.threads.places, 'space and change request', 'spaces and change requests')}"
+        return f"{len(self.threads.asked)} of {plural(self.threads.places, 'space or change request', 'spaces and change requests')}"
 
     def _headings(self, thread: Thread) -> Sequence[Heading]:
         return [self._places[thread.place], Heading(thread.page)] if self.order == "place" else []
@@ -244,12 +245,12 @@ class CommentsScreen(ListView[Thread]):
         threads = {
             "open": "open threads",
             "resolved": "resolved threads",
-            "mine": "open threads of yours",
-            "reviews": "comments of reviews",
+            "mine": "open threads started by you",
+            "reviews": "review comments",
         }
-        where = f" in the {self._asked_of_all} loaded so far" if left else ""
-        filtered = f" with this filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else ""
-        self.rows.state.empty = f"No {threads.get(self.sections.current, 'threads')}{where}{filtered}."
+        loaded = f" {self._asked_of_all} are loaded." if left else ""
+        filtered = f" match this filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else ""
+        self.rows.state.empty = f"No {threads.get(self.sections.current, 'threads')}{filtered}.{loaded}"
         self.rows.state.hint = (
             "esc clears the filters" if self.narrowing.by else "] next tab   2 content   3 change requests"
         )
@@ -263,7 +264,7 @@ class CommentsScreen(ListView[Thread]):
         more_there = any(snapshot.value.next for snapshot in self.threads.answers if snapshot.value)
         known, heard, places = self.rows.extent.said, self.threads.places_heard, self.threads.places
         if heard < places:
-            known = f"{heard} of {plural(places, 'space and change request', 'spaces and change requests')} loaded"
+            known = f"{heard} of {plural(places, 'space or change request', 'spaces and change requests')} loaded"
         elif self.narrowing.by and not self.rows.query_text:
             known = f"{len(self.rows.items)} of {self.in_section}"
         said = [

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 NOTHING = "You have no unsent drafts here."
 
 
-LEFT_BY_AN_EDITOR = "Your editor left an unsent edit of this page. Press e to continue, send or discard the edit."
+LEFT_BY_AN_EDITOR = (
+    "There is an unsent edit of this page from your editor. Press e to continue, send or discard the edit."
+)
 
 
 def why_not_discarded(app: Shell, words: Sequence[Unsent]) -> str | None:

@@ -86,12 +86,16 @@ def drop_held(app: Shell, entry: Entry) -> None:
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.writes.change(
-                "remove the comment", app.session.outbox.discard(entry.id), "Removed from the review, kept as a draft."
+                "remove the comment",
+                app.session.outbox.discard(entry.id),
+                "Removed the comment from the review and kept it as a draft.",
             )
 
     words = " ".join(entry.words.split())
     said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
-    after = "Others have not seen this comment. The text stays as a draft: press c in the same place to continue."
+    after = (
+        "Others have not seen this comment. The text stays as a draft: press c in the same place to continue writing."
+    )
     app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=said, after=after), decided)
 
 
@@ -106,4 +110,4 @@ def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
 
     number = len(app.session.outbox.gathered(at))
     them = plural(number, "pending comment")
-    app.writes.review(f"send the {them} of {name}", let_go(), said=f"Sending {them} of {name} without a review…")
+    app.writes.review(f"send the {them} on {name}", let_go(), said=f"Sending {them} on {name} without a review…")

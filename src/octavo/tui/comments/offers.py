@@ -87,7 +87,7 @@ class Offered(Protocol[T]):
 class Offers(Chooser["T | str", T]):
     """Answers what was chosen, or what was typed when it was closed without a choice."""
 
-    CONTEXT: ClassVar[str] = "offers while writing"
+    CONTEXT: ClassVar[str] = "mentions and emoji"
     PLACEHOLDER: ClassVar[str] = "Type a name"
     FOOT: ClassVar[str] = "enter or tab insert · esc close"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (OFFERS,)

@@ -127,7 +127,7 @@ class PageDiscussion:
                 at,
                 page=page[0],
                 node=block.key if block is not None else None,
-                title=f"{page[1]} before the change" if shown.is_on_old_side else page[1],
+                title=f"the old version of {page[1]}" if shown.is_on_old_side else page[1],
                 excerpt=block.plain() if block is not None else page[1],
                 source=shown.source_of(block) if block is not None else "",
                 quote=shown.is_on_old_side,

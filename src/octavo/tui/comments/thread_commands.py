@@ -43,7 +43,9 @@ def _why_not_one_by_one(target: ThreadTarget) -> str | None:
     if not target.ticked or [(each.at, each.comment.id) for each in target.ticked] == [(target.at, target.thread.id)]:
         return None
     are = "thread is" if len(target.ticked) == 1 else "threads are"
-    return f"{len(target.ticked)} {are} selected. This key works on one thread: press esc to clear the selection."
+    return (
+        f"{len(target.ticked)} {are} selected. This key acts on one thread at a time. Press esc to clear the selection."
+    )
 
 
 def _of_all(

@@ -92,9 +92,9 @@ class ThreadSheet(Dialog[None]):
         STYLES / "dialog.tcss",
         PurePath(__file__).with_name("thread_sheet.tcss"),
     ]
-    CONTEXT: ClassVar[str] = "thread sheet"
+    CONTEXT: ClassVar[str] = "thread dialog"
     HELP: ClassVar[str] = (
-        "One thread and its replies. c replies, d resolves or reopens, + reacts, t goes to the next thread. esc closes."
+        "One thread and its replies. c replies, d resolves or reopens, + reacts, t goes to the next thread. esc closes the thread."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SHEET,)
 

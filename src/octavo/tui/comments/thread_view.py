@@ -56,7 +56,7 @@ class Part:
 _OF_ONE: Commands[ThreadTarget] = (
     THREAD.changed("reply", id="thread.reply", help="Reply to this thread")
     .changed("resolve", id="comment.resolve", help="Resolve or reopen this thread")
-    .changed("reply_resolve", id="thread.reply_resolve", help="Reply and resolve this thread")
+    .changed("reply_resolve", id="thread.reply_resolve", help="Reply to this thread and resolve it")
     .changed("react", id="comment.react", help="Add or remove an emoji reaction", shown=True)
     .changed(
         "edit", id="comment.edit", title="Edit comment", help="Edit your comment", shown=True, applies=is_own_comment
@@ -89,7 +89,7 @@ SUGGESTION: Commands[ThreadView] = Commands(
 MESSAGES: Commands[ThreadView] = Commands(
     "thread",
     (
-        Command("open", "enter", "Show in page", "Open the thread in its page", run=lambda app, view: view.post_message(view.PlaceWanted()), shown=False),
+        Command("open", "enter", "Show on page", "Show the thread on its page", run=lambda app, view: view.post_message(view.PlaceWanted()), shown=False),
         Command("down", "j,down", "Next", "Go to the next comment", run=lambda app, view: view.move(1), shown=False),
         Command("up", "k,up", "Previous", "Go to the previous comment", run=lambda app, view: view.move(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the first comment", run=lambda app, view: view.move(-999), shown=False),
@@ -120,7 +120,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         _OF_ONE.only("resolve", "reply_resolve", "react"),
         SUGGESTION,
         _OF_ONE.only("edit", "delete", "copy"),
-        UNSENT.changed("discard", id="thread.discard", help="Discard your unsent text in this thread (u to undo)"),
+        UNSENT.changed("discard", id="thread.discard", help="Discard your unsent drafts in this thread (u to undo)"),
         MESSAGES.without("open"),
     )
 
@@ -372,8 +372,8 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, Piece(" log", look.muted)]]
             return [Line(line) for line in lines]
         if self._replies.loading and self._replies.value is None and self.comment and self.comment.replies:
-            return [Line([Piece(f"  loading {plural(self.comment.replies, 'reply', 'replies')}", look.muted)])]
-        return [Line([Piece("  more replies: press G to load", look.muted)])] if more else []
+            return [Line([Piece(f"  Loading {plural(self.comment.replies, 'reply', 'replies')}…", look.muted)])]
+        return [Line([Piece("  There are more replies. Press G to load them.", look.muted)])] if more else []
 
     # Drawing
 
