@@ -58,7 +58,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
             "time-zones", "When a tide is. Why all times are in UTC", "clock", "A page has an emoji or an icon"
         )
         await run.press("tab", "tab", "tab", "ctrl+u", "tab", "space")
-        await run.see("yes: only people with the link find the page")
+        await run.see("yes: only people with the link can find the page")
         run.platform.refuse_next(content.Edit, 400, "changes[0]: slug is taken. Nothing was changed.")
         await run.press("ctrl+s")
         await run.see("Details of Time and time zones", "slug is taken", "When a tide is.")
@@ -67,7 +67,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         await run.press("end", *"-2")
         await run.gone("slug is taken")
         await run.press("ctrl+s")
-        await run.hear("Changed the details of Time and time zones in #9 Edit details of Time and time zones.")
+        await run.hear("Changed the details of Time and time zones in #9 Edit the details of Time and time zones.")
         await run.see("time-zones-2", "When a tide is.")
         page = await the_page(run, 9)
         assert (page.slug, page.emoji, page.icon, page.hidden) == ("time-zones-2", "🕰", None, True)

@@ -137,7 +137,7 @@ async def test_applied_by_mistake_it_is_taken_back_with_u(stage: Stage) -> None:
         await run.see("✓ applied to the page")
         assert "<<<<<<< x" in (await the_page(run, at))[1]
         await run.press("u")
-        await run.hear("Undid the suggestion.")
+        await run.hear("Undid the suggested change.")
         await run.gone("✓ applied to the page")
         assert (await the_page(run, at))[1] == before
 
@@ -180,5 +180,5 @@ async def test_all_suggestions_of_a_page_are_applied_at_once_and_each_is_told(st
         assert "The end." in after
         assert len(run.gate.sent(content.Edit)) == 1
         await run.press("u")
-        await run.hear("Undid the suggestion.")
+        await run.hear("Undid the suggested change.")
         assert (await the_page(run, at))[1] == before

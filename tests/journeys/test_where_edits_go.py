@@ -55,7 +55,7 @@ async def test_the_one_written_to_last_is_offered_first_also_after_a_restart_unt
         assert made.subject == "Rename Time and time zones"
         await open_page(run)
         await run.press("e")
-        await run.see("Choose a change request", "Used last")
+        await run.see("Choose a change request", "Last used")
         assert offered(run)[:2] == [f"#{made.number} {made.subject}", "New change request"]
         assert len(set(offered(run))) == len(offered(run))
         await run.press("escape")

@@ -126,7 +126,8 @@ def may_not_write(app: Shell, authoring: Authoring) -> str | None:
 def _may_not_edit(app: Shell, authoring: Authoring) -> str | None:
     page = authoring.pages.page_to_write
     if (why := may_not_write(app, authoring)) is None and page is not None and page[2] != "document":
-        return f"{page[1]} is a {page[2]} and has no text. Press M to rename or move the {page[2]}."
+        kind = "generated page" if page[2] == "computed" else page[2]
+        return f"{page[1]} is a {kind} and has no text to edit. Press M to rename or move the {kind}."
     return why
 
 

@@ -96,7 +96,7 @@ class PageEdit:
 
         choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
         for draft, name in zip(drafts, named, strict=True):
-            group = f"Draft from {long_age(draft.saved_at)}, not sent to {name}"
+            group = f"Unsent draft from {long_age(draft.saved_at)} for {name}"
             marked = len(markers(draft.text.text))
             if marked and draft.place.change_request:
                 said = f"{plural(marked, 'conflict')} with the change request"
@@ -108,7 +108,7 @@ class PageEdit:
                 Choice(partial(self._drop, draft), "Discard the draft", "you cannot undo this", group=group),
             ]
         choices.append(
-            Choice(self._open_anew, "Start a new edit", "from the current page; keeps the drafts", group="Or")
+            Choice(self._open_anew, "Start a new edit", "from the current page, and keep the drafts", group="Or")
         )
 
         def chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
@@ -146,7 +146,7 @@ class PageEdit:
             if answer is not None:
                 self.app.background(drop())
 
-        said = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. {self.title} does not change."
+        said = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
         self.app.push_screen(Confirm(f"Discard your draft of {self.title}?", verb="Discard", intro=said), decided)
 
     async def _into(self, place: PagePlace) -> TargetRequest | None:
@@ -157,11 +157,11 @@ class PageEdit:
         try:
             found = await self.app.session.live.fetch(change_requests.Get(at=place.into))
         except ApiError as error:
-            self.app.say(f"Could not load the change request of this draft: {error}", tone="failed")
+            self.app.say(f"Could not load the change request for this draft: {error}", tone="failed")
             return None
         if found.status not in UNDECIDED:
             self.app.say(
-                f"#{found.number} is now {found.status}. Your text goes into a new change request.", tone="care"
+                f"#{found.number} is now {found.status}. Your text will go into a new change request.", tone="care"
             )
             return new
         return TargetRequest(self.space, change_request=found)
@@ -211,7 +211,7 @@ class PageEdit:
             return
         mine = Raw(with_own_end(text.text, result.text))
         if mine == text:
-            self.app.say("You changed nothing. Nothing was sent.")
+            self.app.say("You changed nothing, so nothing was sent.")
             self.ended(None)
         elif not mine.text.strip():
             self.app.say(
@@ -238,7 +238,7 @@ class PageEdit:
                 self.ended(None)
 
         what = plural(number, "conflict")
-        said = f"The text still has {what} with the marker lines <<<<<<<, ======= and >>>>>>>. Readers would see both versions."
+        said = f"The text still has {what} between the marker lines <<<<<<<, ======= and >>>>>>>. Readers would see both versions."
         self.app.push_screen(Confirm(f"Send {self.title} with conflicts?", verb="Send", intro=said), decided)
 
     # Sending

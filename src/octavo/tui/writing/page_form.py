@@ -28,7 +28,7 @@ _HINTS = {
 }
 _ROOMY = 32
 """Rows of a terminal from which on a line is left free between fields."""
-_SHOWN, _HIDDEN = "no: the page is in the table of contents", "yes: only people with the link find the page"
+_SHOWN, _HIDDEN = "no: the page is in the table of contents", "yes: only people with the link can find the page"
 
 
 class PageForm(Confirm):

@@ -61,7 +61,7 @@ def wrong(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[str, st
     new = changed(page, values)
     for name, value in new.items():
         if len(value) > _LENGTHS.get(name, len(value)):
-            found[name] = f"Use at most {_LENGTHS[name]} characters. This text has {len(value)}."
+            found[name] = f"Use at most {_LENGTHS[name]} characters. This text has {len(value)} characters."
     slug, icon = new.get("slug", ""), new.get("icon", "")
     if slug and "slug" not in found:
         if not _SLUG.fullmatch(slug):

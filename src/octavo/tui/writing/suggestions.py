@@ -51,13 +51,13 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
     """Why what a message suggests cannot be put into the page, in a sentence."""
     found = suggestions(message.body.text)
     if not found:
-        return "This message has no suggestion."
+        return "This comment has no suggestion."
     if app.workspace.on_its_way(message.id) or app.workspace.on_its_way(thread.id):
-        return "This message is not sent yet. Apply the suggestion after it is sent."
+        return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
     if len(found) > 1:
-        return "This message has several suggestions for one block. Press e to edit the page yourself."
+        return "This comment has several suggestions for one block. Press e to edit the page yourself."
     if not wordings(thread, message):
-        return "This thread is on the whole page, so the suggestion has no block to change."
+        return "This thread is about the page as a whole, so the suggestion has no block to change."
     if not isinstance(at, ChangeRequestRef):
         return "Suggestions can be applied only in change requests. This comment is on main. Press e to edit the page."
     return why_no_editing(app) or not_allowed_in(app, at.space_id, "edit")
@@ -118,7 +118,7 @@ def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Co
             f"Apply {plural(len(found), 'suggestion')} to {title}?",
             verb="Apply",
             intro="\n".join(one(*each) for each in found),
-            after="Suggestions on blocks that were edited in the meantime are skipped. You can undo this with u.",
+            after="Suggestions for blocks that were edited in the meantime will be skipped. You can undo this with u.",
         ),
         decided,
     )
@@ -129,9 +129,10 @@ def _told(outcome: Outcome) -> str:
     fates = [fate for _, fate in outcome.fates]
     said = [f"Applied {outcome.applied} of {plural(len(fates), 'suggestion')}."]
     if same := fates.count("same"):
-        said.append(f"The page already had {same}.")
+        said.append(f"{same} {'was' if same == 1 else 'were'} already on the page.")
     if left := fates.count("changed") + fates.count("gone"):
-        said.append(f"Skipped {left}: the block was edited or deleted. Press a in the thread to open the editor.")
+        why = "its block was" if left == 1 else "their blocks were"
+        said.append(f"Skipped {left}: {why} edited or deleted. Press a in the thread to open the editor.")
     return " ".join(said)
 
 
@@ -142,7 +143,7 @@ def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: 
         sending(),
         said=said,
         back=lambda outcome: UndoAction(
-            "undo the suggestion", lambda: take_back(live, at, outcome), "Undid the suggestion."
+            "undo the suggested change", lambda: take_back(live, at, outcome), "Undid the suggested change."
         ),
     )
 

@@ -72,7 +72,7 @@ async def choose(
         into = TargetRequest(space, change_request=each)
         return Choice(into, f"#{each.number} {each.title}", _standing(app, each), group=group)
 
-    choices = [choice(last, "Used last")] if last is not None else []
+    choices = [choice(last, "Last used")] if last is not None else []
     choices.append(Choice(fresh, "New change request", f"“{fresh.subject}”", group="Or" if choices else ""))
     choices += [choice(each, "Your other open change requests" if last is not None else "Or") for each in others]
 
@@ -126,7 +126,9 @@ async def started(app: Shell, into: TargetRequest) -> ChangeRequest | None:
 def wrote(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
     """Something was written into it."""
     remember(app, space, change_request)
-    app.writes.is_final("You cannot undo this with u. Open the change request and press Q on the page to revert.")
+    app.writes.is_final(
+        "You cannot undo this with u. To revert the change, open the change request, select the page and press Q."
+    )
 
 
 def remember(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:

@@ -68,7 +68,7 @@ class TreeEdit:
             Choice(self.rename, "Rename", "change the title"),
             Choice(self.move, "Move", "change the position or the parent page"),
             Choice(self.details, "Details", "slug, description, emoji or icon, hidden"),
-            Choice(self.insert, "New page", "below or after this page"),
+            Choice(self.insert, "New page", "under or after this page"),
             Choice(self.delete, "Delete", "with all its subpages"),
         ]
 
@@ -88,7 +88,7 @@ class TreeEdit:
 
     async def details(self) -> None:
         """Ask for what else it has."""
-        await self._in(f"Edit details of {self.title}", self._details)
+        await self._in(f"Edit the details of {self.title}", self._details)
 
     async def delete(self) -> None:
         """Ask whether it shall go, and say what goes with it."""
@@ -114,7 +114,7 @@ class TreeEdit:
             self.app.say(f"Could not load the pages of {into.title}: {error}", tone="failed")
             return
         if self.page and tree.find(self.page) is None:
-            self.app.say(f"{into.title} does not have the page {self.title}.", tone="care")
+            self.app.say(f"{into.title} does not contain the page {self.title}.", tone="care")
             return
         then(LoadedTree(into, tree, head))
 
@@ -146,7 +146,7 @@ class TreeEdit:
         form = PageForm(
             f"Details of {page.title or 'Untitled'}",
             page_settings.from_draft(page, draft.text),
-            intro=f"Readers see the new details after {held.into.title} is merged. You can revert this with Q in the change request.",
+            intro="Readers will see the new details after the change request is merged. You can revert this with Q in the change request.",
             wrong=partial(page_settings.wrong, page, held.tree),
             keep=lambda values: draft.keep(page_settings.as_draft(page, values)),
             keep_now=lambda values: draft.keep_now(page_settings.as_draft(page, values)),
@@ -158,7 +158,7 @@ class TreeEdit:
                 return
             change = page_settings.update(page, form.answer)
             if change is None:
-                self.app.say("You changed nothing. Nothing was sent.")
+                self.app.say("You changed nothing, so nothing was sent.")
                 draft.drop()
                 return
             where = page_settings.fields(page)
@@ -224,7 +224,7 @@ class TreeEdit:
         else:
             trail = held.tree.trail(self.page)
             now = trail[-2].id if len(trail) > 1 else ""
-            self.app.push_screen(Picker(f"Move {self.title} below…", parents_for(held.tree, self.page), now=now), below)
+            self.app.push_screen(Picker(f"Move {self.title} under…", parents_for(held.tree, self.page), now=now), below)
 
     def _delete(self, held: LoadedTree) -> None:
         from octavo.tui.widgets.confirm import Confirm
@@ -237,7 +237,8 @@ class TreeEdit:
                 self._write(held, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
 
         said = (
-            f"Readers see the page until {held.into.title} is merged. You can revert this with Q in the change request."
+            "Readers will see the page until the change request is merged. "
+            "You can revert this with Q in the change request."
         )
         also = f"Also deletes {plural(below, 'subpage')}."
         self.app.push_screen(
@@ -347,7 +348,7 @@ def new_places(tree: PageTree, page_id: str) -> list[Choice[Place]]:
     if trail:
         page = trail[-1]
         if page.type in ("document", "group"):
-            choices.append(Choice(Place(page.id), f"Below {page.title or 'Untitled'}", "as the last subpage"))
+            choices.append(Choice(Place(page.id), f"Under {page.title or 'Untitled'}", "as the last subpage"))
         siblings = trail[-2].pages if len(trail) > 1 else tree.pages
         number = next(number for number, each in enumerate(siblings, 1) if each.id == page_id)
         above = trail[-2].id if len(trail) > 1 else None

@@ -38,9 +38,9 @@ async def tell(app: Shell, session: Session) -> None:
         where = f" in {known.title}" if known is not None else ""
         named += [f"{titles[page]}{where}" for page in titles if page in unsent]
     if number == 1:
-        which = f"Your draft of {named[0]} is not sent" if named else "The draft of a page is not sent"
+        which = f"Your draft of {named[0]} has not been sent" if named else "Your draft of a page has not been sent"
         app.say(f"{which}. Press e on the page to continue.", tone="care", seconds=SECONDS)
     elif number:
-        first = f", such as {named[0]}" if named else ""
-        said = f"Your drafts of {number} pages are not sent{first}. Press 2 to see the marked pages, and e to continue a draft."
+        first = f", for example {named[0]}" if named else ""
+        said = f"Your drafts of {number} pages have not been sent{first}. Press 2 to see the marked pages, and e to continue a draft."
         app.say(said, tone="care", seconds=SECONDS)

@@ -60,7 +60,7 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
             return PageOutcome("sent" if text == mine else "merged", revision=sent.revision or head, text=text)
     except ApiError as error:
         return PageOutcome("refused", f"Could not save the page: {error}")
-    return PageOutcome("refused", "Could not save the page: others keep changing it. Try again in a moment.")
+    return PageOutcome("refused", "Could not save the page: others keep changing the page. Try again in a moment.")
 
 
 async def _beside(
