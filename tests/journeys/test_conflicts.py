@@ -42,7 +42,7 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         assert len(run.gate.sent(change_requests.UpdateFromMain)) == 1
         assert not ambiguous(run)
         await run.press("ctrl+s")
-        await run.hear("Resolve all conflicts of a page first: m, t, b or e.")
+        await run.hear("Resolve all conflicts on at least one page first, with m, t, b or e.")
         await run.press("m", "m")
         await run.see("0 of 1 resolved")
         await run.press("b")
@@ -54,7 +54,9 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         await run.see("✓ Both taken")
         await edit_meanwhile(run, run.gate.sent(change_requests.Get)[-1].at)
         await run.press("ctrl+s")
-        await run.hear("Could not save your choices in #4: someone edited the change request. Octavo loaded it again.")
+        await run.hear(
+            "Could not save your choices in #4: someone edited the change request. Octavo reloaded the change request."
+        )
         assert not run.gate.sent(content.Edit)
         await run.see("✓ Both taken")
         await run.pilot.press("ctrl+s", "ctrl+s")
@@ -143,4 +145,4 @@ def test_an_editor_that_was_left_without_a_change_decides_nothing(
         running.wait_for("✓ Main taken")
         way.write_text("quit")
         edit(running)
-        running.wait_for("You changed nothing, so the choice stays", "✓ Main taken")
+        running.wait_for("You changed nothing, so your earlier choice is kept.", "✓ Main taken")

@@ -108,7 +108,7 @@ async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage:
         await contest.update()
         await run.see("0 of 1 resolved", "moved text · place in main", "place in base")
         await run.press("b")
-        await run.hear("The text can have one place: m keeps the place in main")
+        await run.hear("The text can be in one place only: press m or t")
         await run.press("t")
         shown = await contest.preview()
         await contest.send()
@@ -250,7 +250,7 @@ async def test_where_there_is_room_for_one_pane_nothing_is_decided_that_is_not_o
         await run.press("t")
         await run.see("1 of 2 resolved", "Both sides moved this page", "Not resolved yet.")
         await run.press("ctrl+d")
-        await run.see("Move the page below “Barn”, as number 1")
+        await run.see("Move the page under “Barn”, in position 1")
         await run.press("t")
         await run.see("2 of 2 resolved", "ctrl+s saves", "✓ This change request taken")
         await run.press("K")
@@ -277,7 +277,7 @@ async def test_what_both_set_besides_the_text_is_no_part_of_the_text(stage: Stag
         await run.see("title and page options", "description: What there is", "description: Where things are")
         assert "merged from" not in run.text
         await run.press("b")
-        await run.hear("Take one side here: m or t.")
+        await run.hear("Only one version can be kept here: press m or t.")
         await run.press("t")
         assert await contest.preview() == PAGE
         await contest.send()
@@ -295,7 +295,9 @@ async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stag
         contest.number = number
         await contest.open()
         await run.press("U")
-        named = f"two pages are called “Crates”: the page in main is at /crates, the page of #{number} is at /crates-2"
+        named = (
+            f"two pages are called “Crates”: the page in main is at /crates, and the page in #{number} is at /crates-2"
+        )
         await run.see("names", "two pages are called “Crates”")
         assert named in words(run.text)
         await run.press("escape")
@@ -317,4 +319,4 @@ async def test_what_a_text_from_elsewhere_puts_back_is_said_before_it_is_merged(
         old = says(page.id, TABLE.replace("Apple | 1", "Apple | 100"))  # it was open in an editor all the time
         await run.ask(content.Edit(at=at, changes=(old,), compat=False), MARA)
         await run.press("m")
-        await run.see("reverts", "1 line that main changed after the start of this change request: Stores")
+        await run.see("reverts", "1 line changed in main after this change request was started: Stores")

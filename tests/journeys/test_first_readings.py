@@ -101,7 +101,7 @@ async def test_a_command_that_is_off_says_what_it_does_and_why_it_is_off(stage: 
         assert [each.title for each in off if not each.explained.startswith(each.detail.rstrip("."))] == []
         assert [each.title for each in off if not each.explained.endswith(each.off)] == []
         await run.type("merge")
-        await run.see("Check and merge into main. Select a change request first.")
+        await run.see("Run the checks, then merge into main. Select a change request first.")
         count = re.search(r"\d+ of \d+ commands", run.text)
         assert count is not None
 

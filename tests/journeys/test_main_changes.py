@@ -75,9 +75,7 @@ async def test_a_merge_whose_conflicts_were_accepted_is_not_sent_for_other_confl
         assert not run.gate.sent(change_requests.Merge)
         await run.see("may conflict: Stores", "checked just now")
         await run.press(*str(contest.number), "enter")
-        await run.hear(
-            f"Merged #{contest.number} with conflicts: main now shows both sides of each conflict to readers."
-        )
+        await run.hear(f"Merged #{contest.number} with conflicts. Readers now see both versions of each conflict.")
 
 
 @pytest.mark.parametrize("seconds", [0, 8])
@@ -157,7 +155,7 @@ async def test_a_merge_of_several_stops_when_main_changes_between_its_checks_and
         await run.see("checking again")
         name = await change_main(contest)
         run.gate.open()
-        await run.hear(f"main changed since these checks: {name} was merged.", "Merged nothing. Stopped at #")
+        await run.hear(f"main changed since these checks: {name} was merged.", "Nothing was merged. Stopped at #")
         assert await read_main(contest) == MAIN
         assert not run.gate.sent(change_requests.Merge)
 

@@ -206,7 +206,7 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
 
             await state.write(begin)
             await tell(run.app, run.app.session, sleep=nap)
-            await run.hear("Octavo closed during the merge of #", "ago. #", said)
+            await run.hear("Octavo was closed", "ago, during the merge of #", said)
         assert under_way(state) == ()
         assert len(run.gate.sent(change_requests.Merge)) == 1
 
@@ -218,7 +218,7 @@ async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> 
         await run.press("enter", "V")
         await run.see("Request reviews of #7", "[x] Mara Lindqvist")
         await run.press("ctrl+s")
-        await run.hear("Select a reviewer with enter first.")
+        await run.hear("Press enter to select or clear a reviewer first.")
         await run.press(*"aiko", "enter", "ctrl+s")
         await run.hear("Requested a review of #7 from Aiko Jankovic")
         (asked,) = run.gate.sent(reviews.Request)
@@ -229,6 +229,12 @@ async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> 
         await run.hear("Withdrew the review request to Mara Lindqvist")
         assert [op.user_id for op in run.gate.sent(reviews.Withdraw)] != list(asked.users)
         await run.gone("○ Mara Lindqvist")
+        await run.press("V")
+        await run.see("Request reviews of #7")
+        for name in ("irina", "noor", "olu"):
+            await run.press("ctrl+u", *name, "enter")
+        await run.press("ctrl+s")
+        await run.hear("Requested a review of #7 from Noor Haddad, Irina Balogun and Olu Maalouf")
 
 
 async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Stage) -> None:
@@ -241,14 +247,14 @@ async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Sta
         await run.press("x", "x")
         await run.see("2 selected")
         await run.press("m")
-        await run.see("Merge 2 change requests in Harbour API?", "Octavo stops before #6 in Harbour API", "› #7")
-        await run.see("requested changes", "merge this change request alone", "Merge the first  (y)")
+        await run.see("Merge 2 change requests in Harbour API?", "Octavo will stop before #6 in Harbour API", "› #7")
+        await run.see("requested changes", "merge this change request by itself", "Merge the first  (y)")
         await run.press("j", "K")
-        await run.see("› #6", "The first change request stops the merge.", "Press J to merge it")
+        await run.see("› #6", "The first change request blocks the merge.", "Press J to move this")
         await run.press("K")
         await run.hear("#6 in Harbour API is already first.")
         await run.press("J", "k")
-        await run.see("› #7", "Octavo stops before #6 in Harbour API")
+        await run.see("› #7", "Octavo will stop before #6 in Harbour API")
         await run.later(seconds=1)
         await run.press("y")
         await run.hear("Merged #7 in Harbour API. Stopped before #6 in Harbour API: ", "requested changes")

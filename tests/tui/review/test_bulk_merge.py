@@ -93,7 +93,7 @@ async def test_one_that_conflicts_with_what_went_before_ends_it(live: Live, desk
     await merging.see()
     ended = await merging()
     assert ended.merged == ("#2 in Docs",)
-    assert ended.why.startswith("Stopped at #3 in Docs: pages may conflict: Beta (merge this change request alone)")
+    assert ended.why.startswith("Stopped at #3 in Docs: pages may conflict: Beta (merge this change request by itself)")
     assert await merging.statuses == ["merged", "draft", "draft"]
 
 
@@ -109,10 +109,12 @@ async def test_a_paragraph_that_is_merged_by_words_is_not_published_unread(live:
         await desk.propose(update(alpha, "# Alpha\n\n1.\n"), subject="Alpha"),
     )
     await merging.see()
-    assert "merged by words with" in (await before(merging))[1]
+    assert "merged word by word with" in (await before(merging))[1]
     ended = await merging()
     assert len(ended.merged) == 1
-    assert "a paragraph would be merged by words (merge this change request alone and check the text)" in ended.why
+    assert (
+        "a paragraph would be merged word by word (merge this change request by itself and check the text)" in ended.why
+    )
 
 
 async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, desk: Desk) -> None:
@@ -122,7 +124,7 @@ async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, d
     await merging.see()
     assert (await before(merging))[
         1
-    ] == "all its changes are also in #2 in Docs, which is merged first (press L then to archive it)"
+    ] == "all its changes are also in #2 in Docs, which is merged first (press L after that to archive it)"
     ended = await merging()
     assert ended == MergeTotals(("#2 in Docs",), "Stopped at #3 in Docs: already on main: merging would change nothing")
 
@@ -187,7 +189,7 @@ async def test_what_takes_a_look_of_its_own_is_not_merged_in_passing(live: Live,
     await merging.see()
     assert (
         await merging()
-    ).why == "Stopped at #2 in Docs: this change request deletes 1 page (merge this change request alone)"
+    ).why == "Stopped at #2 in Docs: this change request deletes 1 page (merge this change request by itself)"
 
 
 async def before(merging: Merging) -> list[str]:
@@ -214,17 +216,17 @@ async def test_what_conflicts_with_one_that_comes_before_is_said_before(live: Li
     await merging.see()
     assert await before(merging) == [
         "",
-        "it may conflict with #2 in Docs, which is merged first (Beta)",
+        "it may conflict with #2 in Docs, which is merged first (conflicts: Beta)",
         "",
     ]
     merging.several.reverse()
-    assert (await before(merging))[2] == "it may conflict with #3 in Docs, which is merged first (Beta)"
+    assert (await before(merging))[2] == "it may conflict with #3 in Docs, which is merged first (conflicts: Beta)"
 
 
 async def test_that_a_rule_asks_for_what_the_first_merge_takes_away_is_said_before(three: Merging, desk: Desk) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_up_to_date_change_request"}]}
     await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
-    behind = "a merge rule requires an update from main after the merge of #2 in Docs (press U then)"
+    behind = "a merge rule requires an update from main after #2 in Docs is merged (press U after that merge)"
     assert await before(three) == ["", behind, behind]
 
 

@@ -120,6 +120,13 @@ def test_what_has_no_diff_is_said_in_words() -> None:
     assert in_words(entry) == "Edited.\ndays: 7 → 9"
 
 
+def test_a_move_below_the_same_parent_is_a_change_of_position() -> None:
+    here = {"id": "guides", "title": "Guides"}
+    change = {"type": "page_moved", "page": {"id": "a", "title": "A"}, "parent": {"before": here, "after": here}}
+    (entry,) = changed_pages([Change.model_validate(change)])
+    assert in_words(entry) == "Moved.\nposition: earlier position → new position"
+
+
 def test_the_entry_of_a_conflict_is_found_whatever_is_in_conflict() -> None:
     def side(name: str) -> Revision:
         return revision(

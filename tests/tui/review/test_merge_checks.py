@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from octavo.api import change_requests
-from octavo.api.content import ContentEdit, DeletePage
+from octavo.api.content import Change, ContentEdit, DeletePage
 from octavo.api.places import ChangeRequestRef
 from octavo.client.client import Client
 from octavo.client.in_process import Application
@@ -24,6 +24,7 @@ from octavo.data.state import State
 from octavo.documents.trees import Json
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks, check
+from octavo.tui.review.merge_dialog import blocked, pages_to_revert
 from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
@@ -294,8 +295,8 @@ async def test_a_change_request_that_main_has_already_changes_nothing(
     assert known.is_on_main is is_on_main
     if known.is_on_main:
         assert not known.conflicts
-        assert fact(known, "conflicts").text == "none: main has the same changes"
-        assert not [each for each in known.facts if each.label == "merged by words"]
+        assert fact(known, "conflicts").text == "none: main already has the same changes"
+        assert not [each for each in known.facts if each.label == "merged text"]
         await desk.ask(change_requests.UpdateFromMain(at=at))
         updated = await looking(at)
         assert (updated.changes, updated.is_on_main) == ((), True)
@@ -352,6 +353,21 @@ async def test_with_changes_that_are_not_known_a_merge_is_not_said_to_change_not
         assert not known.is_on_main
         assert not known.why_idle
         assert [each.text for each in known.facts if each.label == "changes"] == facts
+
+
+async def test_a_merged_change_request_is_called_merged_already(platform: Platform, looking: Look) -> None:
+    desk = await Desk.open(Ask(platform), *PAGES)
+    at = await desk.propose(update(await desk.id("Beta"), "# Beta\n\nNew.\n"))
+    await desk.merge(at)
+    assert blocked(await looking(at)) == "This change request is already merged."
+
+
+@pytest.mark.parametrize(
+    ("pages", "said"), [([], ""), (["a", "a"], "this page"), (["a", "b"], "these 2 pages")], ids=["none", "one", "two"]
+)
+def test_only_pages_are_offered_to_be_reverted(pages: list[str], said: str) -> None:
+    changes = [*({"type": "page_edited", "page": {"id": each}} for each in pages), NOT_SHOWN]
+    assert pages_to_revert([Change.model_validate(each) for each in changes]) == said
 
 
 def fact(known: Checks, label: str) -> Fact:

@@ -179,7 +179,7 @@ SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] 
         lambda ids: [insert("# Newest\n\nNewest.\n", into=ids["New"])],
         "Newest",
         "# Newest\n\nNewest.\n",
-        ("New: other pages are below it",),
+        ("New: it has subpages",),
         (),
     ),
 }

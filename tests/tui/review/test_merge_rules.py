@@ -173,12 +173,12 @@ async def test_who_may_pass_the_rules_by_is_told_so(desk_of: Callable[[], Awaita
     asks = {"rule": "require_at_least_one_review"}
     at = await proposed(desk, asks, {"rule": "allow_bypass", "users": ["ada"]})
     assert await foreseen(desk, at, "mia") == [
-        Fact("bad", "merge rules", "0 of 1 met (rules of the space)"),
+        Fact("bad", "merge rules", "0 of 1 met (rules set for the space)"),
         Fact("bad", "", "a review is required"),
     ]
     assert not await merges(desk, at, "mia")
     assert await foreseen(desk, at) == [
-        Fact("care", "merge rules", "0 of 1 met (rules of the space), but you can bypass the rules"),
+        Fact("care", "merge rules", "0 of 1 met (rules set for the space), but you can bypass the rules"),
         Fact("care", "", "a review is required"),
     ]
     assert await merges(desk, at)
@@ -193,7 +193,7 @@ async def test_the_rules_of_the_organization_hold_where_the_space_inherits(
     rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_review"}]}
     await desk.ask(organizations.Update(at=ACME, merge_rules=rules))
     assert [fact.text for fact in await foreseen(desk, at)] == [
-        "0 of 1 met (rules of the organization)",
+        "0 of 1 met (rules set for the organization)",
         "a review is required",
     ]
     await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "none"}))
@@ -215,7 +215,7 @@ async def test_what_cannot_be_told_here_is_left_to_the_server(
     desk = await desk_of()
     at = await proposed(desk, rule)
     head, line = await foreseen(desk, at)
-    assert (head.mark, head.text, line.mark) == ("care", "0 of 1 met (rules of the space)", "care")
+    assert (head.mark, head.text, line.mark) == ("care", "0 of 1 met (rules set for the space)", "care")
     assert said in str(line.text)
 
 

@@ -55,7 +55,7 @@ class MergeReadiness:
     checks: Checks | None = None
 
 
-_ALONE = "merge this change request alone"
+_ALONE = "merge this change request by itself"
 
 
 def why_not_mergeable(checks: Checks) -> str:
@@ -66,7 +66,7 @@ def why_not_mergeable(checks: Checks) -> str:
         names = f": {', '.join(checks.conflicts[:2])}" if checks.conflicts else ""
         return f"{_inside(why)}{names} ({_ALONE})"
     if any(fact.label == MERGED_BY_WORDS for fact in checks.facts):
-        return f"a paragraph would be merged by words ({_ALONE} and check the text)"
+        return f"a paragraph would be merged word by word ({_ALONE} and check the text)"
     bad = [fact for fact in checks.facts if fact.mark == "bad"]
     if rules := [fact for fact in bad if fact.label in ("merge rules", "")]:
         lacking = [str(fact.text) for fact in rules if not fact.label] or [str(rules[0].text)]
@@ -107,20 +107,20 @@ async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequenc
         if other.at.space_id != one.at.space_id:
             continue
         if checks.must_be_current:
-            return f"a merge rule requires an update from main after the merge of {other.name} (press U then)"
+            return f"a merge rule requires an update from main after {other.name} is merged (press U after that merge)"
         if not mine & _touched(theirs):
             continue
         behind = checks.change_request.model_copy(update={"outdated": True})
         changed = Changes(changes=checks.changes)
         foreseen = await forecast(live, one.at, behind, changed, main=theirs.change_request.revision)
         if foreseen.conflicts:
-            return f"it may conflict with {other.name}, which is merged first ({', '.join(foreseen.names[:2])})"
-        if foreseen.is_on_main:
-            return f"all its changes are also in {other.name}, which is merged first (press L then to archive it)"
-        if foreseen.suggestions:
             return (
-                f"a paragraph would be merged by words with {other.name}, which is merged first (check the text then)"
+                f"it may conflict with {other.name}, which is merged first (conflicts: {', '.join(foreseen.names[:2])})"
             )
+        if foreseen.is_on_main:
+            return f"all its changes are also in {other.name}, which is merged first (press L after that to archive it)"
+        if foreseen.suggestions:
+            return f"a paragraph would be merged word by word with {other.name}, which is merged first (check the text after that)"
     return ""
 
 
@@ -191,15 +191,15 @@ def _first(number: int) -> str:
 
 
 def _left(number: int) -> str:
-    return f"{wording.plural(number, 'change request is', 'change requests are')} not merged"
+    return f"{wording.plural(number, 'change request')} will not be merged"
 
 
 TURNS: Commands[MergeSeveralDialog] = Commands(
     "several",
     (
-        Command("later", "J", "Move down", "Merge this change request later",
+        Command("later", "J", "Move down", "Move this change request down in the merge order",
                 run=lambda _, dialog: dialog.turn(1), why_not=lambda _, dialog: dialog.why_not_turned(1)),
-        Command("earlier", "K", "Move up", "Merge this change request earlier",
+        Command("earlier", "K", "Move up", "Move this change request up in the merge order",
                 run=lambda _, dialog: dialog.turn(-1), why_not=lambda _, dialog: dialog.why_not_turned(-1)),
     ),
     find=lambda dialog: dialog,
@@ -209,7 +209,7 @@ TURNS: Commands[MergeSeveralDialog] = Commands(
 class MergeSeveralDialog(Confirm):
     """A dialog that checks several change requests, merges them in order and shows the progress. Esc stops it."""
 
-    CONTEXT = "merging several"
+    CONTEXT = "merging several change requests"
     HELP = (
         "The change requests to merge, in order. j and k select a change request, J and K move it, and y merges all. "
         "esc stops before the next merge."
@@ -269,9 +269,9 @@ class MergeSeveralDialog(Confirm):
             stop = f"{self._stand[self._fine].one.name}: {self._stand[self._fine].why}"
             if self._fine:
                 left = all_of_them - self._fine
-                after = f"Octavo stops before {stop}. {_left(left)}. Press J or K to change the order."
+                after = f"Octavo will stop before {stop}. {_left(left)}. Press J or K to change the order."
             else:
-                why = f"The first change request stops the merge. {stop}. Press J to merge it later."
+                why = f"The first change request blocks the merge. {stop}. Press J to move this change request down."
         self.update(blocked=why, after=after, verb=self._verb_now, foot="J and K change the order · r check again")
 
     @property
@@ -341,8 +341,10 @@ class MergeSeveralDialog(Confirm):
         several, seen = [each.one for each in self._stand[:fine]], [each.checks for each in self._stand[:fine]]
         ended = await merge_in_order(app.session.live, several, seen, self._tell, lambda: self._wanted)
         if ended.merged:
-            app.writes.is_final("A merge cannot be undone with u. Press Z on a merged change request to revert it.")
-        done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Merged nothing"
+            app.writes.is_final(
+                "A merge cannot be undone with u. Press Z on a merged change request to revert the merge."
+            )
+        done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Nothing was merged"
         why = ended.why
         if not why and fine < len(self._stand):
             why = f"Stopped before {self._stand[fine].one.name}: {self._stand[fine].why}"

@@ -127,7 +127,7 @@ REVIEW: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
         Command("export", "ctrl+e", "Export", "Export the change request or this page", run=_export, shown=False),
-        Command("up", "escape", "Back", "Go to the pages, then back to the list", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("up", "escape", "Back", "Go back to the pages, or from the pages to the list", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -140,7 +140,7 @@ class ChangeRequestScreen(View):
     CONTEXT = "change request"
     HELP = (
         "The changed pages on the left, the diff of the selected page on the right. c comments on a block, a approves, "
-        "A requests changes, and m checks and merges. esc goes to the pages, then back to the list."
+        "A requests changes, and m runs the checks and merges. esc goes back to the pages, or from the pages to the list."
     )
     CSS_PATH = "change_request.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
@@ -181,7 +181,7 @@ class ChangeRequestScreen(View):
                 yield ChangingText("PAGES", classes="pane-title", id="changes-title")
                 yield Tree(
                     empty="No changes yet.",
-                    hint="Edit a page of the space, then press r.",
+                    hint="Edit a page in the space, then press r to refresh.",
                     folds_all=False,
                     id="changes",
                 )

@@ -82,7 +82,7 @@ class ChangedPage:
                 found.append(
                     Setting("place", before, after)
                     if before != after
-                    else Setting("order", f"in {before}", "another position")
+                    else Setting("position", "earlier position", "new position")
                 )
             found += settings_of(change.attributes)
         return tuple(found)
@@ -151,7 +151,7 @@ def discussed(
         if page == WHOLE:
             found[WHOLE] = ChangedPage(WHOLE, "General comments")
         elif page not in here:
-            title = titles.get(page) or "A deleted page"
+            title = titles.get(page) or "Deleted page"
             found[page] = ChangedPage(page, title, page=PageReference(id=page, title=title))
     return sorted(found.values(), key=lambda entry: entry.key != WHOLE)
 
@@ -215,7 +215,7 @@ def nodes(
         top += [Node("section changed", "other changes", kind="section"), *others]
     if also:
         top += [
-            Node("section discussed", "also discussed", kind="section"),
+            Node("section discussed", "other comments", kind="section"),
             *(_node(entry, marks) for entry in also),
         ]
     return top

@@ -214,7 +214,7 @@ CHANGED_PAGE: Commands[ChangedTree] = Commands(
         Command("previous_page", "K", "Previous page", "Go to the previous changed page", run=lambda _, tree: tree.read_on(-1), shown=False),
         Command("viewed", "x", "Viewed", "Mark as viewed and go to the next page",
                 run=lambda _, tree: tree.mark_viewed(), why_not=lambda _, tree: tree.why_not_viewed()),
-        Command("whole_tree", "full_stop", "All pages", "Show only changed pages, or all pages", key_display=".", shown=False,
+        Command("whole_tree", "full_stop", "All pages", "Switch between changed pages and all pages", key_display=".", shown=False,
                 run=lambda _, tree: tree.show_all_or_changing(), why_not=lambda _, tree: tree.why_not_all()),
     ),
     context="change request",

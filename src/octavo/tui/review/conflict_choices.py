@@ -91,19 +91,21 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
         mine = written.strip("\r\n")
         return why_not_saved(kept.save_now, mine) if mine != begin else ""
 
-    about = FileNote("the result of a conflict", kept.place, app.session.state.namespace)
+    about = FileNote("Resolution of a conflict", kept.place, app.session.state.namespace)
     result = edit_text(app, f"{begin}\n", folder(app), name="conflict", keep=keep, about=about)
     if isinstance(result, NotEdited):
         goes_on = _goes_on(result, keep)
         said = result.sentence if goes_on else result.said
-        app.say(f"{said} The conflict is not resolved by that.{goes_on}", tone="care", seconds=10.0)
+        app.say(f"{said} The conflict is still not resolved.{goes_on}", tone="care", seconds=10.0)
         return False
     mine = result.text.strip("\r\n")
     if mine == begin:
         stays = (
-            "the choice stays" if before is not None else "the conflict is not resolved: press m, t or b to take a side"
+            "your earlier choice is kept."
+            if before is not None
+            else "the conflict is not resolved. Press m, t or b to choose which version to keep."
         )
-        app.say(f"You changed nothing, so {stays}.")
+        app.say(f"You changed nothing, so {stays}")
         return False
     choices.choose(name, "own", mine)
     return True
@@ -135,7 +137,7 @@ async def send(
     if not changes:
         choices.settle(unsettled, decided)
         _remember_settled(app, change_request, unsettled, decided)
-        app.say("Nothing to save: this change request is as you chose.")
+        app.say("Nothing to save: this change request already has the versions you chose.")
         then(pages)
         return
     number = app.notices.say(f"Saving {plural(len(changes), 'change')} in #{change_request.number}…", seconds=90)
@@ -148,13 +150,15 @@ async def send(
             so_far = f" {sent} of {len(changes)} changes were saved." if sent else ""
             why = f"{outcome.cause}{so_far} Octavo keeps your choices."
             if outcome.kind == "moved":
-                why = f"someone edited the change request.{so_far} Octavo loaded it again. Press ctrl+s to save your choices."
+                why = f"someone edited the change request.{so_far} Octavo reloaded the change request. Press ctrl+s to save your choices."
             app.say(f"Could not save your choices in #{change_request.number}: {why}", tone="failed")
             return
         sent, expected, over = sent + len(lot), outcome.revision, over or outcome.over is not None
     app.notices.close(number)
     target_request.remember(app, at.space, change_request)
-    app.writes.is_final("To change a resolved conflict, edit the page or restore it from its history.")
+    app.writes.is_final(
+        "Resolved conflicts cannot be undone with u. Edit the page, or restore it from its version history."
+    )
     resolved = [name for page in unsettled.decided(decided) for name, _ in page.conflicts]
     count = len(resolved) + sum(shape.name in decided for shape in unsettled.shapes)
     choices.settle(unsettled, decided)
@@ -162,11 +166,11 @@ async def send(
     marked, other = await _read_back(live, at, unsettled, decided, change_request)
     said = f"#{change_request.number}: {plural(count, 'conflict')} resolved."
     if over:
-        said += " Somebody else wrote at the same time: compare with the previous revision, their text may be lost."
+        said += " Someone else edited the change request at the same time, and their text may be lost. Compare with the previous revision."
     elif marked:
-        said += f" The server still shows conflicts on {plural(marked, 'page')}: press R again."
+        said += f" The server still shows conflicts on {plural(marked, 'page')}. Press R again."
     elif other:
-        said += f" The server changed the text of {plural(other, 'page')}: read the diff."
+        said += f" The server changed the text of {plural(other, 'page')} while saving. Check the diff."
     app.say(said, tone="care" if over or marked or other else "done")
     then(pages)
 

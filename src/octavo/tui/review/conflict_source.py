@@ -50,7 +50,7 @@ class ConflictSource:
         """What a page is compared with before it is saved."""
         if self._of is not None:
             return f"main before #{self._of.number} was merged"
-        return "main" + (" (outdated)" if self.change_request.outdated else "")
+        return "an earlier revision of main" if self.change_request.outdated else "main"
 
     @property
     def was_answered(self) -> bool:

@@ -37,7 +37,7 @@ from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Rows
 from octavo.tui.widgets.wording import plural
 
-_OTHERS = Heading("PAGE TREE AND MORE", "")
+_OTHERS = Heading("OTHER CONFLICTS", "")
 _PAGES = Heading("PAGES", "")
 
 
@@ -57,28 +57,28 @@ def _open_outside(app: Shell, view: ConflictsScreen) -> None:
 
 
 def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
-    return None if view.source.change_request.urls.app else "The server gives no link to this change request."
+    return None if view.source.change_request.urls.app else "The server did not return a link to this change request."
 
 
 CONFLICT: Commands[ConflictsScreen] = Commands(
     "conflict",
     (
-        _taking("main", "m", "Take main", "Use main's version (again to clear)", "main"),
-        _taking("this", "t", "Take this request", "Use this change request's version (again to clear)", "request"),
-        _taking("both", "b", "Take both", "Use both versions, main first (again to clear)", "both"),
-        _taking("words", "w", "Suggested", "Use both changes, merged by words (again to clear)", "words"),
+        _taking("main", "m", "Take main", "Use the version in main (press again to clear)", "main"),
+        _taking("this", "t", "Take change request", "Use the version in this change request (press again to clear)", "request"),
+        _taking("both", "b", "Take both", "Use both versions, main first (press again to clear)", "both"),
+        _taking("words", "w", "Suggested", "Use both changes, merged word by word (press again to clear)", "words"),
         Command("edit", "e", "Edit", "Resolve the conflict in your editor",
                 run=lambda _, view: view.edit(), why_not=lambda _, view: view.why_not_take("edit")),
         Command("preview", "p", "Preview", "Preview the merged page",
                 run=lambda _, view: view.preview(), why_not=lambda _, view: view.why_no_preview()),
         Command("send", "ctrl+s", "Save", "Save the resolved conflicts",
                 writes=True, run=lambda _, view: view.send_decided(), why_not=lambda _, view: view.why_not_send()),
-        Command("follow", "f", "Open target", "Open the page that has the moved text", run=lambda _, view: view.follow_text(),
+        Command("follow", "f", "Moved text", "Open the page that the text was moved to", run=lambda _, view: view.follow_text(),
                 why_not=lambda _, view: view.why_not_follow(), shown=False),
         Command("next_page", "J", "Next page", "Go to the next page with conflicts", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous_page", "K", "Previous page", "Go to the previous page with conflicts", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("browser", "o", "Open in browser", "Open the change request in the browser", run=_open_outside, why_not=_why_not_outside, shown=False),
-        Command("up", "escape", "Back", "Go back; choices are kept", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("up", "escape", "Back", "Go back and keep the choices", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -91,8 +91,8 @@ class ConflictsScreen(View):
     CONTEXT = "conflicts"
     HELP = (
         "The conflicts between main and this change request. m takes main, t takes this change request, b takes both, and "
-        "e opens your editor; the same key again clears the choice. p previews the page and ctrl+s saves. esc goes back; "
-        "choices are kept."
+        "e opens your editor. Pressing the same key again clears the choice. p previews the page and ctrl+s saves. "
+        "esc goes back and keeps the choices."
     )
     CSS_PATH = "conflicts.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = (
@@ -211,24 +211,22 @@ class ConflictsScreen(View):
             if not left:
                 foot = "All conflicts are resolved. Press ctrl+s to save."
                 if not is_ready:
-                    foot = "All conflicts have a suggested result. Check them; w accepts a suggestion."
+                    foot = "Every conflict has a suggested result. Check the results. Press w to accept a suggestion."
                 said += Content.styled("ctrl+s saves  " if is_ready else "check the suggestions  ", "$success")
             else:
                 foot = (
                     "Press ctrl+s to save the resolved pages."
                     if is_ready
-                    else "Resolve all conflicts of a page to save it."
+                    else "To save a page, resolve all its conflicts."
                 )
         elif found is not None:
             said = Content.styled(" No conflicts  ", "$success")
             if about.outdated:
-                foot = "This change request is outdated: press U on it to update from main."
+                foot = "This change request is outdated. Press esc, then U to update it from main."
             if not found.shapes and self.source.was_answered:
-                foot = (
-                    "The server reports conflicts, but marks none. Press o to open the change request in the browser."
-                )
+                foot = "The server reports conflicts, but not where they are. Press o to open the change request in the browser."
         if found is not None and found.unread:
-            foot += f"\n{plural(found.unread, 'more changed page was', 'more changed pages were')} not read."
+            foot += f"\n{plural(found.unread, 'more changed page was', 'more changed pages were')} not checked."
         if self._is_sending:
             foot = "Saving…"
         title = Content.styled(f"#{about.number} {about.title}", "bold")
@@ -282,7 +280,7 @@ class ConflictsScreen(View):
         if not found.is_ready(self._choices.all):
             if not found.left(self._choices.all):
                 return "Nothing to save: this change request already contains the suggested text."
-            return "Resolve all conflicts of a page first: m, t, b or e."
+            return "Resolve all conflicts on at least one page first, with m, t, b or e."
         return None
 
     def why_not_take(self, how: ChoiceKind | Literal["edit"]) -> str | None:
@@ -295,13 +293,13 @@ class ConflictsScreen(View):
         if shown is None:
             return "There is no conflict here."
         if isinstance(shown, Question) and not all(shown.answers):
-            return "There is nothing to choose here."
+            return "This conflict has no versions to choose from."
         if (isinstance(shown, Question) or shown.kind == FIELDS) and how not in SIDES:
-            return "Take one side here: m or t."
+            return "Only one version can be kept here: press m or t."
         if shown.kind == "moved" and how == "both":
-            return "The text can have one place: m keeps the place in main, t the place in this change request."
+            return "The text can be in one place only: press m or t to choose the place."
         if shown.kind in NEVER_BOTH and how == "both":
-            return "Only one version can be kept here: m or t. Press e to write another."
+            return "Only one version can be kept here: press m or t. Press e to write another version."
         if how == "words" and isinstance(shown, Shown) and "words" not in shown.outcomes:
             return "Both sides changed the same words, so there is no suggestion."
         return None
@@ -357,7 +355,7 @@ class ConflictsScreen(View):
             return "The conflicts are still loading."
         item = self._item
         if isinstance(item, TreeConflict) and not item.can_choose:
-            return "There is nothing to choose here, so there is no preview."
+            return "This conflict has no versions to choose from, so there is no preview."
         return None if item is not None else "There is no conflict here."
 
     def preview(self) -> None:
@@ -369,7 +367,7 @@ class ConflictsScreen(View):
 
         def why_not_send() -> str | None:
             if item.unresolved(self._choices.all):
-                return "Resolve all conflicts of this page first: esc goes back to them."
+                return "Resolve all conflicts on this page first. Press esc to go back to the conflicts."
             return self.why_not_send()
 
         about, choices = self.source.change_request, self._choices.all

@@ -28,6 +28,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import short_age
 
 Base = Literal["base", "review", "main"]
+_NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}
 LISTED_FIRST, LISTED_AT_MOST = 100, 1000
 """Changes that are asked for at first, and the most that a server lists: what is beyond them is found here."""
 FORESEE_AFTER = 0.6
@@ -274,7 +275,7 @@ class Comparison:
             else:
                 self._base = "base"
                 self._view.shell.say(
-                    f"Could not change the comparison of #{self.about.number}: {error} The diff shows its base.",
+                    f"Could not compare #{self.about.number} with {_NAMES[base]}: {error} The diff shows the comparison with its base.",
                     tone="failed",
                 )
                 self._find_changes()
@@ -293,11 +294,11 @@ class Comparison:
         if base == "review":
             review = self.my_review
             if review is not None and review.revision is not None:
-                return Sides(self._at(review.revision), self.head, "your last review")
+                return Sides(self._at(review.revision), self.head, _NAMES["review"])
         if base == "main":
             space = await self._view.live.fetch(spaces.Get(at=self.space))
             if space.revision is not None:
-                return Sides(self._at(space.revision), self.head, "main")
+                return Sides(self._at(space.revision), self.head, _NAMES["main"])
         if merged and about.revision_merged is not None:
             new = self._at(about.revision_merged)
             parents = (await read(self._view.live, new)).parents

@@ -29,14 +29,14 @@ def _show(app: Shell, entry: Entry) -> None:
     app.screen.dismiss(entry)
 
 
-_NOTHING = "No pending comments. Press ctrl+t in a comment to add it to your review."
+_NOTHING = "No pending comments. To add a comment to your review, press ctrl+t while you write it."
 
 HELD: Commands[Entry] = Commands(
     "held",
     (
-        Command("show", "enter", "Show in page", "Open the comment in its page", run=_show),
+        Command("show", "enter", "Show on page", "Show the comment on its page", run=_show),
         Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=held_comments.edit_held),
-        Command("drop", "X", "Remove", "Remove from the review and keep as draft", run=held_comments.drop_held),
+        Command("drop", "X", "Remove", "Remove from the review and keep as a draft", run=held_comments.drop_held),
     ),
     nothing=_NOTHING,
     find=lambda dialog: dialog.rows.item,
@@ -62,8 +62,8 @@ class HeldScreen(Dialog[Entry | None]):
     ]
     CONTEXT: ClassVar[str] = "pending comments"
     HELP: ClassVar[str] = (
-        "The pending comments of your review, in the order of sending. enter opens a comment in its page, e edits, "
-        "X removes, and ctrl+s sends all without a review. esc closes the list."
+        "The pending comments in your review, in the order they will be sent. enter shows a comment on its page, e edits a "
+        "comment, X removes a comment from the review, and ctrl+s sends all without a review. esc closes the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELD, HELD_LIST)
 
@@ -102,7 +102,7 @@ class HeldScreen(Dialog[Entry | None]):
         if not self.shell.has_session:
             return  # the session ended meanwhile
         held = self.shell.session.outbox.gathered(self._at)
-        self.query_one(Frame).name_it(f"{plural(len(held), 'pending comment')} for your review of {self._of}")
+        self.query_one(Frame).name_it(f"{plural(len(held), 'pending comment')} in your review of {self._of}")
         self.rows.show(held)
         self._show_words()
 

@@ -117,8 +117,8 @@ def _changed(item: ChangeRequest) -> datetime:
 
 ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[object, ...]]]] = {
     "space": ("by space", lambda each, _: ()),
-    "newest": ("newest change first", lambda each, _: (_NEVER - _changed(each),)),
-    "oldest": ("oldest change first", lambda each, _: (_changed(each),)),
+    "newest": ("most recently updated first", lambda each, _: (_NEVER - _changed(each),)),
+    "oldest": ("least recently updated first", lambda each, _: (_changed(each),)),
     "threads": ("most open threads first", lambda _, stands: (-stands.threads,)),
     "author": ("by author", lambda each, _: (fold(author_of(each)),)),
 }

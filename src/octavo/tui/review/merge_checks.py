@@ -35,7 +35,7 @@ FORECAST_PAGES = 60
 """More pages than this are not read before a merge; the dialog says so."""
 LONGEST_QUOTE = 240
 """Characters of a paragraph that was merged by words."""
-MERGED_BY_WORDS = "merged by words"
+MERGED_BY_WORDS = "merged text"
 ALREADY_ON_MAIN = "Already on main: merging would change nothing."
 NO_CHANGES = "There are no changes to merge."
 PRESS_L = "Press L to archive this change request."
@@ -331,6 +331,8 @@ async def _texts(live: Live, sides: tuple[ContentRef, ...], page_id: str) -> tup
 def _state(change_request: ChangeRequest) -> Fact:
     if change_request.status in ("draft", "open"):
         return Fact("ok", "status", change_request.status)
+    if change_request.status == "merged":
+        return Fact("bad", "status", "this change request is already merged")
     return Fact("bad", "status", f"this change request is {change_request.status}, so it cannot be merged")
 
 
@@ -342,12 +344,12 @@ def currency(change_request: ChangeRequest) -> Fact:
 
 
 _KEPT = {
-    "text": "both versions stay in the text, between conflict markers",
-    "field": "both versions stay in the text, between conflict markers",
+    "text": "both versions stay in the text between conflict markers",
+    "field": "both versions stay in the text between conflict markers",
     "deleted": "pages deleted on one side and edited on the other are kept",
-    "moved": "pages stay where main has them",
-    "order": "pages stay where main has them",
-    "variable": "variables keep the values of main",
+    "moved": "pages stay where they are in main",
+    "order": "pages stay where they are in main",
+    "variable": "variables keep their values in main",
 }
 
 
@@ -358,11 +360,11 @@ def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
     if names := foreseen.names:
         said = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         kept = "; ".join(dict.fromkeys(_KEPT[each.kind] for each in foreseen.conflicts))
-        return Fact("bad", "conflicts", f"may conflict: {said}. With conflicts, {kept}")
+        return Fact("bad", "conflicts", f"may conflict: {said}. If there are conflicts, {kept}")
     if foreseen.unread:
         return Fact("care", "conflicts", f"none found, {wording.plural(foreseen.unread, 'page')} not checked")
     if foreseen.is_on_main:
-        return Fact("ok", "conflicts", "none: main has the same changes")
+        return Fact("ok", "conflicts", "none: main already has the same changes")
     if change_request.outdated:
         return Fact("ok", "conflicts", "none expected: main and this change request changed different parts")
     return Fact("ok", "conflicts", "none")
@@ -375,7 +377,7 @@ def words_facts(foreseen: Forecast) -> list[Fact]:
         for each in foreseen.suggestions[:3]
     ]
     if (more := len(foreseen.suggestions) - 3) > 0:
-        facts.append(Fact("care", MERGED_BY_WORDS, f"{wording.plural(more, 'more paragraph')}. Check them."))
+        facts.append(Fact("care", MERGED_BY_WORDS, f"{wording.plural(more, 'more paragraph')} to check"))
     return facts
 
 
@@ -388,12 +390,12 @@ def names_fact(change_request: ChangeRequest, found: tuple[Namesake, ...]) -> tu
     """Return the pages that would be beside a page of the same name, with the paths of both."""
     said = []
     for each in found[:3]:
-        here = f"the page of #{change_request.number}"
+        here = f"the page in #{change_request.number}"
         other = "the page in main" if each.is_other_in_main else "the other page"
         called = f"two pages are called “{each.titles[0]}”"
         if fold(each.titles[0]) != fold(each.titles[1]):
             called = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
-        said.append(f"{called}: {other} is at {each.paths[0]}, {here} is at {each.paths[1]}")
+        said.append(f"{called}: {other} is at {each.paths[0]}, and {here} is at {each.paths[1]}")
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     return (Fact("care", "names", "; ".join(said) + more),) if said else ()
 
@@ -407,7 +409,7 @@ def _approvals(change_request: ChangeRequest, given: tuple[Review, ...]) -> list
             facts.append(Fact("care", "approval", f"{review.reviewer.name} approved an earlier revision"))
         else:
             facts.append(Fact("ok", "approval", f"{review.reviewer.name} approved this revision"))
-    return facts or [Fact("care", "approval", "not reviewed")]
+    return facts or [Fact("care", "approval", "not reviewed yet")]
 
 
 def _threads(said: ListPage[Comment]) -> Fact:
@@ -421,7 +423,7 @@ def _threads(said: ListPage[Comment]) -> Fact:
 
 def _right(space: Space) -> Fact:
     if space.permissions.merge:
-        return Fact("ok", "permission", f"you can merge in {space.title}")
+        return Fact("ok", "permission", f"you can merge into {space.title}")
     return Fact("bad", "permission", f"your role in {space.title} does not allow you to merge")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest, MergeResult
+from octavo.api.content import Change
 from octavo.api.places import ChangeRequestRef
 from octavo.data.deciding import merge
 from octavo.data.merge_basis import MergeBasis, what_changed
@@ -46,10 +48,9 @@ def _shown(app: Shell, at: ChangeRequestRef, checks: Checks) -> Shown:
         archive = offer_to_archive(app, at, checks.change_request)
         why = f"{checks.why_idle} {PRESS_L}" if checks.can_merge and archive is not None else blocked(checks)
         return Shown(facts=checks.facts, intro=checks.change_request.title, blocked=why, archive=archive)
-    after = [
-        f"Pages   {goes_out(checks.changes)}",
-        f"To revert   press Z after the merge to create a change request that reverts {_these(checks)}",
-    ]
+    after = [f"Pages   {goes_out(checks.changes)}"]
+    if pages := pages_to_revert(checks.changes):
+        after.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
     if checks.change_request.outdated and checks.space.permissions.edit:
         after.append("Main has changed   press esc, then U to update from main first")
     why = why_typed(checks)
@@ -75,9 +76,10 @@ def blocked(checks: Checks) -> str:
     return checks.why_idle
 
 
-def _these(checks: Checks) -> str:
-    pages = len({each.page.id for each in checks.changes if each.page is not None})
-    return "this page" if pages == 1 else f"these {pages} pages"
+def pages_to_revert(changes: Sequence[Change]) -> str:
+    """Return the pages that a revert of `changes` restores, such as `these 2 pages`. Empty if no page changes."""
+    pages = len({each.page.id for each in changes if each.page is not None})
+    return "this page" if pages == 1 else f"these {pages} pages" if pages else ""
 
 
 def why_typed(checks: Checks) -> str:
@@ -85,7 +87,7 @@ def why_typed(checks: Checks) -> str:
     if checks.conflicts:
         return "Pages may conflict"
     if checks.marked:
-        return "Conflict markers would go live"
+        return "Readers would see conflict markers"
     if checks.deleted:
         return f"This change request deletes {wording.plural(len(checks.deleted), 'page')}"
     return ""
@@ -101,7 +103,7 @@ async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
         return sent.sentence
     if sent.kind in ("done", "unknown"):
         app.writes.is_final(
-            f"The merge of #{change_request.number} cannot be undone with u. Press Z on the change request to revert it."
+            f"The merge of #{change_request.number} cannot be undone with u. Press Z on the change request to revert the merge."
         )
     app.say(became(sent, f"#{change_request.number}"), tone=_tone(sent))
     return ""
@@ -113,13 +115,11 @@ def became(sent: Sent[MergeResult], name: str) -> str:
         return sent.sentence
     if sent.answer is not None and sent.answer.result == "conflicts":
         return (
-            f"Merged {name} with conflicts: main now shows both sides of each conflict to readers."
+            f"Merged {name} with conflicts. Readers now see both versions of each conflict."
             " Press R on this change request to resolve the conflicts."
         )
     if sent.answer is not None and not sent.answer.result:
-        return (
-            f"Merged {name}. The response was lost, so conflicts are unknown. Press R on {name} to check for conflicts."
-        )
+        return f"Merged {name}. The response was lost, so there may be conflicts. Press R on {name} to check."
     return f"Merged {name}."
 
 

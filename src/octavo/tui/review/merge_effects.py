@@ -199,9 +199,7 @@ async def puts_back(
     if not said:
         return ()
     lines = wording.plural(sum(counts), "line")
-    return (
-        Fact("care", "reverts", f"{lines} that main changed after the start of this change request: {_some(said)}"),
-    )
+    return (Fact("care", "reverts", f"{lines} changed in main after this change request was started: {_some(said)}"),)
 
 
 def _lines_back(started: str, main: str, after: str) -> int:
@@ -259,10 +257,10 @@ def goes_live(space: Space, on: Sequence[Site] | None) -> str:
     """Return a sentence that says where readers see the merge."""
     if on:
         named = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in on]
-        return f"Goes live immediately on {_some(named)}."
+        return f"The merge goes live immediately on {_some(named)}."
     if space.urls.published:
-        return f"Goes live immediately on {space.urls.published}."
-    return f"Replaces the main content of {space.title} immediately."
+        return f"The merge goes live immediately on {space.urls.published}."
+    return f"The merge changes the main content of {space.title} immediately."
 
 
 def _host(site: Site) -> str:
@@ -301,14 +299,14 @@ async def addresses(live: Live, both: PagesBeforeAndAfter, space: Space, on: Seq
     """Whether readers still find the pages that move or are deleted."""
     gone = addresses_gone(both.tree_before, both.tree_after)
     if not gone:
-        return (Fact("ok", "redirects", "none needed: no page moves or is deleted"),)
+        return (Fact("ok", "redirects", "none needed: no pages are moved or deleted"),)
     counted = f"{wording.plural(len(gone), 'page')} moved or deleted"
     if on is None:
         return (
             Fact("care", "redirects", f"{counted}, redirects not checked: the sites of the space are not available"),
         )
     if not on:
-        return (Fact("ok", "redirects", f"none needed: {counted}, but the space is on no published site"),)
+        return (Fact("ok", "redirects", f"none needed: {counted}, but the space is not on a published site"),)
     lists = await asyncio.gather(*(_redirects(live, space, site) for site in on[:LOOK_AT_SITES]))
     unread = len(on) - sum(each is not None for each in lists)
     sources = {source for each in lists if each is not None for source in each}

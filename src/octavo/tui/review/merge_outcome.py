@@ -46,10 +46,10 @@ class OutcomeScreen(View):
     """A page as a diff against main. Conflicts that are not resolved are between marks."""
 
     VIEW = "changes"
-    CONTEXT = "page as it will be"
+    CONTEXT = "preview of a resolved page"
     HELP = (
-        "The page as it will be, compared with main: title, place and text. Conflicts that are not resolved are between "
-        "marks. ctrl+s saves the page. esc or p goes back to the conflict."
+        "A preview of the page after saving, compared with main: title, place and text. Unresolved conflicts are between "
+        "conflict markers. ctrl+s saves the page. esc or p goes back to the conflict."
     )
     CSS_PATH = "merge_outcome.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("outcome.close", "outcome.send")
@@ -90,10 +90,15 @@ class OutcomeScreen(View):
         diff = replace(compared.diff, metadata=(*safe, *compared.diff.metadata))
         self.view.show(replace(compared, diff=diff), title=title, key="outcome")
         why = self._why_not_send()
-        against = f"compared with {self._against}" if main is not None else "not compared: main is not known"
+        against = (
+            f"compared with {self._against}"
+            if main is not None
+            else "not compared: the version in main is not available"
+        )
         said = Content.assemble((" PREVIEW ", "bold $primary"), f" {against} · ")
         self.query_one("#banner", Static).update(
-            said + (Content.styled("ctrl+s saves it", "$success") if why is None else Content.styled(why, "$warning"))
+            said
+            + (Content.styled("ctrl+s saves the page", "$success") if why is None else Content.styled(why, "$warning"))
         )
         self._say_where()
 

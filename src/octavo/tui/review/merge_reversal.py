@@ -200,10 +200,10 @@ class _Planning:
         needed = {above for page in stay for above in self._now.trail(page)[:-1] if above in made}
         for page in made:
             if page in kept:
-                why = "edited" if self._named else "perhaps edited"
+                why = "edited" if self._named else "may have been edited"
                 self._left.append(f"{self._now.pages[page].title}: {why} after the merge")
             elif page in needed:
-                self._left.append(f"{self._now.pages[page].title}: other pages are below it")
+                self._left.append(f"{self._now.pages[page].title}: it has subpages")
         gone = set(made) - kept - needed
         return [page for page in made if page in gone and self._now.parents[page] not in gone]
 

@@ -23,7 +23,7 @@ def facts(rules: MergeRules, case: MergeCandidate) -> Iterator[Fact]:
     lacking = [(rule, said) for rule in asked if (said := case.lacks(rule))]
     unsure = [(rule, said) for rule in asked if not case.lacks(rule) and (said := case.unsure(rule))]
     met = len(asked) - len(lacking) - len(unsure)
-    said = f"{met} of {len(asked)} met (rules of the {rules.of})"
+    said = f"{met} of {len(asked)} met (rules set for the {rules.of})"
     if bypass and (lacking or unsure):
         said += ", but you can bypass the rules"
     mark: Literal["ok", "care", "bad"] = "ok" if met == len(asked) else "bad" if lacking and not bypass else "care"

@@ -30,7 +30,7 @@ class DraftConflicts(ConflictSource):
 
     sides = ("theirs", "yours")
     mine = MINE
-    against = "the version of others"
+    against = "the version that others saved"
     was_answered = False
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:
@@ -67,7 +67,7 @@ class DraftConflicts(ConflictSource):
         try:
             await DialogDraft(self.app, self.name).save(text)
         except NotSaved as error:
-            self.app.say(f"Not sent: {error}", tone="failed")
+            self.app.say(f"Could not send the page: {error}", tone="failed")
             return
         choices.settle(found, decided)
         close((page.page,))
@@ -79,14 +79,14 @@ class OwnConflictsScreen(ConflictsScreen):
 
     HELP = (
         "Others changed the same text while you wrote. m takes their version, t takes yours, b takes both, and e opens "
-        "your editor; the same key again clears the choice. ctrl+s saves the page. esc goes back; choices are kept."
+        "your editor. Pressing the same key again clears the choice. ctrl+s saves the page. esc goes back and keeps the choices."
     )
     CSS_PATH = "conflicts.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         CONFLICT.only("main", "this", "both")
-        .changed("main", title="Take theirs", help="Use the other version (again to clear)")
-        .changed("this", title="Take yours", help="Use your version (again to clear)")
-        .changed("both", help="Use both versions, theirs first (again to clear)"),
+        .changed("main", title="Take theirs", help="Use the version that others saved (press again to clear)")
+        .changed("this", title="Take yours", help="Use your version (press again to clear)")
+        .changed("both", help="Use both versions, theirs first (press again to clear)"),
     )
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:

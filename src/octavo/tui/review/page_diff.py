@@ -42,7 +42,7 @@ from octavo.tui.shell.tree_rows import under
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 
-_NO_BASE = "The server does not name the base revision of this change request."
+_NO_BASE = "The server did not return the base revision of this change request."
 LINGERS = 0.3
 """Seconds the diff before stays in the view while the one wanted is not there yet."""
 _EMPTY = Document("", (), "")
@@ -153,7 +153,7 @@ class PageDiff:
         if change is None or change.page is None:
             return
         if tree is None:
-            trouble = self._comparison.tree.error or "The pages are still loading. Try again soon."
+            trouble = self._comparison.tree.error or "the pages are still loading. Try again soon."
             self._view.shell.say(f"Could not open the link: {trouble}", tone="care")
             return
         targets = Targets(LinkContext(tree, self._comparison.head, origins(next(tree.walk(), None))), change.page.id)
@@ -380,7 +380,7 @@ class PageDiff:
         if self.is_comparing:
             return f"{change.title} is still loading."
         if change.page is None:
-            return "You can comment only on blocks of a page. Press C to comment on the change request."
+            return "This is not a page, so it has no blocks to comment on. Press C to comment on the change request."
         return None
 
     # What is written of it

@@ -23,8 +23,8 @@ def why_not(app: Shell, several: Sequence[ChangeRequest]) -> str | None:
     """Return why these cannot be marked as ready or converted to drafts together. None if they can."""
     for each in several:
         if each.status not in ("draft", "open"):
-            reopen = " Press L to reopen it first." if each.status == "archived" else ""
-            return f"#{each.number} is {each.status}: only draft and open change requests can be marked.{reopen}"
+            reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""
+            return f"#{each.number} is {each.status}. Only a draft can be marked as ready, and only an open change request can be converted to a draft.{reopen}"
         space = SpaceRef(space_id=each.space) if each.space is not None else None
         if why := not_allowed(app, each, space, "edit"):
             return why
@@ -53,7 +53,7 @@ def offer(app: Shell, about: ChangeRequest) -> None:
         if answer is not None:
             mark(app, [about])
 
-    said = "The reviews are requested, but this change request is still a draft. Press ~ to mark it as ready later."
+    said = "The reviews are requested, but this change request is still a draft. You can also mark it as ready later with ~."
     app.push_screen(
         Confirm(
             f"Mark #{about.number} {about.title} as ready for review?",
@@ -127,8 +127,8 @@ def ask_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeReque
             app.writes.write(f"{verb.lower()} #{change_request.number}", op, said=f"{done} #{change_request.number}")
 
     said = (
-        "The change request returns to the tab “Open”."
+        "The change request will move back to the tab “Open”."
         if archived
-        else "The change request moves to the tab “Archived”. You can reopen it."
+        else "The change request will move to the tab “Archived”. You can reopen it."
     )
     app.push_screen(Confirm(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=said), decided)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 MOST_TOGETHER = 20
 """Change requests that are merged in one go."""
 _REQUIRED = "Enter a subject of 1 to 100 characters."
-_TOO_LONG = "Enter a subject of at most 100 characters. This subject has {}."
+_TOO_LONG = "Enter a subject of at most 100 characters. This subject has {} characters."
 
 _NO_MARKDOWN = (
-    "You can change the subject only. The description cannot be edited here: Octavo edits descriptions as markdown, and"
-    " would lose some of the formatting of this description. Press esc, then o to edit the description in the browser."
+    "You can edit only the subject here. Octavo edits descriptions as Markdown, which would lose some of the formatting"
+    " in this description. Press esc, then o to edit the description in the browser."
 )
 
 
@@ -59,11 +59,16 @@ def _may_not_merge(app: Shell, request: RequestAtHand) -> str | None:
             return why_without_space(each)
         name = f"#{each.number} in {_space_of(app, each)}"
         if each.status not in UNDECIDED:
-            return f"{name} is {each.status} and cannot be merged. Press x to remove it from the selection."
+            state = "already merged" if each.status == "merged" else f"{each.status} and cannot be merged"
+            return f"{name} is {state}. Press x to remove it from the selection."
         if why := not_allowed_in(app, each.space, "merge"):
             return f"{name} cannot be merged: {why} Press x to remove it from the selection."
     count = len(request.ticked)
-    return f"Select at most {MOST_TOGETHER} change requests: {count} are selected." if count > MOST_TOGETHER else None
+    return (
+        f"You can merge at most {MOST_TOGETHER} change requests at a time: {count} are selected."
+        if count > MOST_TOGETHER
+        else None
+    )
 
 
 def _space_of(app: Shell, each: ChangeRequest) -> str:
@@ -105,7 +110,7 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         "Description (Markdown)",
         description.text,
         lines=6,
-        placeholder="optional: why this change is made",
+        placeholder="optional: why you are making this change",
         keep=description.keep,
         keep_now=description.keep_now,
     )
@@ -148,7 +153,7 @@ may_not_comment_on_whole = takes("comment")
 
 
 def _called_ready(app: Shell, request: RequestAtHand) -> str | None:
-    return "To draft" if request.about.status == "open" else None
+    return "Convert to draft" if request.about.status == "open" else None
 
 
 CHANGE: Commands[RequestAtHand] = Commands(
@@ -173,7 +178,7 @@ CHANGE: Commands[RequestAtHand] = Commands(
                 writes=True, run=updating.update, why_not=takes("edit", *UNDECIDED)),
         Command("resolve", "R", "Resolve conflicts", "Resolve the conflicts with main", shown=False,
                 run=updating.resolve, why_not=takes("edit", *UNDECIDED, "merged")),
-        Command("merge", "m", "Merge", "Check and merge into main",
+        Command("merge", "m", "Merge", "Run the checks, then merge into main",
                 writes=True, applies=is_in(*UNDECIDED), run=_merge, why_not=_may_not_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
                 writes=True, run=_archive, why_not=takes("edit", *UNDECIDED, "archived")),

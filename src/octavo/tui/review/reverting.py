@@ -59,9 +59,9 @@ def _why_not_taken_back(app: Shell, here: ChangeAtHand) -> str | None:
     if change.page is None:
         return f"{change.title} is not a page. Press o to revert it in the browser."
     if sides is not None and sides.name:
-        return f"The diff is compared with {sides.name}. Press B and choose the base first."
+        return f"The diff shows a comparison with {sides.name}. To revert, press B and choose the base first."
     if about.base is None or about.revision is None:
-        return "The server does not name the base revision of this change request."
+        return "The server did not return the base revision of this change request."
     return why_no_editing(app) or not_allowed(app, about, comparison.space, "edit", *UNDECIDED)
 
 
@@ -95,7 +95,10 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
     try:
         after = await asyncio.to_thread(reverted, before, now.text, keys)
     except UnknownBlock:
-        app.say("Press ( or ) to select a block first. In the source diff, press \\ first.", tone="care")
+        app.say(
+            "Press ( or ) to select a block first. If you see the source diff, press \\ to switch to the rendered diff.",
+            tone="care",
+        )
         return
     if after == now.text:
         app.say("This block has no changes.")
@@ -105,9 +108,9 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
     excerpt = said if len(said) <= _EXCERPT else f"{said[: _EXCERPT - 1]}…"
     _ask(
         app,
-        f"Revert this block of {back.title}?",
+        f"Revert this block on {back.title}?",
         f"“{excerpt}”",
-        "Removes the changes of this change request to the block.",
+        "Removes the changes that this change request makes to the block.",
         back,
         change,
     )
@@ -118,11 +121,11 @@ def _ask_page(app: Shell, back: RevertedRange, here: ChangeAtHand) -> None:
         said = f"Deletes {back.title}, which is new in this change request."
         page = next((page for root in here.comparison.after for page in root.walk() if page.id == back.page), None)
         below = sum(1 for _ in page.walk()) - 1 if page is not None else 0
-        said += f" Also deletes {plural(below, 'page')} below it." if below else ""
+        said += f" Also deletes {plural(below, 'subpage')}." if below else ""
     elif "deleted" in here.change.kinds:
         said = "Restores the deleted page."
     else:
-        said = "Removes all changes of this change request to the page."
+        said = "Removes all changes that this change request makes to the page."
     _ask(app, f"Revert {back.title}?", said, "", back, RevertPage(page=back.page, revision=back.base))
 
 

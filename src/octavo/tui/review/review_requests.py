@@ -75,10 +75,11 @@ def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[
         if app.screen is request.view:  # not offered if the user left the view meanwhile
             readiness.offer(app, request.about)
 
+    who = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
     app.writes.send_once(
         f"request a review of {request.name}",
         request_reviews(app.session.live, request.at, people),
-        said=f"Requested a review of {request.name} from {' and '.join(names)}",
+        said=f"Requested a review of {request.name} from {who}",
         then=asked,
     )
 
@@ -135,7 +136,7 @@ def choices_of(
             off = f"{label(role)}: cannot review. Reviewers need the Reviewer role."
         detail = label(role) if role else ""
         if user.id in said and user.id not in asked:
-            detail = f"{detail} · a new request makes the review outdated".removeprefix(" · ")
+            detail = f"{detail} · a new review request makes this review outdated".removeprefix(" · ")
         found.append(Choice(user.id, user.name, detail, right, off=off))
     order = {each: place for place, each in enumerate([*asked, *said, *recent])}
     return sorted(found, key=lambda each: (bool(each.off), order.get(each.value, len(order)), fold(each.title)))

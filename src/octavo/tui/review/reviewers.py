@@ -26,14 +26,15 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
 
     CONTEXT: ClassVar[str] = "reviewers"
     HELP: ClassVar[str] = (
-        "Type to find people. enter selects a person, ctrl+s requests their reviews. Clear a selection to withdraw a request."
+        "Type a name to find people. enter selects a person or clears the selection. ctrl+s requests reviews from the "
+        "selected people, and withdraws the request if you cleared a person. esc cancels."
     )
     PLACEHOLDER: ClassVar[str] = "Type a name"
     FOOT: ClassVar[str] = "enter select · ctrl+s request reviews"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (REVIEWERS,)
 
     def __init__(self, title: str, people: Sequence[Choice[str]], asked: frozenset[str]) -> None:
-        super().__init__(title, people, empty="No people can review this change request.")
+        super().__init__(title, people, empty="No one can review this change request.")
         self._asked, self._wanted = asked, set(asked)
 
     def draw(self, found: Found[str]) -> Row:
@@ -51,7 +52,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
 
     def why_not_asked(self) -> str | None:
         """Return why nothing can be requested. None if it can."""
-        return "Select a reviewer with enter first." if self._wanted == self._asked else None
+        return "Press enter to select or clear a reviewer first." if self._wanted == self._asked else None
 
     def ask(self) -> None:
         """Close the dialog with the selected people."""

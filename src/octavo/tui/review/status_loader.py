@@ -193,7 +193,7 @@ class RequestStatuses:
                 predicted = await predict(self._view.live, _at(about), about, main=sides[-1])
                 found.unread.pop("conflicts", None)
                 if predicted is None:
-                    found.unread["conflicts"] = "the revision it started from cannot be seen"
+                    found.unread["conflicts"] = "the base revision is not available"
             except ApiError as error:
                 predicted = None
                 found.unread["conflicts"] = str(error)

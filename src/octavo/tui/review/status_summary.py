@@ -189,15 +189,15 @@ def head(
     if open_threads:
         signs.append((f"  ● {plural(open_threads, 'open thread')}", "$octavo-note"))
     if held:
-        signs.append((f"  ◌ {held} pending", "$octavo-note"))
+        signs.append((f"  ◌ {plural(held, 'pending comment')}", "$octavo-note"))
     if is_on_main and about.status in ("open", "draft"):
-        signs.append(("  ✓ already on main (L archives)", "$success"))
+        signs.append(("  ✓ already on main (press L)", "$success"))
     elif about.outdated and about.status in ("open", "draft"):
         signs.append(("  ✗ outdated", "$warning"))
     if undecided:
-        signs.append((f"  ✗ {plural(undecided, 'page')} in conflict (R resolves)", "$error"))
+        signs.append((f"  ✗ {plural(undecided, 'page')} in conflict (press R)", "$error"))
     if conflicts:
-        signs.append((f"  ⚠ {conflicts} may conflict", "$warning"))
+        signs.append((f"  ⚠ {plural(conflicts, 'possible conflict')}", "$warning"))
     name_of_it = Content.assemble((f" #{about.number} ", "$octavo-muted"), (about.title, "bold"))
     state = Content.assemble("  ", *signs)
     room = width - state.cell_length
@@ -231,7 +231,7 @@ def reviewers(
         said = ""
         if stale:
             pages = newer.get(review.revision or "")
-            said = f" · outdated by {plural(pages, 'page')}" if pages is not None else " · outdated"
+            said = f" · outdated: {plural(pages, 'page')} changed since" if pages else " · outdated"
         mark = ("✓ ", "$success") if good else ("✗ ", "$error")
         you = " (you)" if review.reviewer.id == me else ""
         lines.append(Content.assemble(mark, f"{review.reviewer.name}{you}", (said, "$warning")))

@@ -114,9 +114,11 @@ def shapes(three: forecast.Three, now: PageTree) -> tuple[list[TreeConflict], di
 def _same_name(page: Namesake) -> TreeConflict:
     first, second = page.titles
     called = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have the same path"
-    whose = "page in main" if page.is_other_in_main else "other page of this change request"
-    said = f"{called}: the {whose} is at {page.paths[0]}, this page is at {page.paths[1]}. Both pages stay."
-    return TreeConflict("name", page.id, second, f"{said} To give this page another title, rename it in the page tree.")
+    whose = "page in main" if page.is_other_in_main else "other page in this change request"
+    said = f"{called}: the {whose} is at {page.paths[0]}, and this page is at {page.paths[1]}. Both pages will be kept."
+    return TreeConflict(
+        "name", page.id, second, f"{said} To give this page another title, rename it in the table of contents."
+    )
 
 
 def _fields(page_id: str, trees: Sequence[PageTree]) -> Fields:
@@ -178,19 +180,19 @@ def _deleted(here: Page, title: str, trees: Sequence[PageTree], now: PageTree, a
     `asked` about there is a question of their own."""
     is_in_base, is_in_main, is_in_mine = (tree.find(here.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
-        said = "The page above this page was deleted. This page is kept, in the place of the deleted page."
+        said = "The parent of this page was deleted. This page is kept and takes the place of its parent."
         return TreeConflict("deleted", here.id, title, said)
-    who, other = ("This change request", "main") if is_in_main else ("Main", "this change request")
+    who, other = ("this change request", "main") if is_in_main else ("main", "this change request")
     below = len(_ids_below(here, asked))
-    delete = "Delete the page" + (f" and the {plural(below, 'page')} below it." if below else ".")
+    delete = "Delete the page" + (f" and its {plural(below, 'subpage')}." if below else ".")
     side = trees[1] if is_in_main else trees[2]
     lost = sum(now.find(each) is None for each in _ids_below(side.find(here.id) or here, ()))
-    keep = f"Keep the page, as it is in {other}."
+    keep = f"Keep the page as it is in {other}."
     if lost:
-        keep += f" The {plural(lost, 'page')} below it {'stays' if lost == 1 else 'stay'} deleted."
+        keep += f" Its {plural(lost, 'subpage')} {'stays' if lost == 1 else 'stay'} deleted."
     kept, deleted = (Setting("page", "in main" if is_in_main else "deleted", each) for each in ("kept", "deleted"))
     edit = DeletePage(page=here.id)
-    said = f"{who} deleted this page, and {other} changed it."
+    said = f"This page was deleted in {who} and changed in {other}."
     if is_in_main:
         return TreeConflict("deleted", here.id, title, said, (keep, delete), (None, edit), ((kept,), (deleted,)))
     return TreeConflict("deleted", here.id, title, said, (delete, keep), (edit, None), ((deleted,), (kept,)))
@@ -214,9 +216,9 @@ def _moved(kind: str, here: Page, title: str, mine: PageTree, now: PageTree) -> 
     )
     inside = {each.id for each in here.walk()}
     if above is not None and (above.id in inside or now.find(above.id) is None):
-        return TreeConflict(kind, here.id, title, f"{both} The page is where main has it.")
+        return TreeConflict(kind, here.id, title, f"{both} The page stays where it is in main.")
     in_main, in_mine = _described(*_place(now, here.id)), _described(above, place)
-    answers = (f"Leave the page {in_main}, as in main.", f"Move the page {in_mine}, as in this change request.")
+    answers = (f"Keep the page {in_main}, as in main.", f"Move the page {in_mine}, as in this change request.")
     move = UpdatePage(page=here.id, into=above.id if above is not None else None, at=place)
     settings = ((Setting("place", in_main, in_main),), (Setting("place", in_main, in_mine),))
     return TreeConflict(kind, here.id, title, both, answers, (None, move), settings)
@@ -228,7 +230,7 @@ def _changed(here: Page, title: str, fields: Fields) -> TreeConflict | None:
     if all(getattr(here, name) == value for name, value in mine.items()):
         return None
     names = ", ".join(name.replace("_", " ") for name in fields)
-    said = f"Both sides changed the {names} of this page."
+    said = f"Both sides changed these details of this page: {names}."
     settings = (settings_of(fields, is_main=True), settings_of(fields, is_main=False))
     answers = (_values(settings[0]), _values(settings[1]))
     return TreeConflict("field", here.id, title, said, answers, (None, UpdatePage(page=here.id, **mine)), settings)
@@ -238,12 +240,12 @@ def _values(settings: tuple[Setting, ...]) -> str:
     return "\n".join(f"{each.name}: {each.new or 'none'}" for each in settings)
 
 
-_BROWSER = "Octavo cannot change it. Press o to open the change request in the browser."
+_BROWSER = "Octavo cannot resolve this conflict. Press o to open the change request in the browser."
 _NO_PAGE = {
-    "variable": "Both sides set this variable. It has the value of main.",
-    "deleted": "One side deleted this, and the other side changed it. It is kept.",
-    "field": "Both sides changed this. It is as in main.",
-    "text": "Both sides changed this reusable content. It has both texts, between marks.",
+    "variable": "Both sides changed this variable. It has the value from main.",
+    "deleted": "This was deleted on one side and changed on the other side. It was kept.",
+    "field": "Both sides changed this. The version in main was kept.",
+    "text": "Both sides changed this reusable content. Both versions are in the text, between conflict markers.",
 }
 
 
@@ -259,5 +261,5 @@ def _where(tree: PageTree, page_id: str) -> tuple[str | None, int]:
 
 
 def _described(above: Page | None, place: int) -> str:
-    where = f"below “{above.title or 'Untitled'}”" if above is not None else "at the top level"
-    return f"{where}, as number {place + 1}"
+    where = f"under “{above.title or 'Untitled'}”" if above is not None else "at the top level"
+    return f"{where}, in position {place + 1}"

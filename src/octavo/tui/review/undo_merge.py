@@ -27,7 +27,7 @@ _SHOWN = 8
 def may_not_undo(app: Shell, request: RequestAtHand) -> str | None:
     """Return why the merge cannot be reverted, in a sentence. None if it can."""
     if request.about.status != "merged":
-        return f"{request.name} is not merged. Only a merge can be reverted."
+        return f"{request.name} is not merged. Only merged change requests can be reverted."
     if request.about.revision_merged is None:
         return _NO_BEFORE
     return why_no_editing(app) or may_not(app, request, "edit")
@@ -45,15 +45,15 @@ def undo_dialog(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> C
         CheckedWrite(
             title=f"Revert the merge of #{change_request.number}?",
             verb="Revert",
-            intro=f"{change_request.title}\n\nCreates a change request that reverts the pages. "
-            "Main does not change until you merge it.",
+            intro=f"{change_request.title}\n\nCreates a change request that reverts the changed pages. "
+            "Main does not change until you merge that change request.",
             label="reverts",
             not_yet="The checks are still running.",
             unknown="Could not load the merge, so the revert is disabled. Press r to retry.",
             ask=lambda: _look(app, space, change_request),
             shown=_shown,
             send=lambda seen: undo(app, space, seen.of),
-            again="The list has changed: check it, then revert.",
+            again="Check the list, then revert.",
         ),
     )
 
@@ -81,7 +81,7 @@ async def _look(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> U
 def _shown(seen: Undoing) -> Shown:
     if seen.planned is None:
         return Shown((), blocked=_NO_BEFORE)
-    return Shown(facts(seen.planned), blocked="" if seen.planned else "Nothing is left to revert.")
+    return Shown(facts(seen.planned), blocked="" if seen.planned else "There is nothing left to revert.")
 
 
 def facts(planned: Plan) -> tuple[Fact, ...]:
@@ -91,10 +91,12 @@ def facts(planned: Plan) -> tuple[Fact, ...]:
     found = [Fact("ok", "reverts", said or "nothing")]
     if planned.met:
         titles = ", ".join(met.title for met in planned.met[:3]) + (" and others" if len(planned.met) > 3 else "")
-        found.append(Fact("care", "edited later", f"{titles} · later edits stay, conflicts are marked in the text"))
-    found += [Fact("care", "stays", line) for line in planned.left[:_SHOWN]]
+        found.append(
+            Fact("care", "edited later", f"{titles} · later edits are kept, and conflicts are marked in the text")
+        )
+    found += [Fact("care", "not reverted", line) for line in planned.left[:_SHOWN]]
     if len(planned.left) > _SHOWN:
-        found.append(Fact("care", "stays", f"and {len(planned.left) - _SHOWN} more"))
+        found.append(Fact("care", "not reverted", f"and {len(planned.left) - _SHOWN} more"))
     return tuple(found)
 
 

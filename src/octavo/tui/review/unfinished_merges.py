@@ -68,7 +68,7 @@ def _is_done(deed: str, about: ChangeRequest) -> bool:
 def _said(deed: str, about: ChangeRequest | None, error: str, ago: str) -> tuple[bool, str]:
     """Return whether the merge or update is done, and the message."""
     name = f"#{about.number}" if about else "a change request"
-    closed = f"Octavo closed during the {deed} of {name} {ago} ago."
+    closed = f"Octavo was closed {ago} ago, during the {deed} of {name}."
     if about is None:
         return False, f"{closed} Could not check the result: {error}"
     if _is_done(deed, about):

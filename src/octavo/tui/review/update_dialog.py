@@ -122,9 +122,9 @@ def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callab
             else f"{merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}"
         )
     elif seen.foreseen.conflicts:
-        after = "Both versions stay in the text between conflict markers. You resolve the conflicts after the update."
+        after = "Both versions will stay in the text between conflict markers. You can resolve the conflicts after the update."
     elif not seen.foreseen.is_known:
-        after = "If there are conflicts, both versions stay in the text. You resolve the conflicts after the update."
+        after = "If there are conflicts, both versions will stay in the text. You can resolve the conflicts after the update."
     blocked = "" if seen.change_request.outdated else "This change request is up to date with main."
     return Shown(
         seen.facts,
@@ -171,10 +171,12 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
         made = sent.answer.revision if result else None
         app.session.state.remember(f"update {change_request.id}", {**met, "conflicts": made})
         if not then():
-            app.say(f"Updated {name} with conflicts. Press R on this change request to resolve them.", tone="care")
+            app.say(
+                f"Updated {name} with conflicts. Press R on this change request to resolve the conflicts.", tone="care"
+            )
     elif result and (count := len(seen.foreseen.suggestions)):
         paragraphs = "1 paragraph was" if count == 1 else f"{count} paragraphs were"
-        app.say(f"Updated {name}. {paragraphs} merged by words: press R to check the text.", tone="care")
+        app.say(f"Updated {name}. {paragraphs} merged word by word. Press R to check the text.", tone="care")
     elif result and seen.foreseen.is_on_main:
         app.say(f"Updated {name}. {merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}")
     elif result:
@@ -182,7 +184,7 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     else:
         # The response was lost, which says whether there were conflicts.
         app.say(
-            f"Updated {name}. The response was lost, so conflicts are unknown. Press R to check for conflicts.",
+            f"Updated {name}. The response was lost, so there may be conflicts. Press R to check.",
             tone="care",
         )
     return ""

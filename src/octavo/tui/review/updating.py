@@ -65,7 +65,7 @@ async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
 
     merged, space, live = request.about, request.at.space, app.session.live
     if merged.revision_merged is None:
-        app.say(f"The server did not return the revision created by merging {request.name} made.", tone="care")
+        app.say(f"The server did not return the revision created by merging {request.name}.", tone="care")
         return
     made = RevisionRef(space_id=space.space_id, revision_id=merged.revision_merged)
     try:
@@ -80,7 +80,7 @@ async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
     if not found.pages:
         app.say(f"The merge of {request.name} left no conflicts in main.")
         return
-    subject = f"Resolve the conflicts of {request.name}"
+    subject = f"Resolve the conflicts left by {request.name}"
     pages = ", ".join(page.title for page in found.pages[:3])
     more = f" and {len(found.pages) - 3} more" if len(found.pages) > 3 else ""
 

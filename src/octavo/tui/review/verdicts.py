@@ -26,7 +26,7 @@ def may_not_review(app: Shell, request: RequestAtHand) -> str | None:
     if (why := may_not(app, request, "review", *UNDECIDED)) is not None:
         return why
     if is_reviewing(app.session.outbox.entries, request.at):
-        return f"Your review of {request.name} is already being sent, after its comments."
+        return f"Your review of {request.name} is already being submitted. Its comments are sent first."
     return None
 
 
@@ -49,7 +49,7 @@ def why_none_is_held(app: Shell, request: RequestAtHand) -> str | None:
     return (
         None
         if held_for(app, request)
-        else "You have no pending comments here. Press ctrl+t in a comment to add it to your review."
+        else "You have no pending comments here. To add a comment to your review, press ctrl+t while you write it."
     )
 
 
@@ -105,7 +105,7 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
 
     given_as = f"You approved {name}." if mine.status == "approved" else f"You requested changes in {name}."
     again = f" {mine.requested_by.name}’s review request stays open." if mine.requested_by is not None else ""
-    after = f"Marks your review as outdated. Others still see the review and its comments.{again}"
+    after = f"Your review will be marked as outdated. Others can still see the review and its comments.{again}"
     dialog = Confirm(f"Withdraw your review of {name}?", verb="Withdraw", intro=given_as, after=after)
     app.push_screen(dialog, decided)
 
