@@ -101,3 +101,16 @@ def test_a_deletion_behind_two_lists_that_became_one_is_not_a_part_of_their_conf
     deleted, edited = f"{first}\n{second}", "\n".join((first, between.replace("sort", "wash"), second, behind))
     kept = "\n".join((first, between.replace("sort", "wash"), second))
     assert each_way(base, deleted, edited) == [deleted, kept, kept, deleted]
+
+
+def test_an_item_that_moved_within_a_list_that_moved_keeps_the_edit_of_the_other_side() -> None:
+    title, end = "Where the boats lie in winter and in spring.\n", "All of this is checked every year again.\n"
+    items = [
+        f"* {name} lies in the {place} basin behind the old lock\n" for name, place in zip("ABCD", "nswe", strict=True)
+    ]
+    first, second, third, last = items
+    base = f"{title}\n{''.join(items)}\n{end}"
+    edited = base.replace("Where the", "Where all").replace("* D lies", "* D rests")
+    moved = f"{first}{last}{second}{third}\n{title}\n{end}"
+    both = moved.replace("Where the", "Where all").replace("* D lies", "* D rests")
+    assert each_way(base, edited, moved) == [both] * 4

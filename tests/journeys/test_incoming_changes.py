@@ -1,4 +1,4 @@
-"""Before an update and a merge: the incoming diff, paragraphs merged by words, and changes that main has already."""
+"""Before an update and a merge: the incoming diff, paragraphs merged word by word, and changes that main has already."""
 
 from __future__ import annotations
 

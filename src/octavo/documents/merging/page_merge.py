@@ -390,7 +390,9 @@ class _PageMerge:
         if len(others) > 1 or others[0].name != here.name:  # the other side divided the block, or made it another kind
             texts = _in_order(here.source, join(others), side)
             return Conflict("blocks", base.source, *texts, both="\n\n".join(texts))
-        return self._merge_block(Versions(base, *_in_order(here, others[0], side)))
+        # The moves within the moved block are followed now: so far, the block moved as a whole.
+        main, request, moved = follow_moves(Versions(base, *_in_order(here, others[0], side)))
+        return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
 
     def _conflict_of_two_places(self, base: SourceBlock, block: SourceBlock, other: SourceBlock, side: int) -> Conflict:
         """Return the conflict of one of the two places of a block that both sides moved. The conflict has the merged text of the block at

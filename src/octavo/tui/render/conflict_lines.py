@@ -258,12 +258,12 @@ def _result(setting: LayoutContext, shown: Shown, decided: ConflictDecision, wid
     if choice is None and shown.is_suggested:
         keys = [*decided.keys(), *edit, ("w", "accept")]
         lines, choice = (
-            _with_keys(look, "Suggested: merged by words. Check it.", look.accent, keys, width),
+            _with_keys(look, "Suggested: merged word by word. Check it.", look.accent, keys, width),
             Choice("words"),
         )
     if choice is None:
         both = [("b", "both")] if shown.kind not in NEVER_BOTH | {FIELDS} else []
-        words = [("w", "merged by words")] if "words" in shown.outcomes else []
+        words = [("w", "merged word by word")] if "words" in shown.outcomes else []
         return _not_resolved(look, decided, [*both, *words, *edit], width)
     compared = shown.outcomes.get(choice.kind)
     if compared is None:  # it was written just now, and is made ready to be shown

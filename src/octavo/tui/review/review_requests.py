@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.chooser import Choice
 
-_MAY_REVIEW = ("review", "edit", "create", "admin")
+_MAY_REVIEW = ("review", "create", "admin")
 _RECENT = "recent reviewers"
 """Name under which the people whose review you requested are kept, the last first."""
 _MOST_RECENT = 8
