@@ -17,11 +17,12 @@ from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Body
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
-from octavo.api.content import Page, PageTree
+from octavo.api.content import Git, Page, PageTree
 from octavo.api.folding import Range
 from octavo.api.operation import SPECS, ListPage, Next, read
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.safety import text as safe_text
+from octavo.api.searchable import mention, mentions, with_titles
 from octavo.api.users import User
 from octavo.data.index import TIDY_EVERY, Hit, Index
 from octavo.data.index_words import Sought, sections
@@ -187,6 +188,22 @@ class TestWhatIsFound:
         ("नाव हिन्दी में", "हिन्दी", None),
         ("it's Tom's boat", "tom's", ["Tom's"]),
         ("a-b test", "b", ["b"]),
+        ("call getStationId first", "station", ["Station"]),
+        ("call getStationId first", "stationid", ["StationId"]),
+        ("call getStationId first", "getSta", ["getSta"]),
+        ("call getStationId first", "id call", ["call", "Id"]),
+        ("call getStationId first", "get_station", ["getStation"]),
+        ("read station_id and max_id", "station", ["station"]),
+        ("use the HTTPServer of GitHub", "server hub", ["Server", "Hub"]),
+        ("set STATION_ID or Station2Name", "name station", ["STATION", "Station", "Name"]),
+        ("call client.getStationId()", "client.getStationId()", ["client.getStationId"]),
+        ("die fahrkarteÜbersicht", "ubersicht", ["Übersicht"]),
+        ("written in C++ and C", "c++", ["C++"]),
+        ("written in C# and C", "C#", ["C#"]),
+        ("C++17, F#/C# and g++.", "c++ c#", ["C++", "C#"]),
+        ("C++17, F#/C# and g++.", "c++17", ["C++17"]),
+        ("C++17, F#/C# and g++.", "f#/c#", ["F#/C#"]),
+        ("open Notepad++ now", "notepad", ["Notepad"]),
     ],
 )
 async def test_words_are_found_however_they_are_written(
@@ -216,6 +233,51 @@ async def test_one_letter_is_a_word_and_no_beginning(index: Index) -> None:
     assert await ids(index, "c") == ["p1"]
     assert sorted(await ids(index, "ca")) == ["p2"]
     assert await ids(index, "ca vitamin") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        ("vitamin C, and c in water", "c++"),
+        ("vitamin C, and c in water", "c#"),
+        ("C++ only", "c#"),
+        ("URLs and APIs", "is"),
+        ("substation", "station"),
+        ("getStationId", "tation"),
+        ("aGVsbG8gd29ybGQgYW5kIGFsbCBvZiBpdCBpcyBpbiBiYXNlNjQgaGVyZQ", "vsb"),
+    ],
+)
+async def test_other_words_are_not_found(index: Index, text: str, typed: str) -> None:
+    read_page(index, text)
+    assert await ids(index, typed) == []
+
+
+async def test_page_title_in_camel_case_is_found_by_its_parts(index: Index) -> None:
+    tree = PageTree(pages=(Page(id="p1", title="stationList"), Page(id="p2", title="The useState hook")))
+    index.learn(content.ListPages(at=HERE), tree)
+    assert await ids(index, "list") == ["p1"]
+    assert await ids(index, "state") == ["p2"]
+
+
+async def test_the_word_itself_ranks_before_a_part_of_a_word(index: Index) -> None:
+    read_page(index, "Call getStationId.", id="p1")
+    read_page(index, "The station is open.", id="p2")
+    assert await ids(index, "station") == ["p2", "p1"]
+
+
+async def test_pages_are_known_with_where_they_lie(index: Index) -> None:
+    below = Page(id="p2", title="Overview", path="api/overview", git=Git(path="api/overview.md"))
+    tree = PageTree(pages=(Page(id="p1", title="API", path="api", pages=(below,)),))
+    index.learn(content.ListPages(at=HERE), tree)
+    index.flush()
+    assert await index.pages("docs") == (
+        ("p1", "API", "api/", ""),
+        ("p2", "Overview", "api/overview", "api/overview.md"),
+    )
+    assert [hit.page_path for hit in await found(index, "overview")] == ["api/overview"]
+    moved = below.model_copy(update={"path": "cli/overview"})
+    index.learn(content.ListPages(at=HERE), PageTree(pages=(moved,)))
+    assert [hit.page_path for hit in await found(index, "overview")] == ["cli/overview"]
 
 
 async def test_random_words_never_fail(index: Index) -> None:
@@ -477,6 +539,41 @@ class TestSections:
             (("Under",), "", 0, "Python\nRead this and a map & go\na b\nc d"),
         ]
 
+    def test_diagrams_say_what_they_show_and_not_how(self) -> None:
+        text = (
+            "```mermaid\nflowchart LR\n  A[Open the sluice] -->|then| B{{Is it high?}}\n  style A fill:#f9f\n```\n\n"
+            '{% @mermaid/diagram content="sequenceDiagram\n  Anna->>Ben: Lower the bridge\n" %}\n\n'
+            '{% @mermaid/diagram content="graph TB\\n a[One] --> b" %}\n\n```mermaids\nx[y]\n```\nEnd.'
+        )
+        (only,) = sections(text, "T")
+        assert only.words.split("\n")[:5] == [
+            "Open the sluice then Is it high?",
+            "Lower the bridge",
+            "One",
+            "x[y]",
+            "End.",
+        ]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '[/pages/p2](/pages/p2 "mention")',
+            '[overview.md](/pages/p2 "mention")',
+            '[p2](</pages/p2> "mention")',
+            '<a data-mention href="/pages/p2">/pages/p2</a>',
+            '<a href="/pages/p2" data-mention>overview</a>',
+            "[/pages/p2](/pages/p2)",
+        ],
+    )
+    def test_mentions_stand_for_the_title_of_a_page(self, text: str) -> None:
+        (only,) = sections(f"See {text} first.", "T")
+        assert list(mentions(only.words)) == ["/pages/p2"]
+        assert with_titles(only.words, {"/pages/p2": "Overview"}.get)[0] == "See Overview first."
+
+    def test_other_links_are_their_words(self) -> None:
+        (only,) = sections("[a.example](https://a.example) [Setup](setup.md) ![x.png](x.png) [b](<c.md>)", "T")
+        assert only.words == "a.example Setup x.png b"
+
     def test_what_is_decoded_is_made_safe(self) -> None:
         (only,) = sections("one &#27;[31m two &#x202e; <b onclick='x'>three</b>", "T")
         assert only.words == "one \ufffd[31m two three" or ("\x1b" not in only.words and "\u202e" not in only.words)
@@ -505,6 +602,19 @@ class TestExcerpts:
 
     def test_a_short_text_whole(self) -> None:
         assert Sought("b").excerpt("a\n b  c", 80) == ("a b c", (Range(2, 3),))
+
+    def test_marks_move_with_the_titles_of_mentions(self) -> None:
+        text = f"tide {mention('a.md')} tide {mention('gone/b.md')} tide"
+        snippet, marks = Sought("tide").excerpt(text, 200)
+        said, marks = with_titles(snippet, {"a.md": "The long title of a page"}.get, marks)
+        assert said == "tide The long title of a page tide b tide"
+        assert [said[start:end] for start, end in marks] == ["tide"] * 3
+
+    @pytest.mark.parametrize("length", range(40, 70))
+    def test_no_mention_is_cut(self, length: int) -> None:
+        text = f"{'word ' * 20} tide {mention('../a/b/c/d.md#e')} {'word ' * 20}"
+        snippet, _ = Sought("tide").excerpt(text, length)
+        assert set(mentions(snippet)) <= {"../a/b/c/d.md#e"}
 
     def test_a_word_longer_than_the_excerpt(self) -> None:
         snippet, marks = Sought("x" * 200).excerpt("y " * 100 + "x" * 500, 80)

@@ -6,12 +6,16 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
+import pytest
 from textual.events import Key
 
 from octavo.api import content, search, urls
 from octavo.api.places import SpaceRef
+from octavo.cli import sessions
 from octavo.server.app import Platform
+from octavo.tui.content.search import SearchScreen
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.row_list import Rows
 from tests.journeys.stage import MARA, Run, Stage
@@ -175,3 +179,60 @@ async def test_letters_of_full_width_and_other_case_find_the_same(stage: Stage) 
         await run.see("in a reply: Guilty. One comes")
         await run.press("escape", "ctrl+p", *"ＱＵｉｔ")
         await run.see("Quit")
+
+
+TWINS = {
+    "README.md": '# Start\n\nRead [overview.md](api/overview.md "mention"), then install [README.md](cli/README.md "mention").',
+    "api/README.md": "# API\n\nThe interface.",
+    "api/overview.md": "# Overview\n\nInstall it first: call getStationId in C++.\n\n## Steps\n\nInstall more.",
+    "cli/README.md": "# CLI\n\nThe command.\n\n```mermaid\nflowchart LR\n  A[Install the pump] --> B[Done]\n```",
+    "cli/overview.md": "# Overview\n\nInstall it first, with vitamin c.",
+}
+
+
+@asynccontextmanager
+async def twins(stage: Stage, folder: Path, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Run]:
+    """A folder of which two pages have the same title, opened."""
+    for name, text in TWINS.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    session = sessions.folder(stage.settings(), folder)
+    async with stage.library() as platform, stage.show(stage.settings(), session, platform, size=size) as run:
+        await run.see("Start", "then install")
+        yield run
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+async def test_pages_of_the_same_title_show_their_paths(stage: Stage, tmp_path: Path, size: tuple[int, int]) -> None:
+    async with twins(stage, tmp_path / "pages", size) as run:
+        await run.press("s", *"install")
+        await run.see("api/overview · pages", "cli/overview · pages")
+        rows = [line for line in run.lines if "Start" in line and "pages" in line]
+        assert all("/" not in line for line in rows), "a title that no other page has needs no path"
+
+
+async def test_words_of_a_folder_are_found_by_their_parts_and_signs(stage: Stage, tmp_path: Path) -> None:
+    async with twins(stage, tmp_path / "pages") as run:
+        await run.press("s", *"station")
+        await run.see("call getStationId in C++", "1 result")
+        await run.press("ctrl+u", *"c++")
+        await run.see("call getStationId in C++", "1 result")
+        await run.press("ctrl+u", *"pump")
+        await run.see("Install the pump Done", "1 result")
+        assert "flowchart" not in run.text
+        await run.press("ctrl+u", *"then install")
+        await run.see("Read Overview, then install CLI")
+
+
+async def test_mentions_of_pages_read_here_show_titles_offline(stage: Stage, tmp_path: Path) -> None:
+    async with twins(stage, tmp_path / "pages") as run:
+        run.app.session.index.flush()
+        hits = await run.app.session.index.search("then install")
+        assert len(hits) == 1
+        await run.press("s", *"then install")
+        searched = run.app.screen
+        assert isinstance(searched, SearchScreen)
+        await run.until(lambda: bool(searched._here))
+        assert [hit.snippet for hit in searched._here] == ["Read Overview, then install CLI."]
+        assert [[hit.snippet[a:b] for a, b in hit.marks] for hit in searched._here] == [["then", "install"]]

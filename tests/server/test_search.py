@@ -151,6 +151,46 @@ async def test_words_are_found_where_none_are_spaced(ask: Ask, typed: str) -> No
     assert hit.title == "Cjk"
 
 
+@pytest.mark.parametrize(
+    ("text", "typed", "shown"),
+    [
+        ("First call getStationId here.", "station", "getStationId"),
+        ("First call getStationId here.", "first station", "getStationId"),
+        ("First call getStationId here.", "stationid", "getStationId"),
+        ("First call get_station_id here.", "station", "get_station_id"),
+        (f"{'word ' * 200} call HTTPServer {'word ' * 200}", "server", "HTTPServer"),
+        ("In C++ and C#.", "c++", "C++ and C#"),
+        ("In C++ and C#.", "c# and", "C++ and C#"),
+        ("In C++17.", "c++ 17", "C++17"),
+    ],
+)
+async def test_parts_of_words_and_words_with_signs_are_found(ask: Ask, text: str, typed: str, shown: str) -> None:
+    space = await space_with(ask, one=f"# One\n\n{text}", two="# Two\n\nVitamin c, substation, observer.")
+    (hit,) = await _find(ask, space, typed)
+    assert hit.title == "One"
+    assert shown in hit.sections[0].body
+    assert len(hit.sections[0].body) < 300
+
+
+async def test_words_that_only_look_like_parts_are_not_found(ask: Ask) -> None:
+    space = await space_with(ask, one="# One\n\nVitamin c and URLs of a substation.")
+    for typed in ("c++", "c#", "station", "ls x"):
+        assert await _titles(ask, space, typed) == []
+
+
+async def test_mentions_show_titles_and_diagrams_show_labels(ask: Ask) -> None:
+    page = (
+        '# One\n\nSee [two.md](two.md "mention") and [gone.md](gone.md "mention") at low tide.\n\n'
+        '{% content-ref url="two.md" %}\n[two.md](two.md)\n{% endcontent-ref %}\n\n'
+        "```mermaid\nflowchart LR\n  A[Open the sluice] --> B\n```\n"
+    )
+    space = await space_with(ask, one=page, two="# Two\n\nElsewhere.")
+    (hit,) = await _find(ask, space, "tide")
+    assert hit.sections[0].body == "See Two and gone at low tide.\nTwo\nOpen the sluice"
+    assert await _titles(ask, space, "sluice") == ["One"]
+    assert await _titles(ask, space, "flowchart") == []
+
+
 async def test_a_query_has_at_most_512_characters(ask: Ask) -> None:
     space = await space_with(ask)
     answer = await ask.http("GET", f"/v1/spaces/{space.id}/search?query={'x' * 513}")
@@ -244,15 +284,21 @@ async def test_words_are_found_however_they_are_written(ask: Ask, pair: tuple[st
 
 async def test_library_of_an_older_octavo_is_found_in_and_forgotten_from(tmp_path: Path) -> None:
     store = Store(tmp_path / "library.db")
-    store.index("s", "p", [("", "Straße", "Maße und die ΣΟΦΟΣ")])
+    store.index("s", "p", [("", "Straße", "Maße und die ΣΟΦΟΣ in getStationId")])
     store.close()
     with closing(sqlite3.connect(tmp_path / "library.db")) as old, old:  # as it was before words were folded
-        old.execute("INSERT INTO words (words) VALUES ('delete-all')")
+        old.execute("DROP TABLE words")
+        old.execute("ALTER TABLE sections DROP COLUMN parts")
+        old.execute(
+            "CREATE VIRTUAL TABLE words USING fts5 (title, body, content = 'sections', content_rowid = 'id',"
+            " tokenize = 'unicode61 remove_diacritics 2')"
+        )
         old.execute("INSERT INTO words (rowid, title, body) SELECT id, title, body FROM sections")
         old.execute("DELETE FROM settings WHERE name = 'words'")
         old.execute("PRAGMA user_version = 1")
     store = Store(tmp_path / "library.db")
     assert [found.title for found in store.search(["s"], '"strasse" AND "σοφοσ"', 9)] == ["Straße"]
+    assert [found.title for found in store.search(["s"], '"station"', 9)] == ["Straße"]
     store.unindex("s", "p")
     assert store.search(["s"], '"strasse"', 9) == []
     with closing(sqlite3.connect(tmp_path / "library.db")) as new:

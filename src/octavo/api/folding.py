@@ -29,26 +29,6 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", _DOT_OF_I.sub("", plain))
 
 
-_UNSPACED = re.compile("([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
-_JOINT = "\u200b"
-"""Put around characters of scripts without spaces, so that each is a word. No text that is safe to show has it."""
-
-
-def apart(text: str) -> str:
-    """Return `text` as SQLite's `unicode61` is given it: characters of scripts without spaces are words of their own."""
-    return text if text.isascii() else _UNSPACED.sub(rf"{_JOINT}\1{_JOINT}", text)
-
-
-def together(text: str) -> str:
-    """Return the text that `apart` was given."""
-    return text.replace(_JOINT, "")
-
-
-def indexed(text: str) -> str:
-    """Return `text` as an index of words keeps it."""
-    return apart(fold(text))
-
-
 class Range(NamedTuple):
     """From where to where in a text, in characters."""
 

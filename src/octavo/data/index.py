@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from octavo.api.operation import SPECS, Operation, read
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
@@ -48,12 +48,13 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-VERSION = 3
+VERSION = 4
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, space TEXT NOT NULL,
     change_request TEXT NOT NULL, page TEXT NOT NULL, node TEXT NOT NULL, thread TEXT NOT NULL, own_id TEXT NOT NULL,
-    title TEXT NOT NULL, author TEXT NOT NULL, about TEXT NOT NULL, number INTEGER NOT NULL, at REAL,
+    title TEXT NOT NULL, author TEXT NOT NULL, about TEXT NOT NULL, lies TEXT NOT NULL, file TEXT NOT NULL,
+    number INTEGER NOT NULL, at REAL,
     stamp BLOB NOT NULL, known_at REAL NOT NULL, letters INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS by_place ON documents (space, kind, change_request, thread);
@@ -64,7 +65,7 @@ CREATE TABLE IF NOT EXISTS passages (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS of_document ON passages (document);
 CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5 (
-    around, title, words, shown UNINDEXED, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
+    around, title, words, parts, shown UNINDEXED, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3'
 );
 CREATE TABLE IF NOT EXISTS filling (done INTEGER NOT NULL, after INTEGER NOT NULL) STRICT;
 INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
@@ -136,6 +137,8 @@ class Hit:
     """When it was written or changed."""
     known_at: datetime | None = None
     """When the server said so last."""
+    page_path: str = ""
+    """Where a page lies in its tree."""
 
     @property
     def place(self) -> Discussion:
@@ -143,6 +146,17 @@ class Hit:
         if self.change_request:
             return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
         return SpaceRef(space_id=self.space)
+
+
+class PageName(NamedTuple):
+    """How a page is called, and where it lies."""
+
+    id: str
+    title: str
+    path: str
+    """Its path in the tree, with a slash where pages lie below it."""
+    file: str
+    """The path of the file that it is kept in."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +271,8 @@ class Index:
         if before is not None and before.stamp and not document.stamp:
             # Only its title is told now: the words below it are those read before.
             db.execute(
-                "UPDATE documents SET title = ?, about = ? WHERE id = ?", (document.title, document.about, before.id)
+                "UPDATE documents SET title = ?, about = ?, lies = ?, file = ? WHERE id = ?",
+                (document.title, document.about, document.path, document.file, before.id),
             )
             _delete_passages(db, "document = ? AND part = 'page'", before.id)
             _insert_passages(db, before.id, document)
@@ -266,7 +281,8 @@ class Index:
             _delete(db, [before.id])
         values = (
             *(document.key, document.kind, document.space, document.change_request, document.page, document.node),
-            *(document.thread, document.id, document.title, document.author, document.about, document.number),
+            *(document.thread, document.id, document.title, document.author, document.about),
+            *(document.path, document.file, document.number),
             *(
                 _seconds(document.at) if document.at is not None else None,
                 document.stamp,
@@ -314,6 +330,10 @@ class Index:
     async def extent(self, spaces: Collection[str] | None = None) -> Extent:
         """How much is known of these spaces, or of all."""
         return await asyncio.to_thread(self._read, partial(_extent, spaces), Extent())
+
+    async def pages(self, space: str) -> tuple[PageName, ...]:
+        """How the pages of a space are called, and where they lie."""
+        return await asyncio.to_thread(self._read, partial(_pages, space), ())
 
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
         """The words of the replies that are known, by the place and the id of their thread."""
@@ -455,6 +475,8 @@ class Known:
     id: int
     title: str
     about: str
+    path: str
+    file: str
     stamp: bytes
     known_at: float
 
@@ -462,7 +484,8 @@ class Known:
         """Whether another one of the same key says something else."""
         if document.stamp:
             return self.stamp != document.stamp
-        return (self.title, self.about) != (document.title, document.about)
+        here, there = ((each.title, each.about, each.path, each.file) for each in (self, document))
+        return here != there
 
 
 def _learned(op: Operation[Any], value: Any) -> Learned:
@@ -510,7 +533,7 @@ def _known(db: sqlite3.Connection, keys: list[str]) -> dict[str, Known]:
     found = {}
     for some in _many(keys):
         rows = db.execute(
-            f"SELECT key, id, title, about, stamp, known_at FROM documents WHERE key IN ({', '.join('?' * len(some))})",
+            f"SELECT key, id, title, about, lies, file, stamp, known_at FROM documents WHERE key IN ({', '.join('?' * len(some))})",
             some,
         )
         found.update({key: Known(*row) for key, *row in rows})
@@ -552,7 +575,8 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
 
 def _insert_passages(db: sqlite3.Connection, number: int, document: Document) -> int:
     """Make the words of a document findable. Returns how many letters they have."""
-    from octavo.api.folding import apart, fold, indexed
+    from octavo.api.folding import fold
+    from octavo.api.searchable import apart, indexed, parts
 
     letters = 0
     for each in document.pieces():
@@ -565,7 +589,10 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: Document) ->
         # Nearly all words are found as they are: SQLite folds simple cases and accents by itself.
         is_simple = fold(shown) == shown.lower()
         said += [apart(shown), ""] if is_simple else [indexed(shown), shown]
-        db.execute("INSERT INTO texts (rowid, around, title, words, shown) VALUES (?, ?, ?, ?, ?)", (passage, *said))
+        said.insert(3, indexed(parts(f"{_scalars(each.title)} {shown}")))
+        db.execute(
+            "INSERT INTO texts (rowid, around, title, words, parts, shown) VALUES (?, ?, ?, ?, ?, ?)", (passage, *said)
+        )
         letters += sum(map(len, said))
     return letters
 
@@ -603,8 +630,8 @@ def _search(
     rows = db.execute(
         "SELECT document.kind, document.space, document.own_id, part, document.title, path, anchor, nth,"
         " document.change_request, document.page, document.node, document.thread, document.author, document.about,"
-        " document.number, document.at, document.known_at, passage FROM ("
-        "  SELECT texts.rowid AS passage, document AS owner, part, path, anchor, nth, bm25(texts, 1.0, 8.0, 1.0) AS rank"
+        " document.lies, document.number, document.at, document.known_at, passage FROM ("
+        "  SELECT texts.rowid AS passage, document AS owner, part, path, anchor, nth, bm25(texts, 1.0, 8.0, 1.0, 0.5) AS rank"
         "  FROM texts JOIN passages ON passages.id = texts.rowid JOIN documents document ON document.id = passages.document"
         f"  WHERE texts MATCH ? AND {where} ORDER BY texts.rowid DESC LIMIT ?"
         " ) JOIN documents document ON document.id = owner"
@@ -620,7 +647,7 @@ def _search(
         if taken.get(about, 0) >= MOST_OF_ONE or len(hits) >= limit:
             continue
         taken[about] = taken.get(about, 0) + 1
-        author, status, number, at, known_at, passage = row[12:]
+        author, status, page_path, number, at, known_at, passage = row[12:]
         if part == "reply" and (first := _first(db, space, change, thread)):
             title, page, node, status = first
         snippet, marks = sought.excerpt(_words_of(db, passage), length)
@@ -645,13 +672,14 @@ def _search(
                 number,
                 moment(at) if at is not None else None,
                 moment(known_at) if known_at else None,
+                page_path,
             )
         )
     return tuple(hits)
 
 
 def _words_of(db: sqlite3.Connection, passage: int) -> str:
-    from octavo.api.folding import together
+    from octavo.api.searchable import together
 
     row = db.execute("SELECT iif(shown = '', words, shown) FROM texts WHERE rowid = ?", (passage,)).fetchone()
     return together(row[0]) if row is not None else ""
@@ -685,8 +713,15 @@ def _extent(spaces: Collection[str] | None, db: sqlite3.Connection) -> Extent:
     )
 
 
+def _pages(space: str, db: sqlite3.Connection) -> tuple[PageName, ...]:
+    rows = db.execute(
+        "SELECT page, title, lies, file FROM documents WHERE space = ? AND kind = 'page' ORDER BY id", [space]
+    )
+    return tuple(PageName(*row) for row in rows)
+
+
 def _replies(db: sqlite3.Connection) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
-    from octavo.api.folding import together
+    from octavo.api.searchable import together
 
     rows = db.execute(
         "SELECT space, change_request, thread, iif(shown = '', words, shown) FROM documents JOIN passages ON passages.document = documents.id"

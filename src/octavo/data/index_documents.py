@@ -55,6 +55,10 @@ class Document:
     author: str = ""
     about: str = ""
     """The description of a page, the status of a change request or a thread."""
+    path: str = ""
+    """Where a page lies in its tree, with a slash at its end where pages lie below it."""
+    file: str = ""
+    """The path of the file that a page is kept in."""
     number: int = 0
     at: datetime | None = None
     """When it was written or changed."""
@@ -166,10 +170,21 @@ def _page(at: SpaceRef, page: Page) -> Document:
         page.title,
         page=page.id,
         about=page.description or "",
+        path=_path(page),
+        file=_file(page),
         at=page.updated_at,
         stamp=_stamp(page.title, page.description, text),
         pieces=partial(_of_page, page, text),
     )
+
+
+def _path(page: Page) -> str:
+    path = page.path or ""
+    return f"{path}/" if page.pages else path
+
+
+def _file(page: Page) -> str:
+    return (page.git.path or "") if page.git is not None else ""
 
 
 def _in_tree(at: SpaceRef, page: Page) -> Document:
@@ -181,6 +196,8 @@ def _in_tree(at: SpaceRef, page: Page) -> Document:
         page.title,
         page=page.id,
         about=about,
+        path=_path(page),
+        file=_file(page),
         at=page.updated_at,
         pieces=lambda: (Piece("page", about, page.title),),
     )

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from html import unescape
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from octavo.api import safety
-from octavo.api.folding import FoldedText, Range, apart, fold
+from octavo.api.folding import FoldedText, Range, fold
+from octavo.api.searchable import SIGNED, apart, diagram_labels, mention, part_starts, whole_mention
 
 LONGEST_QUERY, MOST_TERMS = 512, 24
 PIECE = 4000
@@ -23,7 +25,7 @@ _BEFORE = 32
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = re.compile(f"([{_CJK}])")
-_TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
+_TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:{SIGNED})?")
 
 
 class Passage(NamedTuple):
@@ -58,11 +60,11 @@ class Sought:
 
     @property
     def expression(self) -> str:
-        """What FTS5 is asked, of an index with the columns `around`, `title` and `words`: every word has to be found, and
-        one of them in more than what is around."""
+        """What FTS5 is asked, of an index with the columns `around`, `title`, `words` and `parts`: every word has to be found,
+        and one of them in more than what is around."""
         terms = [_phrase(*term) for term in self.terms]
         own = " OR ".join(f"({term})" for term in terms)
-        return " AND ".join([*(f"({term})" for term in terms), f"({{title words}} : ({own}))"])
+        return " AND ".join([*(f"({term})" for term in terms), f"({{title words parts}} : ({own}))"])
 
     def ranges(self, text: str) -> tuple[Range, ...]:
         """Where the words stand in `text`, in order and apart from each other."""
@@ -70,11 +72,20 @@ class Sought:
             return ()
         folded = FoldedText(text)
         bare, places = _bare(folded.text)
-        found = sorted(
-            folded.within(places[match.start()], places[match.end() - 1] + 1)
-            for pattern in self._patterns
-            for match in pattern.finditer(bare)
-        )
+        starts = set(part_starts(text))
+        found: list[Range] = []
+        for pattern, may_go_on in self._patterns:
+            at = 0
+            while match := pattern.search(bare, at):
+                start, end = match.span()
+                stands = folded.within(places[start], places[end - 1] + 1)
+                begins = stands.start in starts or not _goes_on(bare, start)
+                if begins and (may_go_on or stands.end in starts or not _goes_on(bare, end)):
+                    found.append(stands)
+                    at = end
+                else:
+                    at = start + 1
+        found.sort()
         ranges: list[Range] = []
         for start, end in found:
             if ranges and start < ranges[-1].end:
@@ -106,7 +117,7 @@ class Sought:
         if start:  # at the beginning of a word, if there is one before what was found
             space = text.find(" ", start, first)
             start = space + 1 if space >= 0 else start
-        end = min(len(text), start + length)
+        end = whole_mention(text, min(len(text), start + length))
         head, tail = "…" if start else "", "…" if end < len(text) else ""
         shift = len(head) - start
         return f"{head}{text[start:end]}{tail}", tuple(
@@ -114,15 +125,20 @@ class Sought:
         )
 
     @cached_property
-    def _patterns(self) -> list[re.Pattern[str]]:
-        patterns = []
-        for word, may_go_on in self.terms:
-            tokens = _TOKEN.findall(_bare(word)[0])
-            if tokens:
-                begins = "" if _UNSPACED.match(tokens[0]) else rf"(?<![^\W_{_CJK}])"
-                ends = "" if may_go_on else rf"(?![^\W_{_CJK}])"
-                patterns.append(re.compile(begins + r"[\W_]*".join(map(re.escape, tokens)) + ends))
-        return patterns
+    def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
+        """Each word, and whether it may be the beginning of one."""
+        found = ((_TOKEN.findall(_bare(word)[0]), may_go_on) for word, may_go_on in self.terms)
+        return [
+            (re.compile(r"[\W_]*".join(map(re.escape, tokens))), may_go_on) for tokens, may_go_on in found if tokens
+        ]
+
+
+_IN_WORD = re.compile(rf"(?<=[^\W_{_CJK}])(?=[^\W_{_CJK}])")
+
+
+def _goes_on(bare: str, at: int) -> bool:
+    """Whether a word goes on at a place of a text."""
+    return _IN_WORD.match(bare, at) is not None
 
 
 def _phrase(word: str, may_go_on: bool) -> str:
@@ -153,6 +169,8 @@ def _bare(folded: str) -> tuple[str, Sequence[int]]:
 # Pages
 
 _FENCE = re.compile(r" {0,3}(?:>\s?)*(`{3,}|~{3,})")
+_MERMAID = re.compile(r"[ \t]*mermaid(?:\s|$)", re.IGNORECASE)
+_DIAGRAM = re.compile(r"[ \t]*\{%-?[ \t]*@mermaid/diagram\b(?:[ \t]+content=\"?)?")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
 _OF_A_LIST = re.compile(r"[ \t]*(?:[-*+>|#]|\d{1,9}[.)])")
@@ -160,7 +178,10 @@ _MARKER = re.compile(r"^[ \t]*(?:(?:>[ \t]?)|(?:[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)
 _TAG = re.compile(r"\{%[^{}\n]{0,2000}%\}|<[A-Za-z/!][^<>\n]{0,2000}>")
 _SAID_IN_TAG = re.compile(r'\b(?:title|alt|summary|caption|description)="([^"\n]{1,300})"')
 _OWN_ANCHOR = re.compile(r'\bid="([^"\s]{1,200})"')
-_LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\]\([^()\s]{0,1000}(?:[ \t]+\"[^\"\n]{0,300}\")?\)")
+_LINK = re.compile(r"(!?)\[([^\[\]\n]{0,500})\]\(<?([^()<>\s]{0,1000})>?(?:[ \t]+\"([^\"\n]{0,300})\")?\)")
+_MENTION = re.compile(
+    r"<a\s(?=[^<>\n]{0,1000}\bdata-mention)[^<>\n]{0,1000}\bhref=\"([^\"\n]{1,1000})\"[^<>\n]{0,1000}>[^<>\n]{0,500}</a>"
+)
 _MARKS = re.compile(r"\*{1,3}|`+|~~|\\(?=[!-/:-@\[-`{-~])")
 _RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
 
@@ -205,21 +226,25 @@ def sections(markdown: str, title: str) -> Iterator[Passage]:
 
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Each line with the level of the heading it is, 0 for what is none, -1 for code."""
+    """Each line with the level of the heading it is, 0 for what is none, -1 for code. Of diagrams, the words they show."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":
         end = next((number for number, line in enumerate(lines[1:100], 1) if line.rstrip() == "---"), 0)
         start = end + 1 if end else 0
     fence = ""
+    is_diagram = False
     held: str | None = None
     for line in lines[start:]:
         found = _FENCE.match(line)
         if fence:
-            if found and found[1].startswith(fence) and not line[found.end() :].strip():
+            if fence == "%}" and fence in line:
+                fence, line = "", line.partition(fence)[0]
+                yield -1, diagram_labels(line)
+            elif found and found[1].startswith(fence) and not line[found.end() :].strip():
                 fence = ""
             else:
-                yield -1, line
+                yield -1, diagram_labels(line) if is_diagram else line
             continue
         if held is not None:
             if _UNDERLINE.match(line):
@@ -229,7 +254,11 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
             yield 0, held
             held = None
         if found:
-            fence = found[1]
+            fence, is_diagram = found[1], _MERMAID.match(line, found.end()) is not None
+        elif diagram := _DIAGRAM.match(line):
+            source, closes, _ = line[diagram.end() :].partition("%}")
+            fence, is_diagram = "" if closes else "%}", True
+            yield -1, " ".join(map(diagram_labels, source.replace("\\n", "\n").split("\n")))
         elif heading := _HEADING.match(line):
             yield len(heading[1]), line[heading.end() :].rstrip().rstrip("#")
         elif not line.strip() or _OF_A_LIST.match(line):
@@ -245,8 +274,19 @@ def _words(line: str) -> str:
     if _RULE_OF_TABLE.match(line):
         return ""
     line = _MARKER.sub("", line)
+    line = _LINK.sub(_said_by_link, line)
+    line = _MENTION.sub(lambda found: f" {mention(unescape(found[1]))} ", line)
     line = _TAG.sub(lambda tag: f" {' '.join(_SAID_IN_TAG.findall(tag[0]))} ", line)
-    line = _LINK.sub(r"\1", line)
     line = _MARKS.sub("", line).replace("|", " ") if not line.isspace() else ""
     # What is written as a number of a character is one only now, and is made safe like all the others.
     return safety.text(" ".join((unescape(line) if "&" in line else line).split()))
+
+
+def _said_by_link(found: re.Match[str]) -> str:
+    """The words of a link. Of one that shows the title of a page instead, what stands for that."""
+    is_picture, said, address, title = found.groups()
+    path = unquote(address.partition("#")[0])
+    repeats = ("/" in said or "." in said) and said in (address, path, path.rpartition("/")[2])
+    if not is_picture and address and "://" not in address and (title == "mention" or repeats):
+        return mention(address)
+    return said

@@ -13,6 +13,8 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from octavo.documents import links
+
 Json = dict[str, Any]
 Pages = list[Json]
 
@@ -70,6 +72,20 @@ def link_base(page: Json) -> str:
     """Return where relative links of a page start, as `links.resolve` takes it: with a slash where pages lie below it."""
     is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
     return f"{place_of(page)}/" if is_folder else place_of(page)
+
+
+def places_of(revision: Json) -> links.Places:
+    """What the links of a revision may lead to."""
+    pages = links.by_path(
+        (page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in walk(revision["pages"])
+    )
+    files: dict[str, str] = {}
+    for file in revision["files"]:
+        for name in (file["id"], (file.get("git") or {}).get("path"), file["name"]):
+            if name:
+                files.setdefault(name, file["id"])
+    ids = frozenset(page["id"] for page in walk(revision["pages"]))
+    return links.Places(pages=pages, page_ids=ids, files=files, space=revision["space"])
 
 
 def home_page(pages: Pages) -> Json | None:

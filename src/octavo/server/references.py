@@ -10,7 +10,6 @@ from octavo.server.evaluating import evaluated, outside_code
 from octavo.server.folders import relinked
 from octavo.server.including import dereferenced
 from octavo.server.store import Json
-from octavo.server.surveying import places_of
 from octavo.server.world import World
 
 
@@ -27,7 +26,7 @@ def as_asked(world: World, revision: Json, page: Json, op: GetPage | GetPageByPa
 
 def stable(text: str, page: Json, revision: Json) -> str:
     """`text` with what its links to pages and files of the space name by id: `/pages/<id>` and `/files/<id>`."""
-    places, path = places_of(revision), trees.link_base(page)
+    places, path = trees.places_of(revision), trees.link_base(page)
 
     def lead(address: str) -> str | None:
         match links.resolve(address, path, places):

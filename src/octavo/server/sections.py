@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from octavo.documents.blocks import words
+from octavo.api.searchable import diagram_labels, mention
+from octavo.documents.blocks import Block
 from octavo.server.store import Section
 
 PIECE = 4000
@@ -18,7 +19,7 @@ def sections(markdown: str, title: str, description: str) -> Iterator[Section]:
 
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
-        says = block.text or words(block.runs)
+        says = _words(block)
         if block.kind != "heading":
             lines.append(says)
         elif says != title or anchor:
@@ -35,3 +36,14 @@ def _pieces(lines: list[str]) -> Iterator[str]:
             piece = ""
         piece = f"{piece}\n{line}" if piece and line else piece or line
     yield piece
+
+
+def _words(block: Block) -> str:
+    """What a block says: the titles of pages it leads to in place of their addresses, and of diagrams what they show."""
+    if "mermaid" in (block.attrs.get("language"), str(block.attrs.get("name")).strip("@").partition("/")[0]):
+        return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
+    if block.kind == "content-ref":
+        return mention(block.attrs.get("url") or "")
+    return block.text or "".join(
+        mention(run.link) if run.kind == "mention" and run.link else run.text for run in block.runs
+    )

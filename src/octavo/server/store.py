@@ -24,11 +24,11 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
 
-from octavo.api.folding import indexed
+from octavo.api.searchable import indexed, parts
 
 Json = dict[str, Any]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SCHEMA = """
 CREATE TABLE documents (
     position INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, body TEXT NOT NULL
@@ -39,12 +39,14 @@ CREATE TABLE keys (hash TEXT PRIMARY KEY, user TEXT NOT NULL) STRICT;
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE sections (
     id INTEGER PRIMARY KEY, space TEXT NOT NULL, page TEXT NOT NULL, anchor TEXT NOT NULL,
-    title TEXT NOT NULL, body TEXT NOT NULL
+    title TEXT NOT NULL, body TEXT NOT NULL, parts TEXT NOT NULL DEFAULT ''
 ) STRICT;
-CREATE INDEX by_page ON sections (space, page);
+CREATE INDEX by_page ON sections (space, page)
+"""
+WORDS = """
 CREATE VIRTUAL TABLE words USING fts5 (
-    title, body, content = 'sections', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
-);
+    title, body, parts, content = 'sections', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
+)
 """
 
 BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json_extract(body, '$.status'))"
@@ -53,7 +55,7 @@ BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json
 _OF_THE_MACHINE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 """What SQLite fails with through no fault of what it was told."""
 
-_WORDS = f"folded by Unicode {unicodedata.unidata_version}"
+_WORDS = f"words and parts of them, folded by Unicode {unicodedata.unidata_version}"
 """How words are kept to be found. SQLite forgets words only if it is told them exactly as it was before."""
 
 Section = tuple[str, str, str]
@@ -68,6 +70,12 @@ class Found(NamedTuple):
     anchor: str
     title: str
     snippet: str
+    unmarked: int
+    """The section, if none of its words as they stand was found: only its title, or parts of its words. Otherwise 0."""
+
+
+_FOUND = "\x02"
+"""Put before the words that were found. No text that is safe to show has it."""
 
 
 class Missing(LookupError):
@@ -125,11 +133,18 @@ class Store:
             raise Unusable(errno.EINVAL, "it was written by a newer Octavo; update Octavo, or choose another place")
         self._db.execute(BY_STATUS)
         self._db.create_function("indexed", 1, indexed, deterministic=True)
+        self._db.create_function("parts", 1, lambda text: indexed(parts(text)), deterministic=True)
         if self.setting("words") != _WORDS:
             with self.transaction():
-                self._db.execute("INSERT INTO words (words) VALUES ('delete-all')")
+                columns = [row[1] for row in self._db.execute("PRAGMA table_info(sections)")]
+                if "parts" not in columns:
+                    self._db.execute("ALTER TABLE sections ADD COLUMN parts TEXT NOT NULL DEFAULT ''")
+                self._db.execute("DROP TABLE IF EXISTS words")
+                self._db.execute(WORDS)
+                self._db.execute("UPDATE sections SET parts = parts(title || ' ' || body)")
                 self._db.execute(
-                    "INSERT INTO words (rowid, title, body) SELECT id, indexed(title), indexed(body) FROM sections"
+                    "INSERT INTO words (rowid, title, body, parts)"
+                    " SELECT id, indexed(title), indexed(body), parts FROM sections"
                 )
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
                 self.set("words", _WORDS)
@@ -295,17 +310,21 @@ class Store:
         self.unindex(space, page)
         for anchor, title, body in sections:
             row = (space, page, anchor, _scalars(title), _scalars(body))
-            self._db.execute("INSERT INTO sections (space, page, anchor, title, body) VALUES (?, ?, ?, ?, ?)", row)
             self._db.execute(
-                "INSERT INTO words (rowid, title, body) VALUES (last_insert_rowid(), indexed(?), indexed(?))", row[3:]
+                "INSERT INTO sections (space, page, anchor, title, body, parts) VALUES (?1, ?2, ?3, ?4, ?5, parts(?4 || ' ' || ?5))",
+                row,
+            )
+            self._db.execute(
+                "INSERT INTO words (rowid, title, body, parts)"
+                " SELECT id, indexed(title), indexed(body), parts FROM sections WHERE id = last_insert_rowid()"
             )
 
     def unindex(self, space: str, page: str | None = None) -> None:
         """Make a page of a space, or all its pages, impossible to find."""
         which, values = ("space = ? AND page = ?", [space, page]) if page else ("space = ?", [space])
         self._db.execute(
-            "INSERT INTO words (words, rowid, title, body)"
-            f" SELECT 'delete', id, indexed(title), indexed(body) FROM sections WHERE {which}",
+            "INSERT INTO words (words, rowid, title, body, parts)"
+            f" SELECT 'delete', id, indexed(title), indexed(body), parts FROM sections WHERE {which}",
             values,
         )
         self._db.execute(f"DELETE FROM sections WHERE {which}", values)
@@ -314,12 +333,20 @@ class Store:
         """Sections of pages in `spaces` that match an FTS5 `query`, the best first. Titles weigh most, those of pages double."""
         marks = ",".join("?" * len(spaces))
         rows = self._db.execute(
-            "SELECT space, page, anchor, sections.title, snippet(words, 1, '', '', '…', 32) FROM words"
+            f"SELECT space, page, anchor, sections.title, snippet(words, 1, '{_FOUND}', '', '…', 32), sections.id FROM words"
             f" JOIN sections ON sections.id = words.rowid WHERE words MATCH ? AND space IN ({marks})"
-            " ORDER BY bm25(words, 8.0, 1.0) + iif(sections.anchor = '', bm25(words, 8.0, 0.0), 0), sections.id LIMIT ?",
+            " ORDER BY bm25(words, 8.0, 1.0, 0.5) + iif(sections.anchor = '', bm25(words, 8.0, 0.0, 0.0), 0), sections.id LIMIT ?",
             [query, *spaces, limit],
         )
-        return [Found(*row) for row in rows]
+        return [
+            Found(space, page, anchor, title, said.replace(_FOUND, ""), 0 if _FOUND in said else section)
+            for space, page, anchor, title, said, section in rows
+        ]
+
+    def body(self, section: int) -> str:
+        """Return the words of a section."""
+        ((body,),) = self._db.execute("SELECT body FROM sections WHERE id = ?", [section])
+        return str(body)
 
 
 def _digest(key: str) -> str:

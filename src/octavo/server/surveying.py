@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from octavo.documents import anchors, links, trees
-from octavo.documents.links import Places
 from octavo.documents.parse import parse
 from octavo.documents.usages import Usage, usages
 from octavo.server.behaviour import revisions
@@ -77,7 +76,7 @@ class Survey:
         self._revision = revision
         self._space = world.store.get(f"/spaces/{revision['space']}")
         self.pages = {page["id"]: page for page in trees.walk(revision["pages"])}
-        self._places = places_of(revision)
+        self._places = trees.places_of(revision)
 
     def found(self, page_id: str | None = None) -> list[Found]:
         """What the pages link to, or one of them."""
@@ -266,17 +265,3 @@ def said(world: World, page: Json) -> Said:
             _KNOWN.clear()
         _KNOWN[name] = known
     return known
-
-
-def places_of(revision: Json) -> Places:
-    """What the links of a revision may lead to."""
-    pages = links.by_path(
-        (page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in trees.walk(revision["pages"])
-    )
-    files: dict[str, str] = {}
-    for file in revision["files"]:
-        for name in (file["id"], (file.get("git") or {}).get("path"), file["name"]):
-            if name:
-                files.setdefault(name, file["id"])
-    ids = frozenset(page["id"] for page in trees.walk(revision["pages"]))
-    return Places(pages=pages, page_ids=ids, files=files, space=revision["space"])

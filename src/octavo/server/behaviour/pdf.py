@@ -18,7 +18,6 @@ from octavo.server.behaviour import revisions
 from octavo.server.including import dereferenced
 from octavo.server.rest import handle
 from octavo.server.store import Json, Missing
-from octavo.server.surveying import places_of
 from octavo.server.world import Refused, World
 
 LASTS = timedelta(hours=1)
@@ -62,7 +61,7 @@ def printing(world: World, payload: str, signature: str) -> Callable[[], bytes]:
     # What makes PDFs is large, and most platforms never print.
     from octavo.server.printing import Book
 
-    return Book(space["title"], pages, texts, places_of(revision), data).made
+    return Book(space["title"], pages, texts, trees.places_of(revision), data).made
 
 
 def _blob(world: World, name: str) -> bytes:

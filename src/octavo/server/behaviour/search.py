@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from urllib.parse import quote
 
 from octavo.api import search
-from octavo.api.folding import apart, fold, together
-from octavo.documents import trees
+from octavo.api.folding import fold
+from octavo.api.searchable import SIGNED, apart, mentions, part_starts, together, whole_mention, with_titles
+from octavo.documents import links, trees
 from octavo.server.behaviour.arranging import visible_spaces
 from octavo.server.including import dereferenced
 from octavo.server.rest import handle, page
@@ -27,7 +29,10 @@ SECTIONS_OF_PAGE = 5
 PAGES_OF_SPACE = 20
 """At most this many are shown of each."""
 
-_WORD = re.compile(r"\w+")
+SHOWN = 200
+"""Characters of a section that are shown where only parts of its words were found."""
+
+_WORD = re.compile(rf"\w+(?:{SIGNED})?")
 
 
 def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
@@ -52,7 +57,7 @@ def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
 @handle.register
 def _in_space(op: search.InSpace, world: World) -> Json:
     space = world.store.get(f"/spaces/{op.at.space_id}")
-    hits = _pages(world, space, _found(world, [space["id"]], op.query))
+    hits = _pages(world, space, _found(world, [space["id"]], op.query), op.query)
     return page(op, enumerate(hits))
 
 
@@ -66,26 +71,31 @@ def across(op: search.InOrganization | search.InSite, world: World, spaces: dict
     by_space: dict[str, list[Found]] = {}
     for found in _found(world, list(spaces), op.query):
         by_space.setdefault(found.space, []).append(found)
-    return page(op, enumerate(by_space.items()), lambda pair: _space_hit(world, spaces[pair[0]], pair[1]))
+    return page(op, enumerate(by_space.items()), lambda pair: _space_hit(world, spaces[pair[0]], pair[1], op.query))
 
 
 def _found(world: World, spaces: list[str], typed: str) -> list[Found]:
-    words = [apart(word) for word in _WORD.findall(fold(typed))]
+    words = [apart(word) for word in _words(typed)]
     if not words or not spaces:
         return []
     query = " AND ".join(f'"{word}"' for word in words) + "*"
     return world.store.search(spaces, query, SECTION_LIMIT)
 
 
-def _space_hit(world: World, space: Json, found: Iterable[Found]) -> Json:
-    pages = _pages(world, space, found)[:PAGES_OF_SPACE]
+def _words(typed: str) -> list[str]:
+    return _WORD.findall(fold(typed))
+
+
+def _space_hit(world: World, space: Json, found: Iterable[Found], typed: str) -> Json:
+    pages = _pages(world, space, found, typed)[:PAGES_OF_SPACE]
     return {"id": space["id"], "title": space["title"], "pages": pages}
 
 
-def _pages(world: World, space: Json, found: Iterable[Found]) -> list[Json]:
+def _pages(world: World, space: Json, found: Iterable[Found], typed: str) -> list[Json]:
     """The pages of a space that were found, in the order of their best sections."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {each["id"]: each for each in trees.walk(revision["pages"])}
+    places: links.Places | None = None
     app = world.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
     for section in found:
@@ -96,12 +106,32 @@ def _pages(world: World, space: Json, found: Iterable[Found]) -> list[Json]:
         shown = {each["id"] for each in hit["sections"]}
         if len(shown) < SECTIONS_OF_PAGE and section.anchor not in shown:
             at = f"#{section.anchor}" if section.anchor else ""
-            words = {"title": together(section.title), "body": together(section.snippet)}
+            body = _parts_found(world, section, typed) if section.unmarked else together(section.snippet)
+            if next(mentions(body), None):
+                places = places or trees.places_of(revision)
+                body, _ = with_titles(body, partial(_title, tree, places, document))
+            words = {"title": together(section.title), "body": body}
             path = document["path"] + at
             hit["sections"].append(
                 {"id": section.anchor, "path": path, **words, "urls": {"app": url + quote(at, safe="#")}}
             )
     return list(hits.values())
+
+
+def _parts_found(world: World, section: Found, typed: str) -> str:
+    """The words around the first part of a word that was found, of a section that has no word as it was typed."""
+    body, words = together(world.store.body(section.unmarked)), _words(typed)
+    found = (at for at in part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
+    start = max(0, next(found, 0) - SHOWN // 3)
+    start = body.find(" ", start) + 1 if start else 0
+    end = whole_mention(body, start + SHOWN)
+    return f"{'…' if start else ''}{body[start:end]}{'…' if end < len(body) else ''}"
+
+
+def _title(tree: dict[str, Json], places: links.Places, page: Json, address: str) -> str | None:
+    """How the page is called that a mention on `page` leads to. None if it is not in this space."""
+    target = links.resolve(address, trees.link_base(page), places)
+    return str(tree[target.page]["title"]) if isinstance(target, links.ToPage) else None
 
 
 def _indexed(revision: Json | None) -> dict[str, tuple[str, str, str]]:

@@ -6,7 +6,9 @@ finds of pages takes its place, in the server's order, when it comes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
@@ -25,11 +27,12 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
-from octavo.data.index import Extent
+from octavo.api.searchable import mentions, with_titles
+from octavo.data.index import Extent, PageName
 from octavo.data.index_words import Sought
 from octavo.data.live import Snapshot
 from octavo.data.organization_lists import UNDECIDED, change_requests_of
-from octavo.documents import anchors
+from octavo.documents import anchors, links
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_being_removed
@@ -52,6 +55,8 @@ MOST_THREADS, MOST_CHANGES, MOST_SPACES = 8, 8, 5
 """As many are shown of what is looked for here."""
 MOST_HERE = 60
 """Hits of all kinds that are looked for in what was read here."""
+LONGEST_PATH = 32
+"""Characters shown of the path of a page whose title other pages have, too."""
 SHOWN = 160
 """Characters shown of the words around a hit."""
 _KINDS = {
@@ -80,6 +85,10 @@ class Hit:
     address: str = ""
     marks: tuple[Range, ...] = ()
     """Ranges of the searched words in `words`."""
+    page: str = ""
+    """The title of a page, without that of the section."""
+    path: str = ""
+    """Where a page lies in its space."""
     here: index.Hit | None = None
     """The result of the index of this machine. None for a result of the server."""
 
@@ -87,6 +96,25 @@ class Hit:
     def key(self) -> str:
         part = f"{self.here.place} {self.here.snippet}" if self.here is not None and self.kind == "thread" else ""
         return f"{self.kind} {self.space} {self.id} {self.anchor}{part}"
+
+
+class PageTitles:
+    """How the pages of a space are called that others mention."""
+
+    def __init__(self, space: str, pages: Iterable[PageName]) -> None:
+        self._pages = {page.id: page for page in pages}
+        paths = ((page.id, page.path.rstrip("/"), page.file or None) for page in self._pages.values())
+        self._places = links.Places(links.by_path(paths), frozenset(self._pages), None, space)
+
+    def title(self, page: str) -> str | None:
+        """Return the title of the page with an id or at a path. None if there is no such page."""
+        found = self._pages.get(page) or self._pages.get(self._places.page(page.strip("/")) or "")
+        return found.title if found is not None else None
+
+    def target(self, address: str, page: str) -> links.Target:
+        """Return where `address` leads from the page with an id."""
+        here = self._pages.get(page)
+        return links.resolve(address, (here.file or here.path) if here is not None else "", self._places)
 
 
 def _why_no_address(app: Shell, view: SearchScreen) -> str | None:
@@ -155,6 +183,8 @@ class SearchScreen(Dialog[None]):
         """Results from this machine for the last search."""
         self._known = Extent()
         """How much that is."""
+        self._titles: dict[str, PageTitles] = {}
+        """By space: the titles of its pages, once a result has a mention."""
         self._looking = self._look_again = False
         self._asked = ""
         """The words that the server was asked for last."""
@@ -250,6 +280,7 @@ class SearchScreen(Dialog[None]):
                 self._look_again = False
                 words, spaces = self.words, self._spaces()
                 hits = await known.search(words, limit=MOST_HERE, spaces=spaces, length=SHOWN)
+                hits = tuple([await self._titled(hit) for hit in hits])
                 extent = await known.extent(spaces)
                 if is_being_removed(self):
                     return
@@ -259,6 +290,24 @@ class SearchScreen(Dialog[None]):
                     return
         finally:
             self._looking = False
+
+    async def _titled(self, hit: index.Hit) -> index.Hit:
+        """Return a result whose words have the titles of the pages that they mention."""
+        titles: dict[str, str | None] = {}
+        for address in mentions(hit.snippet):
+            match (await self._titles_of(hit.space)).target(address, hit.id):
+                case links.ToPage(page=page):
+                    titles[address] = (await self._titles_of(hit.space)).title(page)
+                case links.ToSpace(space=space, page=page) if page:
+                    titles[address] = (await self._titles_of(space)).title(page)
+        snippet, marks = with_titles(hit.snippet, titles.get, hit.marks)
+        return replace(hit, snippet=snippet, marks=marks)
+
+    async def _titles_of(self, space: str) -> PageTitles:
+        if space not in self._titles:
+            pages = await self.shell.session.index.pages(space)
+            self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)  # spaces may have 50 000 pages
+        return self._titles[space]
 
     def _spaces(self) -> tuple[str, ...] | None:
         """The spaces that are searched. None: nobody knows which there are."""
@@ -398,7 +447,7 @@ class SearchScreen(Dialog[None]):
             for page in self._of_space.value.items if self._of_space.value else ():
                 hits += _hits_of(page, self._only_space.space_id, known.title if known else "", sought)
         named = {(hit.space, hit.id) for hit in hits}
-        return hits + [
+        hits += [
             Hit(
                 "page",
                 each.space,
@@ -408,10 +457,21 @@ class SearchScreen(Dialog[None]):
                 each.snippet,
                 _anchor(each),
                 marks=each.marks,
+                page=each.title,
+                path=each.page_path.strip("/"),
                 here=each,
             )
             for each in self._here
             if each.kind == "page" and (each.space, each.id) not in named
+        ]
+        alike: dict[tuple[str, str], set[str]] = {}
+        for hit in hits:
+            alike.setdefault((hit.page, hit.where), set()).add(hit.id)
+        return [
+            replace(hit, where=" · ".join(filter(None, (_end(hit.path), hit.where))))
+            if len(alike[hit.page, hit.where]) > 1
+            else hit
+            for hit in hits
         ]
 
     def _thread_hits(self) -> list[Hit]:
@@ -536,7 +596,7 @@ class SearchScreen(Dialog[None]):
 
 def _hits_of(page: search.PageHit, space: str, title: str, sought: Sought) -> list[Hit]:
     """Return up to three sections of a page as results."""
-    made = partial(Hit, "page", space, page.id, address=page.urls.app or "")
+    made = partial(Hit, "page", space, page.id, address=page.urls.app or "", page=page.title, path=page.path)
     sections = page.sections[:3]
     if not sections:
         words, marks = sought.excerpt(page.description or "", SHOWN)
@@ -547,6 +607,11 @@ def _hits_of(page: search.PageHit, space: str, title: str, sought: Sought) -> li
         named = page.title if not each.title or each.title == page.title else f"{page.title} › {each.title}"
         hits.append(made(named, title, words, each.path.partition("#")[2], marks=marks))
     return hits
+
+
+def _end(path: str) -> str:
+    """Return the end of a path, which says more than the beginning."""
+    return path if len(path) <= LONGEST_PATH else f"…{path[1 - LONGEST_PATH :]}"
 
 
 def _anchor(hit: index.Hit) -> str:
