@@ -120,15 +120,21 @@ def test_no_markdown_is_no_document() -> None:
         "<details>\n<summary>More</summary>\n\nx\n\n</details>",
     ],
 )
-def test_what_markdown_of_descriptions_does_not_hold_is_not_edited(markdown: str) -> None:
-    assert as_markdown(json_document(f"Before.\n\n{markdown}")) is None
+def test_all_kinds_of_blocks_are_edited_as_markdown(markdown: str) -> None:
+    before = keyed(json_document(f"Before.\n\n{markdown}"))
+    text = as_markdown(before)
+    assert text is not None
+    assert edited(before, text) == before
+    after = edited(before, text.replace("Before.", "After."))
+    assert after is not None
+    assert after["nodes"][1:] == before["nodes"][1:]
 
 
 @pytest.mark.parametrize(
     "node",
     [
         paragraph(("red", "color")),
-        paragraph(("a", ""), data={"align": "center"}),
+        paragraph(("a", ""), data={"align": "middle"}),
         paragraph(("a", ""), meta={"id": "x"}),
         {"object": "block", "type": "heading-4", "nodes": paragraph(("a", ""))["nodes"]},
         {"object": "block", "type": "unheard-of", "nodes": [paragraph(("a", ""))]},

@@ -13,6 +13,7 @@ from octavo.documents.anchors import slug
 from octavo.documents.blocks import Diagnostic, Document
 from octavo.documents.json_inline import DEEPEST, Words, address, mapping, objects, plain, text_of, texts_in
 from octavo.documents.json_table import JsonTable
+from octavo.documents.markdown_to_json import looks_tight
 from octavo.documents.normalize import fold
 from octavo.documents.tree import Draft
 
@@ -102,6 +103,8 @@ class _Reader:
 
     def __init__(self) -> None:
         self.words = Words()
+        self.unused_notes: list[Draft] = []
+        """Footnotes that nothing on the page leads to."""
         self.diagnostics: list[Diagnostic] = []
 
     def blocks(self, nodes: Any, depth: int) -> list[Draft]:
@@ -122,9 +125,11 @@ class _Reader:
         notes = Draft("footnotes")
         index = 0
         while index < len(self.words.notes):
-            inner = self.blocks(self.words.notes[index], DEEPEST // 2)
+            label, body = self.words.notes[index]
+            inner = self.blocks(body, DEEPEST // 2)
             index += 1
-            notes.children.append(Draft("footnote", {"label": str(index)}, inner))
+            notes.children.append(Draft("footnote", {"label": label}, inner))
+        notes.children += self.unused_notes
         return [notes] if notes.children else []
 
     def _paragraph(self, nodes: list[dict[str, Any]]) -> list[Draft]:
@@ -136,6 +141,11 @@ class _Reader:
             self.diagnostics.append(Diagnostic(0, "Too many nested levels: shown as plain text."))
             return self._paragraph([{"leaves": [{"text": " ".join(texts_in(raw))}]}])
         node = _Node(raw, depth, self)
+        if node.kind == "footnotes":
+            self.unused_notes += [
+                inner.named(Draft("footnote", {"label": inner.text("label")}, inner.rest())) for inner in node.within()
+            ]
+            return node.rest()
         draft = node.named((_READERS.get(node.kind) or _unknown)(node))
         return [draft, *node.rest()]
 
@@ -145,6 +155,8 @@ def _worded(kind: str) -> Callable[[_Node], Draft]:
         draft = node.words(node.nodes())
         align = _ALIGNMENTS.get(node.text("align"), "left")
         draft.kind, draft.attrs = kind, {"align": align} if align != "left" else {}
+        if kind == "paragraph":
+            draft.attrs |= node.given(dir="dir")
         return draft
 
     return read
@@ -154,7 +166,12 @@ def _heading(node: _Node) -> Draft:
     draft = _worded("heading")(node)
     own = node.text("id") or text_of(mapping(node.raw.get("meta")).get("id"))
     level = node.kind.removeprefix("heading-")
-    draft.attrs = {"level": int(level), **({"id": own} if own else {}), **draft.attrs}
+    deeper = node.data.get("level")
+    draft.attrs = {
+        "level": deeper if isinstance(deeper, int) and 3 < deeper <= 6 else int(level),
+        **({"id": own} if own else {}),
+        **draft.attrs,
+    }
     return draft
 
 
@@ -172,14 +189,14 @@ def _list(node: _Node) -> Draft:
         tasked = isinstance(item.data.get("checked"), bool) or node.kind == "list-tasks"
         kind, of_item = ("task", {"checked": item.data.get("checked") is True}) if tasked else ("item", {})
         draft.children.append(item.named(Draft(kind, of_item, item.rest())))
-    paragraphs = [sum(each.kind == "paragraph" for each in item.children) for item in draft.children]
-    attrs["tight"] = all(number < 2 for number in paragraphs)
+    tight = node.data.get("tight")
+    attrs["tight"] = tight if isinstance(tight, bool) else looks_tight(draft.children)
     return draft
 
 
 def _code(node: _Node) -> Draft:
     attrs: dict[str, Any] = {"language": node.text("syntax"), **node.given(title="title")}
-    attrs |= node.flags(numbers="lineNumbers", expandable="expandable", full_width="fullWidth")
+    attrs |= node.flags(numbers="lineNumbers", expandable="expandable", full_width="fullWidth", source="source")
     if overflow := node.text("overflow"):
         attrs["wrap"] = overflow == "wrap"
     lines: list[str] = []
@@ -190,7 +207,8 @@ def _code(node: _Node) -> Draft:
         if line.data.get("highlighted") is True:
             highlighted.append(len(lines))
         notes += [(len(lines), run.attrs["label"]) for run in runs if run.kind == "footnote"]
-        lines += "".join(run.text for run in runs).split("\n")
+        said = [run.text for run in runs if run.kind != "footnote" or run.attrs.get("inline")]
+        lines += "".join(said).split("\n")
     if highlighted:
         attrs["highlighted"] = tuple(highlighted)
     if notes:
@@ -216,9 +234,9 @@ def _figure(node: _Node) -> Draft:
 
 
 def _image(node: _Node) -> Draft:
-    attrs = {"src": node.address(), "dark": node.address("refDark")} | node.given(
-        alt="alt", width="width", height="height"
-    )
+    attrs: dict[str, Any] = {"src": node.address(), "dark": node.address("refDark"), "link": node.address("link")}
+    attrs |= node.given(alt="alt", width="width", height="height", title="title", size="size")
+    attrs |= node.flags(drawing="drawing")
     caption = node.words(node.fragment("caption"))
     return Draft("image", {name: value for name, value in attrs.items() if value or name == "src"}, runs=caption.runs)
 
@@ -236,7 +254,9 @@ def _captioned(draft: Draft, node: _Node) -> Draft:
 
 def _embed(node: _Node) -> Draft:
     url = node.address("url") or node.address()
-    return _captioned(Draft("embed", {"url": url, **node.flags(full_width="fullWidth")}), node)
+    return _captioned(
+        Draft("embed", {"url": url, **node.given(html="html"), **node.flags(full_width="fullWidth")}), node
+    )
 
 
 def _expandable(node: _Node) -> Draft:
@@ -307,17 +327,18 @@ def _hint(node: _Node) -> Draft:
 
 def _openapi(node: _Node) -> Draft:
     variant = ("operation" if node.text("path") else "file") if node.kind == "swagger" else node.kind
+    blocks = node.blocks()
     attrs: dict[str, Any] = {"variant": variant.removeprefix("openapi-")}
     if ref := node.address():
         attrs["spec" if mapping(node.data.get("ref")).get("kind") == "openapi" else "src"] = ref
-    attrs |= node.given(path="path", method="method", name="name")
+    attrs |= node.given(src="src", path="path", method="method", name="name")
     schemas = node.data.get("schemas")
     if names := tuple(plain(each) for each in schemas if plain(each)) if isinstance(schemas, list) else ():
         attrs["schemas"] = names
     attrs |= node.flags(grouped="grouped", expanded="expanded", full_width="fullWidth")
     if "method" in attrs:
         attrs["method"] = attrs["method"].lower()
-    return Draft("openapi", attrs)
+    return _captioned(Draft("openapi", attrs, blocks), node)
 
 
 def _integration(node: _Node) -> Draft:
@@ -331,7 +352,26 @@ def _integration(node: _Node) -> Draft:
 
 def _unknown(node: _Node) -> Draft:
     arguments = {text_of(name): said for name, value in node.data.items() if (said := plain(value))}
-    return Draft("unknown", {"name": node.kind, "arguments": arguments}, node.rest())
+    name = node.kind
+    if name == "unknown":  # one that no markdown of ours has, either
+        name = arguments.pop("name", name)
+        given = mapping(node.data.get("arguments"))
+        arguments = {text_of(argument): plain(value) for argument, value in given.items()}
+    return Draft("unknown", {"name": name, "arguments": arguments}, node.rest())
+
+
+def _named(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], Draft]:
+    """Blocks whose attributes have the same names here: what the platform has no type for."""
+
+    def read(node: _Node) -> Draft:
+        attrs = {name: node.text(name) for name in texts if name in node.data}
+        return Draft(kind, {**attrs, **node.flags(**{name: name for name in flags})}, node.blocks())
+
+    return read
+
+
+def _condition(node: _Node) -> Draft:
+    return Draft("if", {"expression": node.text("expression")}, node.blocks())
 
 
 def _table(node: _Node) -> Draft:
@@ -359,9 +399,16 @@ _READERS: dict[str, Callable[[_Node], Draft]] = {
     "columns": _series("columns", "column", _column),
     "updates": _updates,
     "prompt": _prompt,
-    "if": _container("if", expression="expression"),
+    "if": _condition,
+    "else": _container("else", expression="expression"),
+    "api-method": _named("api-method", "method", "path", "host", "summary"),
+    "api-section": _named("api-section", "name"),
+    "api-parameter": _named("api-parameter", "name", "type", "in", flags=("required",)),
+    "api-response": _named("api-response", "status", "description"),
+    "conflict": _named("conflict"),
+    "side": _named("side", "name"),
     **dict.fromkeys(("swagger", "openapi-operation", "openapi-schemas", "openapi-webhook"), _openapi),
-    "content-ref": lambda node: Draft("content-ref", {"url": node.address()}),
-    "reusable-content": lambda node: Draft("include", {"target": node.address()}),
+    "content-ref": lambda node: _captioned(Draft("content-ref", {"url": node.address()}), node),
+    "reusable-content": lambda node: Draft("include", {"target": node.address()}, node.blocks()),
     "integration": _integration,
 }

@@ -24,6 +24,7 @@ _MARKS = {
     "superscript": "sup",
     "subscript": "sub",
     "underline": "underline",
+    "mark": "mark",
 }
 
 
@@ -121,9 +122,9 @@ def joined(runs: Iterable[Run]) -> list[Run]:
 
 @dataclass(slots=True)
 class Words:
-    """Reads the inlines of one document. `notes` are the bodies of its annotations, in order."""
+    """Reads the inlines of one document. `notes` are the labels and bodies of its annotations, in order."""
 
-    notes: list[Any] = field(default_factory=list)
+    notes: list[tuple[str, Any]] = field(default_factory=list)
 
     def runs(self, nodes: Any) -> tuple[Run, ...]:
         """The runs of a block whose words these are."""
@@ -148,19 +149,28 @@ class Words:
         kind = text_of(node.get("type"))
         inner = list(self._inlines(objects(node.get("nodes")), depth + 1))
         if reader := _VOID.get(kind):
-            yield from reader(data)
+            yield from (run._replace(marks=_marks_of(data)) for run in reader(data))
             yield from inner
         elif kind == "link":
             link = address(data.get("ref"))
             yield from (run._replace(link=run.link or link) if run.kind != "break" else run for run in inner)
         elif kind == "annotation":
-            self.notes.append(_fragment(node, "annotation-body"))
-            label = str(len(self.notes))
-            words = "".join(run.text for run in inner) or label
-            marks = inner[0].marks if inner else frozenset()
-            yield Run(words, marks, None, "footnote", {"label": label, "inline": True})
+            label = text_of(data.get("label"))
+            body = _fragment(node, "annotation-body")
+            if body is not None or not label:
+                label = label or str(len(self.notes) + 1)
+                self.notes.append((label, body))
+            words = "".join(run.text for run in inner)
+            marks = inner[0].marks if inner else _marks_of(data)
+            yield Run(words or label, marks, None, "footnote", {"label": label, **({"inline": True} if words else {})})
         else:
             yield from inner or _unknown(kind, node, data)
+
+
+def _marks_of(data: dict[str, Any]) -> frozenset[str]:
+    """The marks of what has no leaves."""
+    names = data.get("marks")
+    return frozenset(_MARKS[name] for name in map(text_of, names if isinstance(names, list) else ()) if name in _MARKS)
 
 
 def _fragment(node: dict[str, Any], name: str) -> Any:
@@ -203,12 +213,13 @@ def _kept(**given: Any) -> Mapping[str, Any]:
 
 def _emoji(data: dict[str, Any]) -> Iterator[Run]:
     code = text_of(data.get("code"))
-    yield Run(emoji.of_code(code) or emoji.character(code) or code, kind="emoji", attrs={"code": code})
+    yield Run(emoji.character(code) or emoji.of_code(code) or code, kind="emoji", attrs={"code": code})
 
 
 def _image(data: dict[str, Any]) -> Iterator[Run]:
-    size = text_of(data.get("size"))
-    attrs = _kept(src=address(data.get("ref")), title=text_of(data.get("caption")), size=size)
+    given = {name: text_of(data.get(name)) for name in ("size", "width", "height")}
+    drawing = data.get("drawing") is True
+    attrs = _kept(src=address(data.get("ref")), title=text_of(data.get("caption")), drawing=drawing, **given)
     if dark := address(data.get("refDark")):
         attrs = {**attrs, "dark": dark}
     yield Run(text_of(data.get("alt")), kind="image", attrs=attrs)
@@ -223,6 +234,8 @@ def _button(data: dict[str, Any]) -> Iterator[Run]:
     attrs: dict[str, Any] = {"style": text_of(data.get("kind")) or "primary"}
     given = {**data, **mapping(data.get("action"))}
     attrs |= {name: said for name in ("icon", "action", "query") if (said := text_of(given.get(name)))}
+    if data.get("disabled") is True:
+        attrs["disabled"] = True
     yield Run(text_of(data.get("label")), kind="button", link=address(data.get("ref")) or None, attrs=attrs)
 
 

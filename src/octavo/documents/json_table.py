@@ -48,10 +48,22 @@ class JsonTable:
             if self._view.get("hideColumnTitle") is True:
                 table.attrs["titles_hidden"] = True
         else:
+            names = {"header_sticky": "stickyHeader", "search": "search"}
+            table.attrs |= {ours: True for ours, theirs in names.items() if self._view.get(theirs) is True}
             if self._view.get("hideHeader") is True or not any(words(column.title).strip() for column in columns):
                 table.attrs["header_hidden"] = True
         for record in self._records:
-            table.children.append(self._row(mapping(record.get("values")), columns))
+            row = self._row(mapping(record.get("values")), columns)
+            if record.get("head") is True:
+                row.attrs["head"] = True
+            for name, span in mapping(record.get("spans")).items():
+                if name in self._names:
+                    row.children[self._names.index(name)].attrs |= {
+                        kind: cells
+                        for kind, cells in mapping(span).items()
+                        if kind in ("colspan", "rowspan") and isinstance(cells, int) and 1 < cells <= 1000
+                    }
+            table.children.append(row)
         if unplaced := [nodes for nodes in self._fragments.values() if nodes]:
             table.children.append(Draft("row", children=[Draft("cell", runs=self._flat(nodes)) for nodes in unplaced]))
         return table
@@ -65,9 +77,12 @@ class JsonTable:
         options = {
             text_of(option.get("value")): text_of(option.get("label")) for option in objects(given.get("options"))
         }
-        title = text_of(given.get("title"))
+        said = text_of(given.get("title"))
+        title: tuple[Run, ...] = (Run(said),) if said else ()
+        if (nodes := self._fragments.pop(text_of(given.get("titleFragment")), None)) is not None:
+            title = self._flat(nodes)
         return Column(
-            title=(Run(title),) if title else (),
+            title=title,
             type=text_of(given.get("type")) or "text",
             align=align if align in ("center", "right") else None,
             width=int(width) if isinstance(width, (int, float)) and 0 < width < 100_000 else None,
@@ -84,7 +99,12 @@ class JsonTable:
             cell = Draft("cell", runs=self._cell(value, column))
             if column.type == "checkbox" and isinstance(value, bool):
                 cell.attrs["value"] = value
-            elif column.type == "rating" and isinstance(value, (int, float)) and 0 <= value < 1_000_000:
+            elif (
+                column.type == "rating"
+                and not isinstance(value, bool)
+                and isinstance(value, (int, float))
+                and 0 <= value < 1_000_000
+            ):
                 cell.attrs["value"] = min(int(value), column.max)
             row.children.append(cell)
             if self._cards and column.role and (leads := _leads(cell.runs)):

@@ -1,164 +1,580 @@
-"""A JSON document (5) as markdown: what people say of a page may come in that form, and is kept as all else is.
-
-Blocks that comments have are written as they are: text, lists, quotes, code, hints, formulas. Of any other block its words are.
-"""
+"""A JSON document (5) as markdown: the blocks that it is, each with all its words and attributes, as the platform writes them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from itertools import groupby
 from typing import Any
 
-Json = dict[str, Any]
+from octavo.documents import emoji
+from octavo.documents.anchors import slug
+from octavo.documents.blocks import Block, Column, Run, words
 
-_DEEPEST = 50
-"""Blocks in blocks, or inlines in inlines, of which those further in are left out: it comes from outside."""
-_SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;))")
-_BEGINS = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|\d{1,9}(?=[.)])|={3,}|-{3,}|:)")
-_MARKS = {"bold": "**", "italic": "_", "strikethrough": "~~"}
-_TAGS = {"keyboard": "kbd", "superscript": "sup", "subscript": "sub"}
+_SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;)|\^(?=\[|$))")
+_BEGINS = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|={3,}|-{3,}|:)")
+_DEFINES = re.compile(r"^(\s*\[\^[^\]\s]*\])(?=:)")
+_NUMBERED = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)")
+_BAR = re.compile(r"(?<!\\)\|")
+_SIGNS = {"bold": ("**", "strong"), "italic": ("_", "em"), "strike": ("~~", "del")}
+_TAGS = {"kbd": "kbd", "sup": "sup", "sub": "sub", "underline": "u"}
+_NAMES = {"full_width": "fullWidth", "numbers": "lineNumbers", "providers": "openInAIProviders", "expanded": "expanded"}
+_TABLE = {
+    "full_width": 'data-full-width="true"',
+    "header_hidden": "data-header-hidden",
+    "header_sticky": "data-header-sticky",
+    "search": "data-search",
+    "titles_hidden": "data-column-title-hidden",
+}
+_COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
+_LINE_FEED = "\x00"
+"""A line feed in the value of a tag: within items and quotes the line after it would begin with what these lines begin with."""
+_TIGHT = frozenset({"list", "code", "quote"})
+"""Blocks that may follow a paragraph in an item without an empty line."""
 
 
 def markdown(document: Any) -> str:
     """The markdown that says what a JSON document says."""
-    return "\n\n".join(_blocks(document, 0)).strip()
+    from octavo.documents.json_document import read_document  # reads what is in it, whatever it holds
+
+    return written(read_document(document).blocks)
 
 
-def _blocks(holder: Any, depth: int) -> list[str]:
-    return [text for node in _nodes(holder) if (text := _block(node, depth)).strip()]
+def written(blocks: Iterable[Block]) -> str:
+    """The markdown of blocks."""
+    return "\n\n".join(_blocks(blocks)).strip("\n").replace(_LINE_FEED, "\n")
 
 
-def _nodes(holder: Any, name: str = "nodes") -> list[Json]:
-    nodes = holder.get(name) if isinstance(holder, dict) else None
-    return [each for each in nodes if isinstance(each, dict)] if isinstance(nodes, list) else []
+def _blocks(blocks: Iterable[Block]) -> list[str]:
+    found: list[str] = []
+    before: Block | None = None
+    turns = 0
+    for block in blocks:
+        is_next = before is not None and before.kind == block.kind == "list"
+        is_alike = is_next and before is not None and before.attrs.get("ordered") == block.attrs.get("ordered")
+        turns = turns + 1 if is_alike else 0
+        text = _list(block, turns % 2) if block.kind == "list" else _block(block)
+        if text.strip():
+            found.append(text)
+            before = block
+    return found
 
 
-def _block(node: Json, depth: int) -> str:
-    if depth > _DEEPEST:
-        return ""
-    kind, data = str(node.get("type", "")), node.get("data") if isinstance(node.get("data"), dict) else {}
-    data = data or {}
-    if kind in ("list-ordered", "list-unordered", "list-tasks"):
-        start = data.get("start")
-        numbered = enumerate(_nodes(node), start if isinstance(start, int) and 0 <= start < 10**9 else 1)
-        return "\n".join(_item(item, kind, number, depth) for number, item in numbered)
-    match kind:
-        case "heading-1" | "heading-2" | "heading-3":
-            return f"{'#' * int(kind[-1])} {_inlines(node).strip()}"
-        case "blockquote":
-            return _indented(_blocks(node, depth + 1), "> ", "> ")
-        case "code":
-            return _fenced([_plain(line) for line in _nodes(node)], str(data.get("syntax") or ""))
-        case "math":
-            return f"$$\n{data.get('formula', '')}\n$$"
-        case "divider":
-            return "***"
-        case "hint":
-            within = "\n\n".join(_blocks(node, depth + 1))
-            return f'{{% hint style="{data.get("style") or "info"}" %}}\n{within}\n{{% endhint %}}'
-        case "paragraph":
-            return _started(_inlines(node))
-    if any(each.get("object") != "block" for each in _nodes(node)):
-        return _started(_inlines(node))
-    inside = [
-        *_blocks(node, depth + 1),
-        *(text for each in _nodes(node, "fragments") for text in _blocks(each, depth + 1)),
-    ]
-    return "\n\n".join(inside)
+def _block(block: Block) -> str:
+    if block.kind in ("paragraph", "heading"):
+        return _worded(block)
+    if writer := _WRITERS.get(block.kind):
+        return writer(block)
+    return _within(block)
 
 
-def _item(item: Json, kind: str, number: int, depth: int) -> str:
-    data = item.get("data") if isinstance(item.get("data"), dict) else {}
-    box = f"[{'x' if (data or {}).get('checked') else ' '}] " if kind == "list-tasks" else ""
-    sign = f"{number}. " if kind == "list-ordered" else "- "
-    return _indented(_blocks(item, depth + 1) or [""], f"{sign}{box}", " " * len(sign))
+def _within(block: Block) -> str:
+    return "\n\n".join(_blocks(block.children))
 
 
-def _indented(blocks: list[str], first: str, others: str) -> str:
-    lines = "\n\n".join(blocks).split("\n")
-    return "\n".join(f"{others if number else first}{line}".rstrip() for number, line in enumerate(lines))
+def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **given: Any) -> str:
+    """A tag of the platform around what is in a block. `given`: its arguments, of which those that are None are left out."""
+    head = "".join(f' {key}="{_value(value)}"' for key, value in given.items() if value is not None)
+    within = _within(block) if inside is None else inside
+    opened = f"{{% {tag}{head} %}}"
+    return f"{opened}\n{within}\n{{% end{tag} %}}" if closes or within else opened
 
 
-def _fenced(lines: list[str], syntax: str) -> str:
-    text = "\n".join(lines)
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    language = re.sub(r"[^\w+#.-]", "", syntax)
-    return f"{fence}{language}\n{text}\n{fence}"
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else str(value)
+    if isinstance(value, (tuple, list)):
+        return ",".join(map(_value, value))
+    said = str(value).replace("\\", "\\\\").replace("&", "&amp;").replace('"', "&quot;")
+    said = said.replace("\n", _LINE_FEED)
+    return said.replace("\u201c", "&ldquo;").replace("\u201d", "&rdquo;").replace("%}", "%&#125;")
+
+
+def _all(attrs: Mapping[str, Any], *but: str) -> dict[str, Any]:
+    return {_NAMES.get(name, name): value for name, value in attrs.items() if name not in but and value != ""}
+
+
+# Words
+
+
+def _worded(block: Block) -> str:
+    attrs = block.attrs
+    level = int(attrs.get("level", 0))
+    own = attrs.get("id")
+    is_own = bool(own) and re.fullmatch(re.escape(slug(words(block.runs))) + r"(?:-\d+)?", str(own)) is None
+    if attrs.get("align") or attrs.get("dir"):
+        given = {name: attrs.get(name) for name in ("align", "dir")} | {"id": own if is_own else None}
+        tag = f"h{level}" if level else "p"
+        return f"<{tag}{_html_attributes(given)}>{_html(block.runs)}</{tag}>"
+    if level:
+        anchor = f' <a href="#{escape(str(own))}" id="{escape(str(own))}"></a>' if is_own else ""
+        text = _inline(block.runs, "<br>")
+        closing = re.compile("(#+)$").sub(_escaped_end, text)
+        return f"{'#' * level} {closing}{anchor}"
+    return _started(_inline(block.runs))
+
+
+def _escaped_end(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
 
 
 def _started(text: str) -> str:
     """Words of a paragraph, none of whose lines begins another block."""
-    return "\n".join(
-        _BEGINS.sub(r"\1\\\2", line) if not line[:1].isdigit() else _numbered(line) for line in text.split("\n")
+    begun = (_NUMBERED.sub(r"\1\\\2", _BEGINS.sub(r"\1\\\2", line)) for line in text.split("\n"))
+    return "\n".join(_DEFINES.sub(r"\1\\", line) for line in begun)
+
+
+def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
+    """Runs as markdown, in signs where these are read as marks, and in tags elsewhere."""
+    found = ""
+    runs = tuple(runs)
+    for link, group in groupby(enumerate(runs), key=lambda each: _link_of(each[1])):
+        linked = list(group)
+        inside = ""
+        for number, run in linked:
+            after = runs[number + 1].text[:1] if number + 1 < len(runs) else ""
+            is_plain_after = number + 1 == len(runs) or (runs[number + 1].kind == "text" and not runs[number + 1].marks)
+            ends = number == linked[-1][0] and link is not None
+            inside += _run(
+                run,
+                line_break,
+                inside or ("[" if link is not None else found),
+                "]" if ends else after if is_plain_after else "*",
+            )
+        found += inside if link is None else f"[{inside}](<{_address(link)}>)"
+    return found
+
+
+def _escaped(text: str) -> str:
+    """Words none of whose signs means anything."""
+    return _SYNTAX.sub(r"\\\1", text)
+
+
+def _link_of(run: Run) -> str | None:
+    return run.link if run.kind not in ("button", "mention", "break", "footnote") else None
+
+
+def _address(link: str) -> str:
+    return re.sub(r"[\n<>]", lambda found: f"%{ord(found[0]):02X}", link).replace("\\", "\\\\")
+
+
+def _run(run: Run, line_break: str, before: str, after: str) -> str:
+    if run.kind == "text":
+        return _marked(run, _escaped(run.text).replace("\n", line_break), before, after)
+    if run.kind == "code":
+        return _marked(run, _ticked(run.text), before, after, frozenset({"code"}))
+    if run.kind == "break":
+        return line_break
+    if run.kind == "math":
+        return _marked(run, f"$${run.text}$$", before, after)
+    if run.kind == "mention":
+        return _marked(run, f'[{_escaped(run.text)}](<{_address(run.link or "")}> "mention")', before, after)
+    if run.kind == "footnote" and not run.attrs.get("inline"):
+        return _marked(run, f"[^{run.attrs.get('label', '')}]", before, after)
+    if run.kind == "emoji" and emoji.character(code := str(run.attrs.get("code", ""))) == run.text:
+        return _marked(run, f":{code}:", before, after)
+    if run.kind == "image" and set(run.attrs) <= {"src", "title"} and "\n" not in run.text:
+        title = f' "{_value(run.attrs["title"])}"' if run.attrs.get("title") else ""
+        return f"![{_escaped(run.text)}](<{_address(run.attrs.get('src', ''))}>{title})"
+    return _marked(run, _html_run(run), before, after)
+
+
+def _ticked(text: str) -> str:
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    is_edged = text[:1] in ("`", " ") or text[-1:] in ("`", " ")
+    return f"{ticks} {text} {ticks}" if is_edged and text.strip() else f"{ticks}{text}{ticks}"
+
+
+def _marked(run: Run, shown: str, before: str, after: str, but: frozenset[str] = frozenset()) -> str:
+    """Words in their marks. White space at their ends stands outside."""
+    marks = run.marks - but
+    if not marks and not (run.kind == "text" and run.attrs):
+        return shown
+    words = shown.strip()
+    if not words:
+        return shown
+    head, tail = shown[: len(shown) - len(shown.lstrip())], shown[len(shown.rstrip()) :]
+    said = run.text.strip() if run.kind in ("text", "code") else "a"
+    is_first = not (head or before[-1:]) or (head or before)[-1:] in " \n(["
+    is_last = not (tail or after) or (tail or after)[:1] in " \n).,;:!?]"
+    is_simple = is_first and is_last and not {said[:1], said[-1:]} & set("*_~\\")
+    for mark in ("italic", "bold", "strike"):
+        if mark in marks:
+            sign, tag = _SIGNS[mark]
+            words = f"{sign}{words}{sign}" if is_simple else f"<{tag}>{words}</{tag}>"
+    return f"{head}{_html_marks(run, words, marks)}{tail}"
+
+
+def _html_marks(run: Run, words: str, marks: frozenset[str]) -> str:
+    for mark, tag in _TAGS.items():
+        if mark in marks:
+            words = f"<{tag}>{words}</{tag}>"
+    if "mark" in marks or (run.kind == "text" and run.attrs):
+        colors = {"color": run.attrs.get("color"), "background-color": run.attrs.get("background")}
+        style = "".join(f"{name}:{value};" for name, value in colors.items() if value) if run.kind == "text" else ""
+        words = f"<mark{_html_attributes({'style': style or None})}>{words}</mark>"
+    return words
+
+
+def _html(runs: Iterable[Run]) -> str:
+    """Runs as HTML."""
+    found = ""
+    for link, group in groupby(runs, key=_link_of):
+        inside = ""
+        for run in group:
+            shown = "<br>" if run.kind == "break" else _html_run(run)
+            for mark, (_, tag) in _SIGNS.items():
+                if mark in run.marks:
+                    shown = f"<{tag}>{shown}</{tag}>"
+            inside += _html_marks(run, shown, run.marks)
+        found += inside if link is None else f'<a href="{escape(link)}">{inside}</a>'
+    return found
+
+
+def _html_run(run: Run) -> str:
+    attrs, said = run.attrs, escape(run.text, quote=False)
+    match run.kind:
+        case "text":
+            return said.replace("\n", "<br>")
+        case "code":
+            return f"<code>{said}</code>"
+        case "math":
+            return f"$${said}$$"
+        case "icon":
+            return f'<i class="fa-{escape(str(attrs.get("name", "")))}"></i>'
+        case "emoji":
+            code = escape(str(attrs.get("code", "")))
+            return f'<span data-gb-custom-inline data-tag="emoji" data-code="{code}"></span>' if code else said
+        case "expression":
+            return f'<code class="expression">{said}</code>'
+        case "mention":
+            return f"<a data-mention{_html_attributes({'href': run.link})}>{said}</a>"
+        case "image":
+            return _picture(attrs, run.text)
+        case "footnote" if attrs.get("inline"):
+            return f'<a data-footnote-ref href="#user-content-fn-{escape(str(attrs.get("label", "")))}">{said}</a>'
+        case "footnote":
+            return f"<sup>{said}</sup>"
+        case "button":
+            given = {
+                "href": run.link,
+                "class": f"button {attrs.get('style', 'primary')}",
+                "data-icon": attrs.get("icon"),
+                "data-action": attrs.get("action"),
+                "data-query": attrs.get("query"),
+                "disabled": attrs.get("disabled") or None,
+            }
+            tag = "a" if run.link is not None else "button"
+            return f"<{tag}{_html_attributes(given)}>{said}</{tag}>"
+    return said
+
+
+def _html_attributes(given: Mapping[str, Any]) -> str:
+    made = ((name, value) for name, value in given.items() if value is not None and value is not False)
+    return "".join(f" {name}" if value is True else f' {name}="{escape(str(value))}"' for name, value in made)
+
+
+def _picture(attrs: Mapping[str, Any], alt: str) -> str:
+    given = {"src": attrs.get("src", ""), "alt": alt} | {
+        name: attrs.get(name) or None for name in ("width", "height", "title")
+    }
+    given |= {"data-size": attrs.get("size") or None, "class": "gitbook-drawing" if attrs.get("drawing") else None}
+    image = f"<img{_html_attributes(given)}>"
+    if not attrs.get("dark"):
+        return image
+    source = _html_attributes({"srcset": attrs["dark"], "media": "(prefers-color-scheme: dark)"})
+    return f"<picture><source{source}>{image}</picture>"
+
+
+# Blocks
+
+
+def _list(block: Block, turn: int) -> str:
+    attrs, is_tight = block.attrs, block.attrs.get("tight", True)
+    start = int(attrs.get("start", 1))
+    said = []
+    for number, item in enumerate(block.children, start):
+        sign = f"{number}{'.)'[turn]} " if attrs.get("ordered") else f"{'-*'[turn]} "
+        box = f"[{'x' if item.attrs.get('checked') else ' '}] " if item.kind == "task" else ""
+        said.append(_item(item, sign, box, bool(is_tight)))
+    return ("\n" if is_tight else "\n\n").join(said)
+
+
+def _item(item: Block, sign: str, box: str, is_tight: bool) -> str:
+    texts = _blocks(item.children)
+    body = texts[0] if texts else ""
+    for block, text in zip([each for each in item.children if each.kind][1:], texts[1:], strict=False):
+        body += ("\n" if is_tight and block.kind in _TIGHT else "\n\n") + text
+    if item.children and item.children[0].kind != "paragraph" and box:
+        body = f"\n\n{body}"
+    return _indented(body, f"{sign}{box}", " " * len(sign))
+
+
+def _indented(text: str, first: str, others: str) -> str:
+    lines = enumerate(text.replace(_LINE_FEED, "&#10;").split("\n"))
+    begun = ((others if number else first, line) for number, line in lines)
+    return "\n".join(f"{begin}{line}" if line else begin.rstrip() for begin, line in begun)
+
+
+def _fenced(text: str, language: str) -> str:
+    sign = "~" if "`" in language else "`"
+    fence = sign * max(3, 1 + max((len(run) for run in re.findall(f"{sign}+", text)), default=0))
+    return "\n".join([f"{fence}{language}", *([text] if text else []), fence])
+
+
+def _code(block: Block) -> str:
+    attrs = block.attrs
+    if attrs.get("source"):
+        return block.text
+    language = "".join(str(attrs.get("language") or "").split())
+    if attrs.get("highlighted") or attrs.get("notes"):
+        return _html_code(block, re.sub(r"[^\w+#.-]", "", language))
+    fenced = _fenced(block.text, language)
+    given = _all(attrs, "language", "wrap", "highlighted", "notes")
+    if "wrap" in attrs:
+        given["overflow"] = "wrap" if attrs["wrap"] else "scroll"
+    return _tagged("code", block, fenced, **given) if given else fenced
+
+
+def _html_code(block: Block, language: str) -> str:
+    attrs = block.attrs
+    given: dict[str, Any] = {
+        "class": f"language-{language}" if language else None,
+        "data-title": attrs.get("title") or None,
+    }
+    given["data-overflow"] = ("wrap" if attrs["wrap"] else "scroll") if "wrap" in attrs else None
+    for name, tag in (
+        ("numbers", "data-line-numbers"),
+        ("expandable", "data-expandable"),
+        ("full_width", "data-full-width"),
+    ):
+        given[tag] = str(attrs[name]).lower() if name in attrs else None
+    highlighted = set(attrs.get("highlighted", ()))
+    lines = []
+    for number, line in enumerate(block.text.split("\n")):
+        said = escape(line, quote=False)
+        for place, label in enumerate(label for at, label in attrs.get("notes", ()) if at == number):
+            opened = f'<a data-footnote-ref href="#user-content-fn-{escape(label)}">'
+            said = f"{opened}{said}</a>" if not place else f"{said}{opened}</a>"
+        lines.append(f"<strong>{said}</strong>" if number in highlighted else said)
+    code = f'<code class="lang-{language}">' if language else "<code>"
+    text = "\n".join(lines)
+    return f"<pre{_html_attributes(given)}>{code}{text}</code></pre>"
+
+
+def _figure(block: Block) -> str:
+    attrs = block.attrs
+    given = {"align": attrs.get("align"), "data-with-frame": "true" if attrs.get("frame") else None}
+    given["data-full-width"] = "true" if attrs.get("full_width") else None
+    images = []
+    for image in block.children:
+        picture = _picture(image.attrs, str(image.attrs.get("alt", "")))
+        if link := image.attrs.get("link"):
+            picture = f'<a href="{escape(str(link))}">{picture}</a>'
+        caption = f"<figcaption><p>{_html(image.runs)}</p></figcaption>" if image.runs else ""
+        images.append(f"<figure>{picture}{caption}</figure>")
+    around = _html_attributes(given)
+    return f"<div{around}>{' '.join(images)}</div>" if around or len(images) > 1 else "".join(images)
+
+
+def _expandable(block: Block) -> str:
+    opened = "<details open>" if block.attrs.get("open") else "<details>"
+    return "\n\n".join(filter(None, (opened, f"<summary>{_html(block.runs)}</summary>", _within(block), "</details>")))
+
+
+def _captioned(tag: str, block: Block, /, **given: Any) -> str:
+    """A tag around the words below what it shows."""
+    inside = "\n\n".join(filter(None, (_started(_inline(block.runs)), _within(block))))
+    return _tagged(tag, block, inside, closes=False, **given)
+
+
+def _embed(block: Block) -> str:
+    if (tag := block.attrs.get("html")) and not block.runs:
+        return f"<{tag}{_html_attributes({'src': block.attrs.get('url')})}></{tag}>"
+    return _captioned("embed", block, **_all(block.attrs, "html"))
+
+
+def _openapi(block: Block) -> str:
+    attrs = block.attrs
+    given = _all(attrs, "variant")
+    variant = attrs.get("variant")
+    if variant == "file" or (variant == "operation" and attrs.get("path") and not attrs.get("spec")):
+        name = "swagger" if attrs.get("src") else "openapi"
+    else:
+        name = f"openapi-{variant}"
+    inside = "\n\n".join(filter(None, (_started(_inline(block.runs)), _within(block))))
+    return _tagged(name, block, inside, **given)
+
+
+def _branch(block: Block) -> str:
+    expression = block.attrs.get("expression")
+    return f"{{% elseif {expression} %}}\n{_within(block)}" if expression else f"{{% else %}}\n{_within(block)}"
+
+
+def _condition(block: Block) -> str:
+    within = "\n\n".join(_blocks([each for each in block.children if each.kind != "else"]))
+    branches = "\n".join(_branch(each) for each in block.children if each.kind == "else")
+    return "\n".join(filter(None, (f"{{% if {block.attrs.get('expression', '')} %}}", within, branches, "{% endif %}")))
+
+
+def _include(block: Block) -> str:
+    within = _within(block)
+    opened = f'{{% include "{_value(block.attrs.get("target", ""))}" %}}'
+    return f"{opened}\n\n{within}\n\n{{% endinclude %}}" if within else opened
+
+
+def _conflict(block: Block) -> str:
+    return _tagged(
+        "conflict",
+        block,
+        "\n".join(_tagged("conflict-side", side, **_all(side.attrs)) for side in block.children),
     )
 
 
-def _numbered(line: str) -> str:
-    return re.sub(r"^(\d{1,9})([.)])", r"\1\\\2", line)
+def _footnotes(block: Block) -> str:
+    return "\n\n".join(
+        _indented(_within(note) or " ", f"[^{note.attrs.get('label', '')}]: ", "    ") for note in block.children
+    )
 
 
-def _inlines(node: Json, depth: int = 0) -> str:
-    return "".join(_inline(each, depth) for each in _nodes(node)) if depth <= _DEEPEST else ""
+def _response(block: Block) -> str:
+    attrs = block.attrs
+    return _tagged(
+        "api-method-response-example", block, httpCode=attrs.get("status", ""), description=attrs.get("description")
+    )
 
 
-def _inline(node: Json, depth: int) -> str:
-    if node.get("object") == "text":
-        return "".join(_leaf(each) for each in _nodes(node, "leaves"))
-    data = node.get("data") if isinstance(node.get("data"), dict) else {}
-    data = data or {}
-    match node.get("type"):
-        case "link":
-            return f"[{_inlines(node, depth + 1)}](<{_address(data.get('ref'))}>)"
-        case "inline-math":
-            return f"$${data.get('formula', '')}$$"
-        case "emoji":
-            return _emoji(str(data.get("code", "")))
-        case "mention":
-            ref = data.get("ref")
-            return f"@{ref.get('user') or _address(ref)}" if isinstance(ref, dict) else ""
-        case _:
-            return _inlines(node, depth + 1) or _SYNTAX.sub(r"\\\1", str(data.get("label") or data.get("alt") or ""))
+def _with_arguments(name: str, block: Block) -> str:
+    given = dict(block.attrs.get("arguments", {}))
+    bare = given.pop("", None)
+    within = _within(block)
+    head = "".join(f' {key}="{_value(value)}"' for key, value in given.items())
+    opened = f"{{% {name}{f' {bare}' if bare else ''}{head} %}}"
+    return f"{opened}\n{within}\n{{% end{name} %}}" if within else opened
 
 
-def _leaf(leaf: Json) -> str:
-    text = str(leaf.get("text", ""))
-    marks = [str(each.get("type")) for each in _nodes(leaf, "marks")]
-    words = text.strip()
-    if not words or not marks:
-        return _SYNTAX.sub(r"\\\1", text).replace("\n", "\\\n")
-    before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-    if "code" in marks:
-        ticks = "`" * (1 + max((len(run) for run in re.findall("`+", words)), default=0))
-        shown = f"{ticks} {words} {ticks}" if "`" in words else f"`{words}`"
-    else:
-        shown = _SYNTAX.sub(r"\\\1", words).replace("\n", "\\\n")
-    for mark in marks:
-        sign, tag = _MARKS.get(mark, ""), _TAGS.get(mark)
-        shown = f"<{tag}>{shown}</{tag}>" if tag else f"{sign}{shown}{sign}"
-    return f"{before}{shown}{after}"
+# Tables
 
 
-def _plain(node: Json) -> str:
-    return "".join(str(leaf.get("text", "")) for text in _nodes(node) for leaf in _nodes(text, "leaves"))
+def _table(block: Block) -> str:
+    columns: Sequence[Column] = block.attrs.get("columns", ())
+    has_title = any(words(column.title).strip() for column in columns)
+    is_plain = (
+        bool(columns)
+        and block.kind == "table"
+        and set(block.attrs) <= {"columns", "header_hidden"}
+        and bool(block.attrs.get("header_hidden")) != has_title
+        and all(column == Column(column.title, align=column.align) for column in columns)
+        and not any(row.attrs or any(cell.attrs for cell in row.children) for row in block.children)
+    )
+    return _pipes(columns, block.children) if is_plain else _html_table(block, columns)
 
 
-def _emoji(code: str) -> str:
-    try:
-        return "".join(chr(int(part, 16)) for part in code.split("-"))
-    except (ValueError, OverflowError):
-        return code
+def _pipes(columns: Sequence[Column], rows: Iterable[Block]) -> str:
+    signs = {"left": ":--", "center": ":-:", "right": "--:"}
+    lines = [
+        [_piped(column.title) for column in columns],
+        [signs.get(column.align or "", "---") for column in columns],
+    ]
+    for row in rows:
+        cells = [_piped(cell.runs) for cell in row.children]
+        lines.append([*cells, *[""] * (len(columns) - len(cells))])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _address(ref: Any) -> str:
-    """What a reference leads to, as markdown has it."""
-    if not isinstance(ref, dict):
-        return ""
-    match ref.get("kind"):
-        case "page":
-            found = f"/pages/{ref.get('page')}"
-        case "file":
-            found = f"/files/{ref.get('file')}"
-        case "anchor":
-            found = (f"/pages/{ref['page']}" if ref.get("page") else "") + f"#{ref.get('anchor')}"
-        case _:
-            found = str(ref.get("url") or "")
-    return re.sub(r"[<>\s\x00-\x1f]", "", found)
+def _piped(runs: Sequence[Run]) -> str:
+    return _BAR.sub(r"\\|", _inline(runs, "<br>"))
+
+
+def _html_table(block: Block, columns: Sequence[Column]) -> str:
+    given = [tag for name, tag in _TABLE.items() if block.attrs.get(name)]
+    if not any(words(column.title).strip() for column in columns):
+        given = [each for each in given if each != "data-header-hidden"]
+    if block.kind == "cards":
+        given += ['data-view="cards"', *(['data-card-size="large"'] if block.attrs.get("size") == "large" else [])]
+    heads = [row for row in block.children if row.attrs.get("head")]
+    head = "".join(f"<tr>{each}</tr>" for each in ("".join(map(_head, columns)), *map(_row, heads)))
+    body = "".join(f"<tr>{_row(row)}</tr>" for row in block.children if not row.attrs.get("head"))
+    opened = " ".join(("<table", *given))
+    return f"{opened}><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _head(column: Column) -> str:
+    given: dict[str, Any] = {
+        "width": column.width,
+        "align": column.align,
+        "data-type": column.type if column.type != "text" else None,
+        "data-max": column.max if column.max != 5 else None,
+        "data-hidden": column.hidden or None,
+        _COVERS.get(column.role or "", "data-card-none"): True if column.role else None,
+    }
+    options = "".join(
+        f"<option{_html_attributes({'value': value, 'label': label})}></option>"
+        for value, label in column.options.items()
+    )
+    select = f"<select>{options}</select>" if options else ""
+    return f"<th{_html_attributes(given)}>{_html(column.title)}{select}</th>"
+
+
+def _row(row: Block) -> str:
+    tag = "th" if row.attrs.get("head") else "td"
+    cells = (
+        (_html_attributes({name: cell.attrs.get(name) for name in ("colspan", "rowspan")}), cell)
+        for cell in row.children
+    )
+    return "".join(f"<{tag}{given}>{_html(cell.runs)}</{tag}>" for given, cell in cells)
+
+
+_WRITERS: dict[str, Callable[[Block], str]] = {
+    "quote": lambda block: _indented(_within(block), "> ", "> "),
+    "code": _code,
+    "math": lambda block: f"$$\n{block.text}\n$$",
+    "divider": lambda block: "***",
+    "table": _table,
+    "cards": _table,
+    "hint": lambda block: _tagged("hint", block, **_all(block.attrs)),
+    "tabs": lambda block: _tagged("tabs", block),
+    "tab": lambda block: _tagged(
+        "tab",
+        block,
+        title=block.attrs.get("title", ""),
+        icon=block.attrs.get("icon"),
+        slug=own if (own := block.attrs.get("slug")) != slug(block.attrs.get("title", "")) else None,
+    ),
+    "stepper": lambda block: _tagged("stepper", block),
+    "step": lambda block: _tagged("step", block, **_all(block.attrs)),
+    "columns": lambda block: _tagged("columns", block),
+    "column": lambda block: _tagged(
+        "column",
+        block,
+        width=f"{_value(block.attrs['width'])}%" if block.attrs.get("width") else None,
+        valign=block.attrs.get("valign"),
+    ),
+    "expandable": _expandable,
+    "updates": lambda block: _tagged("updates", block, **_all(block.attrs)),
+    "update": lambda block: _tagged(
+        "update", block, date=block.attrs.get("date"), tags=block.attrs.get("tags") or None
+    ),
+    "prompt": lambda block: _tagged(
+        "prompt", block, **_all(block.attrs, "expanded"), defaultExpanded=block.attrs.get("expanded")
+    ),
+    "figure": _figure,
+    "file": lambda block: _captioned("file", block, src=block.attrs.get("src", "")),
+    "embed": _embed,
+    "content-ref": lambda block: _captioned("content-ref", block, url=block.attrs.get("url", "")),
+    "openapi": _openapi,
+    "api-method": lambda block: _tagged("api-method", block, **_all(block.attrs)),
+    "api-section": lambda block: _tagged(f"api-method-{block.attrs.get('name', '')}", block),
+    "api-parameter": lambda block: _tagged("api-method-parameter", block, **_all(block.attrs)),
+    "api-response": _response,
+    "include": _include,
+    "if": _condition,
+    "else": _branch,
+    "integration": lambda block: _with_arguments(f"@{block.attrs.get('name', '')}", block),
+    "conflict": _conflict,
+    "footnotes": _footnotes,
+    "unknown": lambda block: _with_arguments(str(block.attrs.get("name", "")), block),
+}

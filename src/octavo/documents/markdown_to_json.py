@@ -1,17 +1,20 @@
 """Markdown as a JSON document (5): the same blocks, with the same keys, in the form that has no syntax.
 
-Pages are laid out by their blocks, so whatever a block is, its words are in the document: what has no type of its
-own there is shown by the blocks within it. Tables hold their cells as fragments, named by row and column.
+Nothing is lost: `json_document.py` reads the same blocks from it, and `json_to_markdown.py` writes them as markdown. What the
+platform has no field for has one of ours, which others pass over. Tables hold their cells as fragments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from octavo.api.bodies import Format
-from octavo.documents.blocks import Block, Run, words
+from octavo.documents.anchors import slug
+from octavo.documents.blocks import NOTHING, Block, Column, Run, words
+from octavo.documents.tree import Draft
 
 Json = dict[str, Any]
 
@@ -25,26 +28,45 @@ _MARKS = {
     "kbd": "keyboard",
     "sub": "subscript",
     "sup": "superscript",
+    "underline": "underline",
+    "mark": "mark",
 }
 _LISTS = {True: "list-ordered", False: "list-unordered"}
-_CONTAINERS = {
-    "quote": ("blockquote", ()),
-    "hint": ("hint", ("style", "icon")),
-    "tabs": ("tabs", ()),
-    "tab": ("tabs-item", ("title", "icon")),
-    "stepper": ("stepper", ()),
-    "step": ("stepper-step", ("icon",)),
-    "columns": ("columns", ()),
-    "column": ("column", ("width",)),
-    "if": ("if", ("expression",)),
+_ALIGNMENTS = {"left": "start", "center": "center", "right": "end"}
+_COVERS = {"target": "targetDefinition", "cover": "coverDefinition", "cover-dark": "coverDefinitionDark"}
+_FLAGS = {
+    "full_width": "fullWidth",
+    "numbers": "lineNumbers",
+    "frame": "withFrame",
+    "providers": "openInAIProviders",
+    "valign": "verticalAlignment",
 }
-_VOID = {
-    "divider": ("divider", ()),
-    "embed": ("embed", ("url",)),
-    "file": ("file", ("src",)),
-    "content-ref": ("content-ref", ("url",)),
-    "include": ("reusable-content", ("target",)),
+"""Attributes of blocks that have other names in the form of the platform. All others have the same."""
+_NODES = {
+    "divider": "divider",
+    "quote": "blockquote",
+    "hint": "hint",
+    "tabs": "tabs",
+    "stepper": "stepper",
+    "step": "stepper-step",
+    "columns": "columns",
+    "if": "if",
+    "else": "else",
+    "updates": "updates",
+    "update": "update",
+    "api-method": "api-method",
+    "api-section": "api-section",
+    "api-parameter": "api-parameter",
+    "api-response": "api-response",
+    "conflict": "conflict",
+    "side": "side",
+    "footnotes": "footnotes",
+    "footnote": "footnote",
+    "unknown": "unknown",
 }
+"""Blocks that are no more than their attributes and what is in them. The platform has no type for some: who does not know
+one shows its words."""
+_VOID = {"divider"}
 
 
 def body(markdown: str, format: Format | None) -> Json:
@@ -57,137 +79,340 @@ def json_document(markdown: str) -> Json:
     # Parsing brings markdown-it with it, which most who read content as markdown never need.
     from octavo.documents.parse import parse
 
-    nodes = _blocks(parse(markdown).blocks)
+    nodes = _Writer().page(parse(markdown).blocks)
     return {"object": "document", "data": {"schemaVersion": SCHEMA_VERSION}, "nodes": nodes or [_paragraph("", [])]}
 
 
-def _blocks(blocks: Iterable[Block]) -> list[Json]:
-    return [node for block in blocks for node in _block(block)]
+class _Writer:
+    """Writes one page. Footnotes are the bodies of annotations: each is written where its label is met first."""
+
+    def __init__(self) -> None:
+        self._notes: dict[str, Block] = {}
+
+    def page(self, blocks: Sequence[Block]) -> list[Json]:
+        """The nodes of the blocks of a page."""
+        notes = [
+            note for block in blocks for each in block.walk() if each.kind == "footnotes" for note in each.children
+        ]
+        self._notes = {str(note.attrs.get("label")): note for note in notes}
+        nodes = self._blocks(blocks)
+        if left := tuple(self._notes.values()):  # nothing on the page leads to these
+            self._notes = {}
+            nodes.append(self._block(Block("footnotes", children=left)))
+        return nodes
+
+    def _blocks(self, blocks: Iterable[Block]) -> list[Json]:
+        return [self._block(block) for block in blocks if block.kind != "footnotes"]
+
+    def _block(self, block: Block) -> Json:
+        attrs, key = block.attrs, block.key
+        match block.kind:
+            case "paragraph":
+                return _node("paragraph", key, _aligned(attrs), self._runs(block.runs) or [_leaf("")])
+            case "heading":
+                level = attrs.get("level", 1)
+                data = {"id": attrs.get("id"), **_aligned(attrs), "level": level if level > 3 else None}
+                return _node(f"heading-{min(level, 3)}", key, _kept(data), self._runs(block.runs))
+            case "list":
+                return self._list(block)
+            case "item" | "task":
+                data = {"checked": bool(attrs.get("checked"))} if block.kind == "task" else {}
+                return _node("list-item", key, data, self._blocks(block.children))
+            case "code":
+                return self._code(block)
+            case "math":
+                return _void("math", key, {"formula": block.text})
+            case "figure":
+                return self._figure(block)
+            case "image":
+                return self._image(block)
+            case "expandable":
+                fragments = [
+                    _fragment("expandable-title", [_paragraph("", self._runs(block.runs))]),
+                    _fragment("expandable-body", self._blocks(block.children)),
+                ]
+                return {**_void("expandable", key, _kept({"open": attrs.get("open")})), "fragments": fragments}
+            case "table" | "cards":
+                return self._table(block)
+            case "tab":
+                own = attrs.get("slug") if attrs.get("slug") != slug(attrs.get("title", "")) else None
+                return self._node(
+                    "tabs-item", block, {"title": attrs.get("title"), "icon": attrs.get("icon"), "slug": own}
+                )
+            case "column":
+                width = attrs.get("width")
+                data = {**_named(attrs), "width": width if width is None or width > 1 else f"{width}%"}
+                return self._node("column", block, data)
+            case "prompt":
+                return self._node(
+                    "prompt", block, {**_named(attrs, "expanded"), "defaultExpanded": attrs.get("expanded")}
+                )
+            case "embed":
+                return self._captioned("embed", block, _named(attrs))
+            case "file":
+                return self._captioned("file", block, {"ref": reference(attrs.get("src") or "")})
+            case "content-ref":
+                return self._captioned("content-ref", block, {"ref": reference(attrs.get("url") or "")})
+            case "include":
+                return self._node(
+                    "reusable-content", block, {"ref": reference(attrs.get("target") or "")}, is_void=True
+                )
+            case "openapi":
+                return self._openapi(block)
+            case "integration":
+                integration, _, name = str(attrs.get("name", "")).rpartition("/")
+                props = attrs.get("arguments", {})
+                data = {"integration": integration, "block": name, "props": dict(props), "url": props.get("url")}
+                return self._node("integration", block, data, is_void=True)
+            case kind:
+                return self._node(_NODES[kind], block, _named(attrs), is_void=kind in _VOID)
+
+    def _node(self, name: str, block: Block, data: Json, *, is_void: bool = False) -> Json:
+        """A node with the children of a block. `is_void`: there are none, as a rule."""
+        if is_void and not block.children:
+            return _void(name, block.key, _kept(data))
+        return _node(name, block.key, _kept(data), self._blocks(block.children))
+
+    def _captioned(self, name: str, block: Block, data: Json) -> Json:
+        caption = [_fragment("caption", [_paragraph("", self._runs(block.runs))])] if block.runs else []
+        made = self._node(name, block, data, is_void=True)
+        return {**made, "fragments": caption} if caption else made
+
+    def _list(self, block: Block) -> Json:
+        attrs = block.attrs
+        is_ordered = bool(attrs.get("ordered"))
+        tasks = bool(block.children) and all(item.kind == "task" for item in block.children) and not is_ordered
+        start = attrs.get("start", 1)
+        tight = attrs.get("tight")
+        data = {
+            "start": start if is_ordered and start != 1 else None,
+            "tight": tight if tight is not None and tight != looks_tight(block.children) else None,
+        }
+        return _node(
+            "list-tasks" if tasks else _LISTS[is_ordered], block.key, _kept(data), self._blocks(block.children)
+        )
+
+    def _code(self, block: Block) -> Json:
+        attrs = block.attrs
+        data = _named(attrs, "language", "wrap", "highlighted", "notes") | {"syntax": attrs.get("language") or None}
+        if "wrap" in attrs:
+            data["overflow"] = "wrap" if attrs["wrap"] else "scroll"
+        highlighted, notes = set(attrs.get("highlighted", ())), attrs.get("notes", ())
+        nodes = []
+        for number, line in enumerate(block.text.split("\n")):
+            words = [_leaf(line)]
+            for label in [label for at, label in notes if at == number]:
+                words = (
+                    [self._annotation(label, words)]
+                    if words[0]["object"] == "text"
+                    else [*words, self._annotation(label, [])]
+                )
+            nodes.append(_node("code-line", "", {"highlighted": True} if number in highlighted else {}, words))
+        return _node("code", block.key, _kept(data), nodes)
+
+    def _figure(self, block: Block) -> Json:
+        attrs = block.attrs
+        (first, *others) = block.children or (Block("image"),)
+        if (
+            first.attrs.get("drawing")
+            and not others
+            and not attrs
+            and set(first.attrs) <= {"src", "drawing", "alt"}
+            and not first.runs
+        ):
+            data = {"ref": reference(first.attrs.get("src") or ""), "alt": first.attrs.get("alt") or None}
+            return _void("drawing", block.key, _kept(data))
+        data = {**_named(attrs), "align": _ALIGNMENTS.get(attrs.get("align", ""), attrs.get("align"))}
+        return _node("images", block.key, _kept(data), self._blocks(block.children))
+
+    def _image(self, image: Block) -> Json:
+        attrs = image.attrs
+        data = _named(attrs, "src", "dark", "link") | {
+            "ref": reference(attrs.get("src") or ""),
+            "alt": attrs.get("alt") or "",
+        }
+        data |= {"refDark": _reference(attrs.get("dark")), "link": _reference(attrs.get("link"))}
+        data |= {
+            name: int(said)
+            for name in ("width", "height")
+            if (said := str(attrs.get(name, ""))).isdecimal() and str(int(said)) == said
+        }
+        return self._captioned("image", image, data)
+
+    def _openapi(self, block: Block) -> Json:
+        attrs = block.attrs
+        variant, spec, src = attrs.get("variant"), attrs.get("spec"), attrs.get("src")
+        data = _named(attrs, "variant", "spec", "src", "schemas")
+        data["ref"] = {"kind": "openapi", "spec": spec} if spec else _reference(src)
+        data["src"] = src if spec else None
+        data["schemas"] = list(attrs["schemas"]) if "schemas" in attrs else None
+        is_swagger = variant == "file" or (variant == "operation" and src and not spec and attrs.get("path"))
+        return self._captioned("swagger" if is_swagger else f"openapi-{variant}", block, data)
+
+    def _table(self, block: Block) -> Json:
+        """Cells are fragments named by row and column, but for values that the platform has a type for."""
+        attrs, is_cards = block.attrs, block.kind == "cards"
+        columns: Sequence[Column] = attrs.get("columns", ())
+        fragments: list[Json] = []
+        definition: Json = {}
+        view: Json = {"type": "cards" if is_cards else "grid", "columns": []}
+        names = [f"c{number}" for number in range(len(columns))]
+        for name, column in zip(names, columns, strict=True):
+            given: Json = {"id": name, "title": words(column.title), "type": column.type}
+            given["textAlignment"] = column.align or ("left" if column.type == "text" else None)
+            given["max"] = column.max if column.type == "rating" or column.max != 5 else None
+            if column.options:
+                given["options"] = [{"value": value, "label": label} for value, label in column.options.items()]
+            if column.title and column.title != (Run(words(column.title)),):
+                given["titleFragment"] = f"title-{name}"
+                fragments.append(_fragment(f"title-{name}", [_paragraph("", self._runs(column.title))]))
+            definition[name] = _kept(given)
+            if not column.hidden:
+                view["columns"].append(name)
+            if column.width is not None:
+                view.setdefault("columnWidths", {})[name] = column.width
+            if column.role:
+                view[_COVERS[column.role]] = name
+        if is_cards:
+            view |= {"cardSize": attrs.get("size", "medium"), "hideColumnTitle": attrs.get("titles_hidden")}
+        else:
+            view |= {
+                "hideHeader": bool(attrs.get("header_hidden")),
+                "stickyHeader": attrs.get("header_sticky"),
+                "search": attrs.get("search"),
+            }
+        records: Json = {}
+        for number, row in enumerate(block.children):
+            values, spans = {}, {}
+            for name, column, cell in zip(names, columns, row.children, strict=False):
+                value = _value(cell, column)
+                if value is None and cell.runs:
+                    value = f"r{number}{name}"
+                    fragments.append(_fragment(value, [_paragraph(cell.key, self._runs(cell.runs))]))
+                values[name] = value
+                if span := {kind: cell.attrs[kind] for kind in ("colspan", "rowspan") if kind in cell.attrs}:
+                    spans[name] = span
+            records[f"r{number}"] = _kept(
+                {"orderIndex": number, "values": values, "head": row.attrs.get("head"), "spans": spans or None}
+            )
+        data = {"view": _kept(view), "definition": definition, "records": records, "fullWidth": attrs.get("full_width")}
+        return {**_void("table", block.key, _kept(data)), "fragments": fragments}
+
+    def _runs(self, runs: Iterable[Run]) -> list[Json]:
+        """Texts and inlines; runs that lead to the same address are one link."""
+        nodes: list[Json] = []
+        for link, linked in groupby(runs, key=lambda run: run.link if run.kind not in ("button", "mention") else None):
+            inside = [self._run(run) for run in linked]
+            nodes += [_inline("link", {"ref": reference(link)}, inside)] if link is not None else inside
+        return nodes
+
+    def _run(self, run: Run) -> Json:
+        attrs = run.attrs
+        marks = sorted(_MARKS[mark] for mark in run.marks if mark in _MARKS)
+        made: Json
+        match run.kind:
+            case "math":
+                made = {"formula": run.text}
+                name = "inline-math"
+            case "emoji" if code := attrs.get("code"):
+                name, made = "emoji", {"code": code}
+            case "icon":
+                name, made = "icon", {"icon": attrs.get("name", "")}
+            case "expression":
+                name, made = "expression", {"expression": run.text}
+            case "image":
+                given = {each: attrs.get(each) for each in ("size", "width", "height")}
+                given |= {
+                    "caption": attrs.get("title"),
+                    "refDark": _reference(attrs.get("dark")),
+                    "drawing": attrs.get("drawing"),
+                }
+                name, made = "inline-image", {"ref": reference(attrs.get("src") or ""), "alt": run.text, **given}
+            case "mention":
+                name = "mention"
+                made = {"ref": reference(run.link or ""), "title": run.text if run.text != run.link else None}
+            case "button":
+                action = {each: attrs[each] for each in ("action", "query") if each in attrs}
+                made = {"label": run.text, "kind": attrs.get("style", "primary"), "icon": attrs.get("icon")}
+                made |= {"ref": _reference(run.link), "action": action or None, "disabled": attrs.get("disabled")}
+                name = "button"
+            case "footnote":
+                label, is_inline = str(attrs.get("label", "")), attrs.get("inline")
+                return self._annotation(label, [_leaf(run.text, marks)] if is_inline else [], marks)
+            case _:
+                if run.kind == "code":
+                    marks = sorted({*marks, "code"})
+                return _leaf(run.text, marks, attrs)
+        return _inline(name, _kept({**made, "marks": marks or None}))
+
+    def _annotation(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
+        """Words with a footnote, or without words the mark of one."""
+        made = _inline("annotation", {"label": label, **({"marks": marks} if marks and not nodes else {})}, nodes)
+        if (note := self._notes.pop(label, None)) is not None:
+            made["fragments"] = [_fragment("annotation-body", self._blocks(note.children))]
+        return made
 
 
-def _block(block: Block) -> list[Json]:
-    attrs = block.attrs
-    match block.kind:
-        case "heading":
-            data = {"id": attrs["id"]} if attrs.get("id") else {}
-            return [_node(f"heading-{min(attrs.get('level', 1), 3)}", block.key, data, _runs(block.runs))]
-        case "list":
-            return [_list(block)]
-        case "code":
-            data = {"syntax": attrs.get("language"), "title": attrs.get("title"), "lineNumbers": attrs.get("numbers")}
-            data["overflow"] = "wrap" if attrs.get("wrap") else None
-            lines = block.text.removesuffix("\n").split("\n")
-            nodes = [_node("code-line", "", {}, [_leaf(line)]) for line in lines]
-            return [_node("code", block.key, {name: value for name, value in data.items() if value}, nodes)]
-        case "math":
-            return [_void("math", block.key, {"formula": block.text})]
-        case "figure":
-            images = [_image(image) for image in block.children if image.kind == "image"]
-            return [_node("images", block.key, {}, images)]
-        case "expandable":
-            fragments = [
-                _fragment("expandable-title", [_paragraph("", _runs(block.runs))]),
-                _fragment("expandable-body", _blocks(block.children)),
-            ]
-            return [{**_void("expandable", block.key, {}), "fragments": fragments}]
-        case "table":
-            return [_table(block)]
-        case "include" if block.children:
-            return _blocks(block.children)
-        case kind if kind in _CONTAINERS:
-            name, fields = _CONTAINERS[kind]
-            data = {field: attrs[field] for field in fields if attrs.get(field) is not None}
-            return [_node(name, block.key, data, _blocks(block.children))]
-        case kind if kind in _VOID:
-            name, fields = _VOID[kind]
-            data = {field: attrs[field] for field in fields if attrs.get(field) is not None}
-            if kind in ("file", "content-ref", "include"):
-                data = {"ref": reference(str(next(iter(data.values()), "")))}
-            caption = [_fragment("caption", [_paragraph("", _runs(block.runs))])] if block.runs else []
-            return [{**_void(name, block.key, data), **({"fragments": caption} if caption else {})}]
-        case _:
-            own = _runs(block.runs) or ([_leaf(block.text)] if block.text else [])
-            return [*([_paragraph(block.key, own)] if own else []), *_blocks(block.children)]
+def looks_tight(items: Iterable[Block | Draft]) -> bool:
+    """Whether the items of a list stand close together, where nothing says so: none of them has several paragraphs."""
+    return all(sum(each.kind == "paragraph" for each in item.children) < 2 for item in items)
 
 
-def _list(block: Block) -> Json:
-    tasks = bool(block.children) and all(item.kind == "task" for item in block.children)
-    name = "list-tasks" if tasks else _LISTS[bool(block.attrs.get("ordered"))]
-    start = block.attrs.get("start", 1)
-    data = {"start": start} if name == "list-ordered" and start != 1 else {}
-    return _node(name, block.key, data, [_item(item) for item in block.children])
+def _aligned(attrs: Mapping[str, Any]) -> Json:
+    align = attrs.get("align")
+    return _kept({"align": _ALIGNMENTS.get(align, align) if align else None, "dir": attrs.get("dir")})
 
 
-def _item(item: Block) -> Json:
-    data = {"checked": bool(item.attrs.get("checked"))} if item.kind == "task" else {}
-    return _node("list-item", item.key, data, _blocks(item.children))
+def _named(attrs: Mapping[str, Any], *but: str) -> Json:
+    """Attributes of a block under their names in the form of the platform."""
+    named = (
+        (name, list(value) if isinstance(value, tuple) else value) for name, value in attrs.items() if name not in but
+    )
+    return {_FLAGS.get(name, name): dict(value) if isinstance(value, Mapping) else value for name, value in named}
 
 
-def _image(image: Block) -> Json:
-    data = {"ref": reference(image.attrs.get("src") or ""), "alt": image.attrs.get("alt") or ""}
-    caption = {"fragments": [_fragment("caption", [_paragraph("", _runs(image.runs))])]} if image.runs else {}
-    return {**_void("image", image.key, data), **caption}
+def _value(cell: Block, column: Column) -> Any:
+    """The value of a cell as the platform keeps it. None: it is words, or has a form of its own."""
+    said = words(cell.runs)
+    if isinstance(value := cell.attrs.get("value"), bool):
+        return value if said.strip().lower() == str(value).lower() else None
+    if isinstance(value, int):
+        return value if said.strip() == str(value) else None
+    if cell.runs != (Run(said),):
+        (run, *others) = cell.runs or (Run(""),)
+        is_address = bool(run.link) and not others and run == Run(said, link=said)
+        return reference(said) if is_address and column.type in ("content-ref", "image") else None
+    if column.type == "number" and re.fullmatch(r"-?(?:0|[1-9]\d{0,14})", said):
+        return int(said)
+    if column.type == "select":
+        return next(([value] for value, label in column.options.items() if label == said), None)
+    return None
 
 
-def _table(block: Block) -> Json:
-    columns = [f"c{number}" for number in range(len(block.attrs.get("columns", ())))]
-    definition: Json = {
-        name: {"id": name, "title": words(column.title), "type": "text", "textAlignment": column.align or "left"}
-        for name, column in zip(columns, block.attrs.get("columns", ()), strict=True)
-    }
-    records: Json = {}
-    fragments = []
-    for number, row in enumerate(block.children):
-        values = {}
-        for name, cell in zip(columns, row.children, strict=False):
-            key = f"r{number}{name}"
-            values[name] = key
-            fragments.append(_fragment(key, [_paragraph(cell.key, _runs(cell.runs))]))
-        records[f"r{number}"] = {"orderIndex": number, "values": values}
-    view = {"type": "grid", "columns": columns, "hideHeader": bool(block.attrs.get("header_hidden"))}
-    data = {"view": view, "definition": definition, "records": records}
-    return {**_void("table", block.key, data), "fragments": fragments}
+def _kept(data: Json) -> Json:
+    return {name: value for name, value in data.items() if value is not None}
 
 
-def _runs(runs: Iterable[Run]) -> list[Json]:
-    """Texts and inlines; runs that lead to the same address are one link."""
-    nodes: list[Json] = []
-    for link, linked in groupby(runs, key=lambda run: run.link if run.kind not in ("button", "image") else None):
-        inside = [_run(run) for run in linked]
-        nodes += [_inline("link", {"ref": reference(link)}, inside)] if link else inside
-    return nodes
-
-
-def _run(run: Run) -> Json:
-    match run.kind:
-        case "math":
-            return _inline("inline-math", {"formula": run.text})
-        case "emoji" if code := run.attrs.get("code"):
-            return _inline("emoji", {"code": code})
-        case "icon":
-            return _inline("icon", {"icon": run.attrs.get("name", "")})
-        case "expression":
-            return _inline("expression", {"expression": run.text})
-        case "image":
-            return _inline("inline-image", {"ref": reference(run.attrs.get("src") or ""), "alt": run.text})
-        case "button":
-            data = {"label": run.text, "kind": run.attrs.get("style", "primary"), "icon": run.attrs.get("icon")}
-            action = {name: run.attrs[name] for name in ("action", "query") if name in run.attrs}
-            data |= {"ref": reference(run.link)} if run.link else {"action": action or None}
-            return _inline("button", {name: value for name, value in data.items() if value is not None})
-        case _:
-            marks = run.marks | {"code"} if run.kind == "code" else run.marks
-            return _leaf(run.text, sorted(_MARKS[mark] for mark in marks if mark in _MARKS))
+def _reference(address: str | None) -> Json | None:
+    return reference(address) if address else None
 
 
 def reference(address: str) -> Json:
-    """What a link leads to: a page or file by id, or an address as it is written."""
+    """What a link leads to: a page or file by id, a specification or reusable content, or an address as it is written."""
     target, _, anchor = address.partition("#")
     for prefix, kind in (("/pages/", "page"), ("/files/", "file")):
+        if address.endswith("#"):
+            break
         if target.startswith(prefix) and (name := target.removeprefix(prefix)) and "/" not in name and "." not in name:
             if anchor and kind == "page":
                 return {"kind": "anchor", "anchor": anchor, "page": name}
-            return {"kind": kind, kind: name}
+            return {"kind": kind, kind: name} if not anchor else {"kind": "url", "url": address}
+    if (
+        address.startswith("/reusable-content/")
+        and "/" not in (name := address.removeprefix("/reusable-content/"))
+        and name
+    ):
+        return {"kind": "reusable-content", "reusableContent": name}
     if anchor and not target:
         return {"kind": "anchor", "anchor": anchor}
     return {"kind": "url", "url": address}
@@ -214,10 +439,9 @@ def _fragment(name: str, nodes: list[Json]) -> Json:
     return {"object": "fragment", "fragment": name, "nodes": nodes}
 
 
-def _leaf(text: str, marks: Iterable[str] = ()) -> Json:
-    leaf: dict[str, Any] = {
-        "object": "leaf",
-        "text": text,
-        "marks": [{"object": "mark", "type": mark} for mark in marks],
-    }
-    return {"object": "text", "leaves": [leaf]}
+def _leaf(text: str, marks: Iterable[str] = (), attrs: Mapping[str, Any] = NOTHING) -> Json:
+    made: list[Json] = [{"object": "mark", "type": mark} for mark in marks if mark != "mark" or not attrs]
+    if attrs:
+        colors = {"text": attrs.get("color", "default"), "background": attrs.get("background", "default")}
+        made.append({"object": "mark", "type": "color", "data": colors})
+    return {"object": "text", "leaves": [{"object": "leaf", "text": text, "marks": made}]}

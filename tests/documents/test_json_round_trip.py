@@ -1,0 +1,193 @@
+"""A page says the same as markdown, as the JSON document made of that, and as the markdown made of the document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo.documents.blocks import Block, Column, Run
+from octavo.documents.json_document import read_document
+from octavo.documents.json_to_markdown import markdown
+from octavo.documents.markdown_to_json import json_document
+from octavo.documents.parse import parse
+from tests.documents.block_model import KINDS, MARKS, RUNS
+from tests.documents.json_pages import PAIRS
+from tests.documents.test_containers import CASES
+
+FURTHER = {
+    "heading levels": '##### Five\n\n###### Six **bold** ##\n\n<h4 align="right" id="own">Four</h4>',
+    "paragraphs": '<p dir="rtl">שלום</p>\n\n<p align="right">a <u>b</u><br>c</p>\n\nA line\\\n1. no list\\\n# no heading\\\n- no item',
+    "loose list": "* a\n\n  b\n\n* c\n\n- other\n- list\n\n3. x\n\n4. y\n\n   ```\n   code\n   ```",
+    "tasks in lists": "1. [x] a\n2. [ ] b\n\n* [ ] c\n* d",
+    "code": '{% code title="a \\"b\\" c" overflow="scroll" lineNumbers="false" fullWidth="true" %}\n````md\n```\n| a |\n\n````\n{% endcode %}\n\n```\n```',
+    "annotated code": '<pre class="language-js" data-title="t" data-full-width="true"><code class="lang-js">a\n'
+    '<strong>b &#x3C; <a data-footnote-ref href="#user-content-fn-1">c</a>\n</strong>d</code></pre>\n\n[^1]: note',
+    "table": '<table data-full-width="true" data-header-sticky data-search="true"><thead><tr><th>A <strong>b</strong></th><th align="center"></th></tr>'
+    '<tr><th>second</th><th>head</th></tr></thead><tbody><tr><td colspan="2" rowspan="3">x<br>y</td></tr>'
+    '<tr><td><code>a | b</code></td><td><a href="/pages/p">z</a></td></tr></tbody></table>',
+    "pipes": "| `a \\| b` | <br> | :rocket: |\n| :-- | --: | --- |\n| $$x$$ | ![i](a.png) | **b**c |\n| | x |",
+    "empty head": "| | |\n| - | - |\n| a | b |",
+    "cards": '<table data-view="cards" data-full-width="true"><thead><tr><th></th><th data-hidden data-card-cover-dark data-type="image">D</th>'
+    '<th data-hidden data-card-target data-type="content-ref"></th></tr></thead><tbody><tr><td><strong>One</strong></td><td><a href="d.png">d.png</a></td>'
+    "<td></td></tr></tbody></table>",
+    "figure": '<div data-full-width="true" align="center">'
+    '<figure><a href="https://a.example"><img src="a.png" alt="A &quot;b&quot;" width="50%" height="20"'
+    ' title="t" data-size="line"></a><figcaption><p>c <em>d</em></p></figcaption></figure> <figure><img src="b.png" alt=""></figure></div>',
+    "inline images": 'x <picture><source srcset="d.png" media="(prefers-color-scheme: dark)"><img src="a (1).png" alt="i" width="1" height="2" title="t"></picture>'
+    ' [![l](<b c.png>)](https://a.example) z ![t](u.png "v w")',
+    "embed": '{% embed url="https://a.example" fullWidth="true" %}\nThe *caption*\n{% endembed %}\n\n<iframe src="https://a.example/v"></iframe>',
+    "openapi": '{% openapi-operation spec="s" path="/p" method="get" fullWidth="true" expanded="false" %}\n[words](https://a.example)\n{% endopenapi-operation %}',
+    "condition": "{% if a == 1 %}\none\n{% elseif b %}\ntwo\n{% else %}\nthree\n{% endif %}",
+    "button": '<button class="button primary" data-action="ask" data-query="q" data-icon="bolt" disabled>Ask</button> b',
+    "footnotes": "a[^1] b[^note] c[^1]\n\n[^1]: one\n\n    more\n\n[^note]: two[^1]\n\n[^unused]: three",
+    "include": '{% include "x.md" %}\n\nShared words.\n\n{% endinclude %}',
+    "marks": "**a**b ***c*** **d *e*** ~~f~~ `` g`h `` <u>i</u> **`j`** <mark>k</mark> *l*m **(n)**. **o.**p [**q** r](s.md) **[t](u.md)** x<sup>*y*</sup>",
+    "linked signs": '[:rocket:](a.md) [<i class="fa-bolt"></i>](b.md) [`c`](d.md) **:rocket:** *$$x$$* [](e.md) [f](<g h.md>) <https://i.example>',
+    "emoji": ":1234: :bee: :ab: :8ball: :thumbsup_tone2: 🚀 a:b:c",
+    "languages": "```&\n```\n\n~~~`\n~~~\n\n```c++ more\nx\n```",
+    "slug": '{% tabs %}\n{% tab title="A" slug="own" %}\nx\n{% endtab %}\n{% endtabs %}',
+    "narrow column": '{% columns %}\n{% column width="0.5%" %}\na\n{% endcolumn %}\n{% column width="33.33%" %}\nb\n{% endcolumn %}\n{% endcolumns %}',
+    "unknown": '{% widget bare size="3" say="a &quot;b&quot; %}" %}\ninside\n{% endwidget %}\n\n{% image name="x" %}',
+    "signs": "\\*a\\* \\_b\\_ \\`c\\` \\[d] \\<e> \\{% f %} &amp;lt; \\$\\$g\\$\\$ \\~\\~h~~ a_b c*d 2\\. x | y ^z",
+    "references": "[a](/pages/p#) [b](/files/f#x) [c](/reusable-content/r) [d](#x) [e](/pages/p.md) [f](mailto:a@b.example) [g](/spaces/s/pages/p)",
+}
+"""What no page elsewhere has: attributes that are seldom written, and what is easily lost."""
+PAGES = {path.stem: path.read_text() for path in sorted((Path(__file__).parents[1] / "tui/reader/pages").glob("*.md"))}
+ALL = (
+    {f"{name}, in JSON": text for name, text, _ in PAIRS}
+    | {f"{name}, of a tag": text for name, (text, _) in CASES.items()}
+    | {f"{name}, a page": text for name, text in PAGES.items()}
+    | FURTHER
+)
+UNWRITTEN = {("code", "source")}
+"""What only a page has that is too big or too deep to be parsed."""
+
+
+def letters(runs: Iterable[Run]) -> list[Any]:
+    """Each letter with all that is said of it. Blanks look the same with marks and without."""
+    found: list[Any] = []
+    for run in runs:
+        attrs = sorted((name, value) for name, value in run.attrs.items() if value not in (None, "", False))
+        if run.kind in ("text", "code"):
+            marks = sorted({*run.marks, *(["code"] if run.kind == "code" else [])})
+            letter = [(each, run.link) if each.isspace() else (each, run.link, marks, attrs) for each in run.text]
+            found += ["\n" if each[0] == "\n" else each for each in letter]
+        elif run.kind == "break":
+            found.append("\n")
+        else:
+            found.append((run.kind, run.text, run.link, sorted(run.marks), attrs))
+    return found
+
+
+def meant(value: Any) -> Any:
+    """The value of an attribute."""
+    if isinstance(value, tuple):
+        if isinstance(value, Column):
+            align = None if value.align == "left" else value.align
+            return [letters(value.title), *value._replace(align=align, options=dict(value.options))[1:]]
+        return [meant(each) for each in value]
+    return dict(value) if hasattr(value, "items") else value
+
+
+def normal(block: Block) -> Any:
+    """All that a block says, and nothing of where it stands and how it is called. Cells that are left out are empty."""
+    attrs = {name: meant(value) for name, value in block.attrs.items() if value not in (None, "", False, ())}
+    if block.kind != "figure" and attrs.get("align") == "left":
+        del attrs["align"]
+    if block.kind == "list":
+        bare = all(
+            [(each.kind, len(each.attrs)) for each in item.children] == [("paragraph", 0)] for item in block.children
+        )
+        if not bare or len(block.children) < 2:
+            attrs.pop("tight", None)  # what else is in the items decides how close they stand together
+    inner = [normal(child) for child in block.children if child.kind != "footnotes"]
+    while block.kind in ("row", "card") and inner and inner[-1] == ["cell", {}, [], "", []]:
+        inner.pop()
+    return [block.kind, attrs, letters(block.runs), block.text, inner]
+
+
+def page(blocks: Iterable[Block]) -> list[Any]:
+    """What a page says. Its footnotes stand at its end, wherever the tag ends in which they were written."""
+    blocks = tuple(blocks)
+    notes = [note for block in blocks for each in block.walk() if each.kind == "footnotes" for note in each.children]
+    ordered = sorted(notes, key=lambda note: str(note.attrs["label"]))
+    return [normal(block) for block in blocks if block.kind != "footnotes"] + [normal(note) for note in ordered]
+
+
+@pytest.mark.parametrize("text", ALL.values(), ids=ALL)
+def test_a_page_as_json_says_all_of_it(text: str) -> None:
+    assert page(read_document(json_document(text)).blocks) == page(parse(text).blocks)
+
+
+@pytest.mark.parametrize("text", ALL.values(), ids=ALL)
+def test_markdown_made_of_json_says_all_of_it(text: str) -> None:
+    assert page(parse(markdown(json_document(text))).blocks) == page(parse(text).blocks)
+
+
+def test_every_kind_and_attribute_of_blocks_and_runs_is_tried() -> None:
+    tried: set[tuple[str, ...]] = set()
+    for text in ALL.values():
+        for block in parse(text).walk():
+            tried |= {(block.kind,)} | {
+                (block.kind, name) for name, value in block.attrs.items() if value not in (None, "", ())
+            }
+            for run in block.runs:
+                tried |= {(f"run {run.kind}",)} | {(f"run {run.kind}", name) for name in run.attrs}
+                tried |= {("mark", mark) for mark in run.marks}
+    wanted = {(kind,) for kind in KINDS} | {(kind, name) for kind, names in KINDS.items() for name in names}
+    wanted |= {(f"run {kind}",) for kind in RUNS} | {
+        (f"run {kind}", name) for kind, names in RUNS.items() for name in names
+    }
+    wanted |= {("mark", mark) for mark in MARKS}
+    assert wanted - tried == UNWRITTEN
+
+
+def _within(text: str, where: str) -> str:
+    """A text within something else."""
+    lines = text.split("\n")
+    match where:
+        case "item":
+            return "\n".join(
+                (f"  {line}" if number else f"* {line}") if line else "" for number, line in enumerate(lines)
+            )
+        case "quote":
+            return "\n".join(f"> {line}" for line in lines)
+        case "expandable":
+            return f"<details>\n\n<summary>More</summary>\n\n{text}\n\n</details>"
+        case "tab":
+            return f'{{% tabs %}}\n{{% tab title="T" %}}\n{text}\n{{% endtab %}}\n{{% endtabs %}}'
+    return f"{{% {where} %}}\n{text}\n{{% end{where} %}}"
+
+
+SHORT = [text for text in ALL.values() if len(text) < 1500]
+texts = st.recursive(
+    st.sampled_from(SHORT),
+    lambda inner: (
+        st.lists(inner, min_size=1, max_size=3).map("\n\n".join)
+        | st.builds(_within, inner, st.sampled_from(["item", "quote", "expandable", "tab", "hint"]))
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts)
+def test_pages_put_together_of_all_these_lose_nothing(text: str) -> None:
+    document = json_document(text)
+    said = page(parse(text).blocks)
+    assert page(read_document(document).blocks) == said
+    assert page(parse(markdown(document)).blocks) == said
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="ab 1*_`#>-\n|[]()!$:{}%<>/\\.~^&;", max_size=80))
+def test_no_markdown_loses_anything(text: str) -> None:
+    document = json_document(text)
+    said = page(parse(text).blocks)
+    assert page(read_document(document).blocks) == said
+    assert page(parse(markdown(document)).blocks) == said
