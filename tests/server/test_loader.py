@@ -19,7 +19,9 @@ from octavo.documents import trees
 from octavo.documents.trees import Pages
 from octavo.server import loader
 from octavo.server.behaviour import revisions
+from octavo.server.behaviour.search import reindex_rest
 from octavo.server.folder import Folder
+from octavo.server.folders import fingerprint
 from octavo.server.loader import Loaded
 from octavo.server.store import Json
 from octavo.server.summaries import entries
@@ -484,3 +486,102 @@ def test_file_that_is_called_exactly_so_goes_before_one_that_looks_the_same(worl
     (tmp_path / "SUMMARY.md").write_text("* [a](setup.md)\n* [b](SETUP.md)\n* [c](Setup.md)\n")
     loaded = load(world, tmp_path)
     assert outline(pages_of(world, loaded)) == ["setup.md", "SETUP.md", "Setup.md"]
+
+
+def _finds(world: World, loaded: Loaded, word: str) -> int:
+    return len(world.store.search([loaded.space_id], f'"{word}"', 999))
+
+
+def _many(folder: Path, count: int = 50) -> Path:
+    for number in range(count):
+        (folder / f"page-{number:02}.md").write_text(f"# Page {number}\n\nneedle{number} in hay")
+    return folder
+
+
+def test_how_many_files_are_read_is_told_and_pages_are_indexed_afterwards(world: World, tmp_path: Path) -> None:
+    read: list[tuple[int, int]] = []
+    loaded = load(world, _many(tmp_path), told=lambda number, count: read.append((number, count)))
+    assert read == [(number, 50) for number in range(1, 51)]
+    assert len(pages_of(world, loaded)) == 50
+    assert _finds(world, loaded, "hay") == 0
+    done: list[tuple[int, int]] = []
+
+    def told(number: int, count: int) -> bool:
+        done.append((number, count))
+        return True
+
+    reindex_rest(world, loaded.space_id, told)
+    assert done[-1] == (50, 50)
+    assert _finds(world, loaded, "hay") == 50
+    reindex_rest(world, loaded.space_id, told)  # nothing is left
+
+
+def test_indexing_that_was_ended_goes_on_and_knows_what_changed_meanwhile(world: World, tmp_path: Path) -> None:
+    loaded = load(world, _many(tmp_path), told=lambda number, count: None)
+    reindex_rest(world, loaded.space_id, lambda number, count: False)
+    assert 0 < _finds(world, loaded, "hay") < 50
+    (tmp_path / "page-00.md").write_text("# Page 0\n\nanother word")
+    (tmp_path / "page-49.md").unlink()
+    load(world, tmp_path, told=lambda number, count: None)
+    reindex_rest(world, loaded.space_id, lambda number, count: True)
+    assert (_finds(world, loaded, "hay"), _finds(world, loaded, "another"), _finds(world, loaded, "needle49")) == (
+        48,
+        1,
+        0,
+    )
+
+
+def test_what_is_merged_while_pages_are_indexed_is_found(world: World, tmp_path: Path) -> None:
+    loaded = load(world, _many(tmp_path), told=lambda number, count: None)
+
+    def told(number: int, count: int) -> bool:
+        if not merged:
+            merged.append(number)
+            main = revisions.current(world, loaded.space_id)
+            first, *others = main["pages"]
+            changed = revisions.written(world, first, "merged words")
+            after = revisions.next_after(world, main, pages=[changed, *others[:-1]])
+            revisions.move_primary(world, loaded.space_id, after)
+        return True
+
+    merged: list[int] = []
+    reindex_rest(world, loaded.space_id, told)
+    assert (_finds(world, loaded, "hay"), _finds(world, loaded, "merged")) == (48, 1)
+
+
+def test_a_folder_without_pages_is_known_by_that(world: World, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("no page")
+    loaded = load(world, tmp_path)
+    assert pages_of(world, loaded) == []
+
+
+def test_fingerprint_of_a_folder_differs_when_a_file_does(tmp_path: Path) -> None:
+    folder = _many(tmp_path, 3)
+    seen = {fingerprint(folder)}
+
+    def differs() -> bool:
+        now = fingerprint(folder)
+        is_new = now not in seen
+        seen.add(now)
+        return is_new
+
+    assert not differs()
+    (folder / "page-00.md").write_text("longer than before, and other words")
+    assert differs()
+    os.utime(folder / "page-00.md", ns=(1, 1))
+    assert differs()
+    (folder / "page-00.md").rename(folder / "page-0.md")
+    assert differs()
+    (folder / "deep").mkdir()
+    assert not differs()
+    (folder / "deep" / "picture.png").write_bytes(b"x")
+    assert differs()
+    (folder / "page-01.md").unlink()
+    assert differs()
+    for ignored in (".git", "node_modules"):
+        (folder / ignored).mkdir()
+        (folder / ignored / "x.md").write_text("x")
+    assert not differs()
+    (folder / "loop").symlink_to(folder)
+    differs()
+    assert fingerprint(folder / "nowhere") == fingerprint(folder / "elsewhere")

@@ -153,8 +153,8 @@ def parser() -> argparse.ArgumentParser:
         commands,
         "open",
         "open a folder of Markdown files as a space",
-        "SUMMARY.md defines the table of contents; without SUMMARY.md the folders do. When you open the folder "
-        "again, changed files become a new revision, and your comments and change requests stay. Octavo never writes "
+        "SUMMARY.md defines the table of contents; without SUMMARY.md the folders do. Changed files "
+        "become a new revision, also while the folder is open. Your comments and change requests stay. Octavo never writes "
         "to the folder: a merge changes only Octavo's copy.",
     )
     folder.add_argument("folder", type=Path, metavar="FOLDER", help="the folder with the Markdown files")

@@ -161,10 +161,13 @@ def build_demo(place: Place, *, large: bool = False) -> Platform:
         return Platform(world)
 
 
-def build_folder(place: Place, folder: Path, name: str, left_out: list[str]) -> Platform:
+def build_folder(
+    place: Place, folder: Path, name: str, left_out: list[str], told: Callable[[int, int], object] | None = None
+) -> Platform:
     """Open a folder as a space, and load the files that are new or changed. Raises OSError.
 
-    Adds to `left_out` a sentence for each file that was not loaded completely.
+    Adds to `left_out` a sentence for each file that was not loaded completely. `told` hears how many files are read, of how
+    many; then search finds the pages after `OpenFolder` has indexed them.
     """
     from octavo.server.app import Platform
     from octavo.server.loader import load
@@ -173,7 +176,7 @@ def build_folder(place: Place, folder: Path, name: str, left_out: list[str]) -> 
 
     with _opened(place) as store:
         world = move_in(World(store), name)
-        loaded = load(world, folder, organization=ORGANIZATION, author=PERSON)
+        loaded = load(world, folder, organization=ORGANIZATION, author=PERSON, told=told)
         left_out += [line(f"{each.path} {each.message}") for each in loaded.problems]
         store.add_key(place.key().get_secret_value(), PERSON)
         return Platform(world)

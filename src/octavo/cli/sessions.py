@@ -22,6 +22,7 @@ from octavo.api.operation import SPECS, Operation
 from octavo.cli import platforms
 from octavo.cli.arguments import tell
 from octavo.cli.cast import CAST, DEFAULT
+from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platforms import Late, Place
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
@@ -266,7 +267,13 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
         raise ValueError(f"Could not open {path}: it is not a folder. Use a folder with Markdown files.")
     place = platforms.folder_place(settings, path)
     told = [] if left_out is None else left_out
-    late = Late(lambda: platforms.build_folder(place, path, person(), told), place=place)
+    opened = OpenFolder(place, path, person(), told)
+    late = Late(opened.build, place=place, on_close=opened.close)
+
+    async def look() -> bool:
+        from octavo.client.threads import aside
+
+        return await aside(opened.look)
 
     async def ask() -> Sequence[str]:
         with suppress(OSError):  # every request reports it
@@ -277,6 +284,7 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
     session = embedded(
         settings, place, late, kind="folder", label=label, namespace=f"folder {place.folder}", read_only=read_only
     )
+    session = replace(session, progress=lambda: opened.progress, look_at_files=look)
     return replace(session, left_out=ask, again=partial(folder, settings, path, left_out, read_only=read_only))
 
 

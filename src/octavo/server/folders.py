@@ -7,6 +7,7 @@ is more than 5 MB, is reported and passed over.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -190,6 +191,32 @@ def _index(folder: Folder, path: Path) -> Path | None:
     pages = [path / name for name in names if _is_page(Path(name)) and folder.holds(path / name)]
     found = (page for stem in _INDEXES for page in pages if fold(page.stem) == stem)
     return next((page for page in found if page != folder.first), None)
+
+
+def fingerprint(folder: Path) -> bytes:
+    """What differs when a file in a folder was written, made, moved or deleted. Nothing of the files is read."""
+    said = hashlib.blake2b(digest_size=16)
+    waiting = [(str(folder), 0)]
+    while waiting:
+        place, depth = waiting.pop()
+        try:
+            with os.scandir(place) as listed:
+                names = sorted(listed, key=lambda each: each.name)
+        except OSError:
+            continue
+        for each in names:
+            if each.name in _NEVER or (each.name.startswith(".") and not each.name.startswith(".gitbook")):
+                continue
+            try:
+                if each.is_dir(follow_symlinks=False):
+                    if depth < DEEPEST:
+                        waiting.append((each.path, depth + 1))
+                    continue
+                status = each.stat()
+            except OSError:
+                continue
+            said.update(f"{each.path}\0{status.st_mtime_ns}\0{status.st_size}\0".encode("utf-8", "surrogateescape"))
+    return said.digest()
 
 
 def addresses(markdown: str) -> Iterator[str]:

@@ -13,7 +13,8 @@ import math
 import mimetypes
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,32 +54,46 @@ class Loaded:
 
 
 def load(
-    world: World, folder: Path, *, organization: str, author: str, title: str | None = None, space_id: str | None = None
+    world: World,
+    folder: Path,
+    *,
+    organization: str,
+    author: str,
+    title: str | None = None,
+    space_id: str | None = None,
+    told: Callable[[int, int], object] | None = None,
 ) -> Loaded:
     """Make `folder` a space of an organization, or bring what changed in it since into the space it is already.
 
     A folder is known by its real path. `title` is for a new space, which is otherwise called as the folder is.
-    With `space_id` the folder becomes that space. Raises OSError when the folder cannot be opened.
+    With `space_id` the folder becomes that space. `told` hears how many of its pages are read, of how many; then search finds
+    them only after `search.reindex_rest`. Raises OSError when the folder cannot be opened.
     """
     world = world.asked_by(author)
     found = read(folder)
+    space = _space(world, found, space_id)
+    record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
+    before = record or {**NOTHING, "keys": {}}
+    # What was loaded before is read without a transaction: hardly anything of it is written, and others may write meanwhile.
+    with world.store.transaction() if record is None else nullcontext():
+        after = _Loading(world, found, before, told or _nobody).content()
     with world.store.transaction():
-        space = _space(world, found, space_id)
-        record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
-        before = record or {**NOTHING, "keys": {}}
-        after = _Loading(world, found, before).content()
         if space is None:
             name = (title or shown(found.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.new(world, organization, title=name)
         world.store.set(_setting(found), space["id"])
-        revision, conflicts = _move(world, space, before, after, known=record is not None)
+        revision, conflicts = _move(world, space, before, after, known=record is not None, found_later=told is not None)
         world.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
     return _loaded(world, space, revision, conflicts, found)
 
 
 def content(world: World, folder: Path) -> Json:
     """The pages and files of a folder that belongs to no space, and their ids by `page:` or `file:` and path."""
-    return _Loading(world, read(folder), {**NOTHING, "keys": {}}).content()
+    return _Loading(world, read(folder), {**NOTHING, "keys": {}}, _nobody).content()
+
+
+def _nobody(read: int, count: int) -> None:
+    """Nobody asked how far it is."""
 
 
 def _setting(folder: Folder) -> str:
@@ -94,11 +109,13 @@ def _space(world: World, folder: Folder, space_id: str | None) -> Json | None:
     return None if space is None or space.get("deletedAt") else space
 
 
-def _move(world: World, space: Json, before: Json, after: Json, *, known: bool) -> tuple[Json | None, int]:
+def _move(
+    world: World, space: Json, before: Json, after: Json, *, known: bool, found_later: bool
+) -> tuple[Json | None, int]:
     """Bring what changed in the folder into the space: the new revision, or None, and how many conflicts it has."""
     if not space["revision"]:
         revision = revisions.add(world, space["id"], after, type="edits", parents=[])
-        revisions.move_primary(world, space["id"], revision)
+        revisions.move_primary(world, space["id"], revision, found_later=found_later)
         return revision, 0
     if known and not differences(before, after, _blob):
         return None, 0
@@ -108,7 +125,7 @@ def _move(world: World, space: Json, before: Json, after: Json, *, known: bool) 
     if not differences(main, {**main, **held}, _blob):
         return None, 0
     revision = revisions.next_after(world, main, **held)
-    revisions.move_primary(world, space["id"], revision)
+    revisions.move_primary(world, space["id"], revision, found_later=found_later)
     return revision, len(outcome.conflicts)
 
 
@@ -142,6 +159,7 @@ class _Loading:
     world: World
     folder: Folder
     before: Json
+    told: Callable[[int, int], object]
     _keys: dict[str, str] = field(default_factory=dict)
     """Ids by what names a page or file in the folder."""
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
@@ -155,8 +173,11 @@ class _Loading:
 
     def content(self) -> Json:
         """Pages, files and the keys of their ids, as they are kept of a folder that was loaded."""
-        for entry in walk(self.folder.entries):
+        entries = list(walk(self.folder.entries))
+        count, number = sum(entry.path is not None for entry in entries), 0
+        for entry in entries:
             if entry.path is not None and entry.kind == "document":
+                self.told(number := number + 1, count)
                 self._bodies[entry.path] = self._read(entry.path)
             self._entries.append((entry, self._key(entry)))
         self._name_pages()

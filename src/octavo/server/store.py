@@ -273,7 +273,9 @@ class Store:
         """Keep `body`, and return the hash that names it."""
         data = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
         name = hashlib.sha256(data).hexdigest()
-        self._db.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", [name, data])
+        if self._db.execute("SELECT 1 FROM blobs WHERE hash = ?", [name]).fetchone() is None:
+            with self.transaction():
+                self._db.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", [name, data])
         return name
 
     def blob(self, name: str) -> bytes:

@@ -94,13 +94,19 @@ HELD: dict[str, type] = {"pages": list, "files": list, "reusableContents": list,
 """What a revision holds, each of a kind that may be empty."""
 
 
-def move_primary(world: World, space_id: str, revision: Json) -> Json:
-    """Let the primary content of a space stand at `revision`, and be found by search. Returns the space."""
+def move_primary(world: World, space_id: str, revision: Json, *, found_later: bool = False) -> Json:
+    """Let the primary content of a space stand at `revision`, and be found by search. Returns the space.
+
+    `found_later`: what it says is found once `search.reindex_rest` has run.
+    """
     path = f"/spaces/{space_id}"
     space = world.store.get(path)
     before = world.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
     space = world.store.change(path, revision=revision["id"], updatedAt=world.timestamp())
-    search.reindex(world, space_id, before, revision)
+    if found_later:
+        search.reindex_later(world, space_id, before)
+    else:
+        search.reindex(world, space_id, before, revision)
     return space
 
 

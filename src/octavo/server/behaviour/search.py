@@ -8,8 +8,9 @@ the last one as a beginning.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from urllib.parse import quote
 
 from octavo.api import search
@@ -29,6 +30,8 @@ SECTIONS_OF_PAGE = 5
 PAGES_OF_SPACE = 20
 """At most this many are shown of each."""
 
+AT_ONCE = 20
+"""Pages that are indexed between two answers."""
 SHOWN = 200
 """Characters of a section that are shown where only parts of its words were found."""
 
@@ -38,6 +41,46 @@ _WORD = re.compile(rf"\w+(?:{SIGNED})?")
 def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
     """Let search find what `new` says in place of what `old` said. Looks only at pages that differ, or include something
     when that does."""
+    for _ in _reindexed(world, space_id, old, new):
+        pass
+
+
+def reindex_later(world: World, space_id: str, old: Json | None) -> None:
+    """Note that search shall find what the content of a space says in place of what `old` said: `reindex_rest` does it."""
+    path = f"/spaces/{space_id}/unindexed"
+    if world.store.find(path) is None:
+        world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
+
+
+def reindex_rest(world: World, space_id: str, told: Callable[[int, int], bool]) -> None:
+    """Do what `reindex_later` noted, some pages at a time, so that others are answered between them.
+
+    `told` hears how many pages are done, of how many, and says whether to go on.
+    """
+    path = f"/spaces/{space_id}/unindexed"
+    while (record := world.store.find(path)) is not None:
+        space = world.store.get(f"/spaces/{space_id}")
+        old, new = (
+            world.store.find(f"/spaces/{space_id}/revisions/{each}") for each in (record["since"], space["revision"])
+        )
+        assert new is not None, "a space with content has a revision"
+        pages = _reindexed(world, space_id, old, new)
+        count, done = len(_indexed(new)), 0
+        is_over = False
+        while not is_over:
+            with world.store.transaction():
+                if world.store.get(f"/spaces/{space_id}")["revision"] != new["id"]:
+                    break  # what was merged meanwhile was indexed with that: begin again with the rest
+                done += len(list(islice(pages, AT_ONCE)))
+                if is_over := next(pages, None) is None:
+                    world.store.delete(path)
+                done += not is_over
+            if not told(min(done, count), count):
+                return
+
+
+def _reindexed(world: World, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
+    """Index one page after the other, and yield its id."""
     before, after = _indexed(old), _indexed(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
     pages = {page["id"]: page for page in trees.walk(new["pages"])}
@@ -52,6 +95,7 @@ def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
             whole = dereferenced(world.store, text, pages[page_id], new)
             found = sections(whole, title, description)
             world.store.index(space_id, page_id, [(anchor, apart(head), apart(body)) for anchor, head, body in found])
+            yield page_id
 
 
 @handle.register

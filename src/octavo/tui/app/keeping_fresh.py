@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from octavo.settings import in_words
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -29,6 +31,7 @@ class KeepingFresh:
         self._session: Session | None = None
         self._app, self._terminal, self._every = app, terminal, every
         self._timer: Timer | None = None
+        self._looks_at_files = False
 
     def begin(self, session: Session) -> None:
         """Look from now on. The first screen is painted."""
@@ -71,6 +74,23 @@ class KeepingFresh:
                 self.freshness.hide()
         if self.freshness.is_due:
             self._app.background(self._look(self.freshness))
+        if self._session.look_at_files is not None and not self._looks_at_files:
+            self._app.background(self._look_at_files(self._session, self._session.look_at_files))
+
+    async def _look_at_files(self, session: Session, look: Callable[[], Awaitable[bool]]) -> None:
+        """Show what changed in the files of a folder."""
+        self._looks_at_files = True
+        try:
+            differs = await look()
+        except OSError as error:
+            self._app.say(f"Could not read the changes in this folder: {in_words(error)}", tone="failed")
+            return
+        finally:
+            self._looks_at_files = False
+        if differs and session is self._session and not self._app.ending:
+            self._app.say("Loaded the changes in this folder.")
+            for op in self._on_show():
+                self._app.background(session.live.refresh(op))
 
     async def _look(self, freshness: Freshness) -> None:
         news = await freshness.look()

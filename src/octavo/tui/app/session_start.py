@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 LEFT_OUT_SECONDS = GREETING_SECONDS = 15.0
+PROGRESS_AFTER = 1.0
+"""Seconds after which a folder that is still being loaded says how far it is."""
+PROGRESS_EVERY, PROGRESS_SECONDS = 0.5, 30.0
+"""Seconds between two such notices, and for which one is shown while the program is too busy to show the next."""
 _GREETED = "greeted"
 """Name of the fact that the first run is over."""
 
@@ -29,13 +33,26 @@ async def tell(app: Shell, session: Session) -> None:
         session.state.remember(_GREETED, True)
         app.say("Press ? for keys and : for commands.", seconds=GREETING_SECONDS)
     if session.left_out is not None:
-        telling.append(_tell_left_out(app, session.left_out))
+        asked = asyncio.ensure_future(session.left_out())
+        telling += [_tell_progress(app, session.progress, asked), _tell_left_out(app, asked)]
     await asyncio.gather(*telling)
 
 
-async def _tell_left_out(app: Shell, ask: Callable[[], Awaitable[Sequence[str]]]) -> None:
+async def _tell_progress(app: Shell, progress: Callable[[], str], loaded: asyncio.Future[Sequence[str]]) -> None:
+    """How far a folder is loaded, for as long as that takes."""
+    number = 0
+    await asyncio.wait([loaded], timeout=PROGRESS_AFTER)
+    while ((said := progress()) or not loaded.done()) and not app.ending:
+        if said:
+            app.notices.close(number)
+            number = app.notices.say(said, seconds=PROGRESS_SECONDS)
+        await asyncio.sleep(PROGRESS_EVERY)
+    app.notices.close(number)
+
+
+async def _tell_left_out(app: Shell, asked: Awaitable[Sequence[str]]) -> None:
     """The first of what could not be loaded as it is, and how much more there is."""
-    if told := await ask():
+    if told := await asked:
         more = (
             f" {plural(len(told) - 1, 'more problem is', 'more problems are')} listed when you quit."
             if len(told) > 1

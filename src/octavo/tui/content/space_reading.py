@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 LINGERS = 0.15
 """Seconds the page before stays in the view while the one wanted is not there yet."""
 
+_NO_FILES = (
+    "No Markdown files in this folder.",
+    "Octavo looks for files that end in .md, .markdown or .mdx, also in the folders below. Add a file, and Octavo shows it. "
+    "Or quit, and open another folder with octavo open FOLDER.",
+)
+"""The state of a tree of a folder without pages, and what to do."""
+
 
 class SpaceReading:
     """The open space and its open page."""
@@ -144,6 +151,8 @@ class SpaceReading:
             self._wanted_page = page_id
             self._anchor = anchor
             self.choose_nav("pages")
+            if self.shell.session.kind == "folder":
+                self.pages_tree.state.empty, self.pages_tree.state.hint = _NO_FILES
             self.pages_tree.state.wait_for(f"the pages of {space.title}")
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)

@@ -82,6 +82,11 @@ class Session:
     left_out: Callable[[], Awaitable[Sequence[str]]] | None = None
     """What of a folder could not be loaded as it is, each in the words of a sentence, once that is known."""
 
+    progress: Callable[[], str] = lambda: ""
+    """How far a folder is loaded, in a sentence. Empty when all of it is."""
+    look_at_files: Callable[[], Awaitable[bool]] | None = None
+    """Loads what changed in the files of a folder, and says whether anything did. Raises OSError. None: it is no folder."""
+
     @property
     def is_here(self) -> bool:
         """Whether the platform is in this program, so that no browser comes to its pages."""

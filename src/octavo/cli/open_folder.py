@@ -1,0 +1,113 @@
+"""A folder that is open in the app: how far it is loaded, and what changes in it meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from octavo.cli import platforms
+from octavo.cli.platforms import Place
+
+if TYPE_CHECKING:
+    from octavo.server.app import Platform
+
+SHARE = 30
+"""A look at all files waits so many times as long as the last one took: 3 % of one processor at most."""
+AGAIN = 60.0
+"""Seconds after which changes are loaded again that could not be."""
+ENDS_WITHIN = 0.5
+"""Seconds that the thread of this has to end."""
+
+
+class OpenFolder:
+    """The files of a folder, loaded into its platform. Nothing of it is done on the event loop."""
+
+    def __init__(self, place: Place, folder: Path, name: str, left_out: list[str]) -> None:
+        self._place, self._folder, self._name, self._left_out = place, folder, name, left_out
+        self._called = folder.resolve().name or str(folder)
+        self.progress = ""
+        """What is being done, in a sentence. Empty once all is loaded and can be found."""
+        self._last = b""
+        """The fingerprint of the files that are loaded."""
+        self._not_before = 0.0
+        self._is_closed = False
+        self._indexing: threading.Thread | None = None
+
+    def build(self) -> Platform:
+        """Load the folder. Its pages are found by search some time after it. Raises OSError."""
+        from octavo.server.folders import fingerprint
+
+        self.progress = f"Looking for pages in {self._called}…"
+        try:
+            self._last = fingerprint(self._folder)
+            platform = platforms.build_folder(self._place, self._folder, self._name, self._left_out, self._read)
+        except BaseException:
+            self.progress = ""
+            raise
+        self._index()
+        return platform
+
+    def look(self) -> bool:
+        """Load what changed in the files since, as a new revision. Return whether there was any. In a thread. Raises OSError."""
+        from octavo.server.folders import fingerprint
+
+        began = monotonic()
+        if self._is_closed or self.progress or began < self._not_before:
+            return False
+        now = fingerprint(self._folder)
+        next_look = self._not_before = monotonic() + SHARE * (monotonic() - began)
+        if now == self._last:
+            return False
+        from octavo.server.loader import load
+        from octavo.server.local_world import ORGANIZATION, PERSON
+        from octavo.server.store import Store
+        from octavo.server.world import World
+
+        self._not_before = began + AGAIN
+        store = Store(self._place.database)  # of its own: the platform answers meanwhile
+        try:
+            loaded = load(World(store), self._folder, organization=ORGANIZATION, author=PERSON, told=self._read)
+        finally:
+            store.close()
+            self.progress = ""
+        self._last, self._not_before = now, next_look
+        self._index()
+        return bool(loaded.created or loaded.edited or loaded.deleted or loaded.moved)
+
+    def close(self) -> None:
+        """End what is under way. The rest of it is done when the folder is opened again."""
+        self._is_closed = True
+        if self._indexing is not None:
+            self._indexing.join(ENDS_WITHIN)
+
+    def _read(self, number: int, count: int) -> None:
+        if number == count or number % 100 == 0:
+            self.progress = f"Reading {self._called}: {number:,} of {count:,} files…"
+
+    def _index(self) -> None:
+        """Let search find the pages, in a thread that ends with the program."""
+        self.progress = f"Indexing {self._called} for search…"
+        self._indexing = threading.Thread(target=self._index_all, daemon=True, name="octavo-indexing")
+        self._indexing.start()
+
+    def _index_all(self) -> None:
+        from octavo.server.behaviour.search import reindex_rest
+        from octavo.server.store import NotWritten, Store
+        from octavo.server.world import World
+
+        def told(done: int, count: int) -> bool:
+            self.progress = f"Indexing {self._called} for search: {done:,} of {count:,} pages…"
+            return not self._is_closed
+
+        store = Store(self._place.database)
+        try:
+            for space in store.all("/spaces"):
+                if space.get("revision") and not space.get("deletedAt"):
+                    reindex_rest(World(store), space["id"], told)
+        except NotWritten as error:
+            self._left_out.append(f"Search does not find all pages: {error.strerror}")
+        finally:
+            store.close()
+            self.progress = ""

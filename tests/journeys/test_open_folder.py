@@ -1,0 +1,100 @@
+"""A folder that is open: how far it is loaded, what changes in it meanwhile, and what is said where it has no pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from octavo.cli import sessions
+from tests.journeys.stage import Run, Stage
+
+LONG = "# Log\n\n" + "\n\n".join(f"Entry {number} of the log." for number in range(60))
+
+
+@asynccontextmanager
+async def opened(stage: Stage, folder: Path, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Run]:
+    session = sessions.folder(stage.settings(), folder)
+    async with stage.library() as platform, stage.show(stage.settings(), session, platform, size=size) as run:
+        yield run
+
+
+def written(folder: Path, name: str, text: str) -> None:
+    """Write a file so that its time differs from the time before, also on a coarse clock."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = path.stat().st_mtime_ns if path.exists() else 0
+    path.write_text(text)
+    os.utime(path, ns=(before + 10**9,) * 2)
+
+
+def _looks(run: Run, wanted: str) -> bool:
+    run.app.keeping_fresh.look_if_due()
+    return wanted in run.text
+
+
+async def test_file_that_changes_is_shown_and_the_reader_stays_where_they_were(stage: Stage, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    written(folder, "README.md", LONG)
+    async with opened(stage, folder) as run:
+        await run.see("Entry 0 of the log.")
+        await run.press("tab", "G")
+        await run.see("Entry 59 of the log.")
+        written(
+            folder,
+            "README.md",
+            LONG.replace("# Log\n\n", "# Log\n\nWritten at the top.\n\n").replace("Entry 58", "Changed 58"),
+        )
+        await run.until(lambda: _looks(run, "Changed 58 of the log."), "show the change")
+        await run.hear("Loaded the changes in this folder.")
+        await run.see("Entry 59 of the log.")
+        assert "Written at the top." not in run.text
+        written(folder, "second.md", "# Second page\n\nMore.")
+        await run.until(lambda: _looks(run, "Second page"), "show the page")
+        (folder / "second.md").unlink()
+        await run.until(lambda: not _looks(run, "Second page"), "show no more of it")
+        assert "Entry 59 of the log." in run.text
+
+
+async def test_nothing_is_loaded_where_no_file_changed(stage: Stage, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    written(folder, "README.md", "# Log\n\nWords.")
+    async with opened(stage, folder) as run:
+        await run.see("Words.")
+        look = run.app.session.look_at_files
+        assert look is not None
+        written(folder, "node_modules/a.md", "# No page")
+        written(folder, ".git/b.md", "# No page")
+        for _ in range(5):
+            assert not await look()
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+async def test_folder_without_pages_says_what_to_do(stage: Stage, tmp_path: Path, size: tuple[int, int]) -> None:
+    folder = tmp_path / "notes"
+    written(folder, "deep/notes.txt", "no page")
+    async with opened(stage, folder, size) as run:
+        await run.see("No Markdown files in", ".md,")
+        written(folder, "deep/first.md", "# The first page\n\nWords.")
+        await run.until(lambda: _looks(run, "The first page"), "show the page")
+
+
+async def test_large_folder_says_how_far_it_is_and_is_searched_once_it_is_indexed(stage: Stage, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    for number in range(500):
+        written(folder, f"page-{number}.md", f"# Page {number}\n\nWords of getStation{number}.")
+    heard: set[str] = set()
+    async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
+        run.app.notices.changed.add(lambda: heard.update(run.said))
+        await run.press("ctrl+o")
+        await run.type(str(folder))
+        await run.press("enter")
+        await run.see("Page 0", "Page 1")
+        await run.until(lambda: not run.app.session.progress(), "index all")
+        await run.press("s", *"station499")
+        await run.see("Words of getStation499.")
+        assert any(said.startswith(("Reading notes: ", "Indexing notes for search")) for said in heard), heard
+        assert not any(said in run.text for said in heard if said.endswith("…")), "it is not said once it is done"
