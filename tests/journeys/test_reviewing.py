@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from octavo.api import change_requests, comments, content, reviews
@@ -388,12 +390,13 @@ x = "`a`"
 ```"""
 
 
-async def describe(run: Run, markdown: str) -> ChangeRequestRef:
-    """Give #7 this description, as another program does."""
+async def describe(run: Run, markdown: str, *more: dict[str, Any]) -> ChangeRequestRef:
+    """Give #7 this description, and more nodes after it, as another program does."""
     await run.press("enter")
     await run.see("#7 Show what a refused time")
     at = run.gate.sent(change_requests.Get)[-1].at
-    await run.ask(change_requests.Update(at=at, description=json_document(markdown)), MARA)
+    made = json_document(markdown)
+    await run.ask(change_requests.Update(at=at, description={**made, "nodes": [*made["nodes"], *more]}), MARA)
     await run.press("r")
     return at
 
@@ -421,7 +424,9 @@ async def test_a_word_of_a_formatted_description_is_edited_and_the_rest_stays(st
 async def test_a_description_that_markdown_cannot_hold_is_not_edited_and_the_subject_is(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
-        at = await describe(run, f"{DESCRIPTION}\n\n| a | b |\n| - | - |\n| 1 | 2 |")
+        at = await describe(
+            run, DESCRIPTION, {"object": "block", "type": "carousel", "data": {"speed": 3}, "nodes": []}
+        )
         before = (await run.ask(change_requests.Get(at=at), MARA)).description
         await run.press("E")
         await run.see("You can edit only the subject here.", "Save  (enter)")
