@@ -381,7 +381,7 @@ async def test_only_the_last_two_hundred_are_remembered(connect: Connect) -> Non
 @pytest.mark.parametrize(
     ("op", "sentence"),
     [
-        (content.GetPageByPath(at=HERE, page_path=".."), "'..' cannot stand in a path"),
+        (content.GetPageByPath(at=HERE, page_path=".."), "'..' cannot be used in a path"),
         (content.GetPageByPath(at=HERE, page_path="\udcff"), "it is not valid UTF-8"),
         (comments.Create(at=HERE, body={"markdown": "\ud800"}), "it is not valid UTF-8"),
     ],
