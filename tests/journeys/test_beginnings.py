@@ -110,7 +110,7 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
             await run.see("Paste an API key first, or try the demo.")
             await run.type("gb_api_of-somebody-else-entirely")
             await run.press("enter")
-            await run.see("This key is not known here.")
+            await run.see("This server does not know this API key.")
             await run.press("ctrl+l")
             await run.type(KEY)
             await run.see(f"{len(KEY)} characters")

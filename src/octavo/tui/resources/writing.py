@@ -54,7 +54,7 @@ async def delete(live: Live, resource: Resource[Any], known: Known, things: Sequ
     for thing in things:
         sent = await _delete_one(live, resource, known, thing)
         if sent.kind != "done":
-            far = f" {len(done)} of {len(things)} succeeded before." if done else ""
+            far = f" The first {len(done)} of {len(things)} succeeded." if done else ""
             return Sent(sent.kind, f"{sent.sentence}{far}")
         done.append(thing)
     return Sent("done", answer=tuple(done))
