@@ -545,7 +545,7 @@ NOT_TOML: dict[str, tuple[bytes, str]] = {
     "date out of range": (b"theme = 2024-99-99", "line 1: Octavo cannot read this line ("),
     "duplicate keys": (
         b'theme = "a"\ntheme = "b"',
-        "line 2: Octavo cannot read this line (its name is in the file twice)",
+        "line 2: Octavo cannot read this line (its name occurs twice in the file)",
     ),
     "5 MB": (b"a = [" + b"1," * 2_500_000 + b"]", "cannot be read: it is larger than 1 MiB."),
 }
@@ -635,7 +635,7 @@ ROWS: list[tuple[str, str, bytes, str]] = [
         shown="did not return valid JSON.",
     ),
     ("JSON page", "empty", b"", "sent an empty response to content.GetPage."),
-    ("JSON page", "a list", b"[1]", "Could not read the response of the server to content.GetPage"),
+    ("JSON page", "a list", b"[1]", "Could not read the response from the server to content.GetPage"),
     ("JSON page", "nested lists", b'{"id": "a", "title": "T", "document": %s}' % LIST.encode(), "'T'"),
     ("JSON page", "nested blocks", page_of(nested_text("block")), "x"),
     ("JSON page", "nested inlines", page_of(nested_text("inline")), TOO_DEEP),
@@ -675,13 +675,15 @@ ROWS: list[tuple[str, str, bytes, str]] = [
         "profile 'a': store must be keyring, file, env, session",
     ),
     *every("accounts", rows=NOT_JSON, shown="accounts.unreadable"),
-    *every("key", rows={each: NOT_JSON[each] for each in NOT_JSON if each != "5 MB"}, shown="does not hold a key."),
-    ("key", "5 MB", b"a" * HUGE, "is not a file Octavo wrote and was not read."),
+    *every(
+        "key", rows={each: NOT_JSON[each] for each in NOT_JSON if each != "5 MB"}, shown="does not contain an API key."
+    ),
+    ("key", "5 MB", b"a" * HUGE, "was not written by Octavo, so Octavo did not read it."),
     *every("fact", rows={each: NOT_JSON[each] for each in ("empty", "NUL", "truncated", "nested lists")}, shown="none"),
     ("draft", "invalid UTF-8", b"\xff", "1"),
     ("draft", "NUL", b"a\0b", "3"),
     ("draft", "5 MB", b"a" * HUGE, str(HUGE)),
-    *every("queued comment", rows=NOT_JSON, shown="It stays in state.db as a."),
+    *every("queued comment", rows=NOT_JSON, shown="The change is kept in state.db as a."),
     *every("sent comment", rows=NOT_JSON, shown="None"),
     *every("state file", rows=NOT_SQLITE, shown="state.db was damaged. Entries recovered: 0 from the file"),
     *every("cache file", rows=NOT_SQLITE, shown="The cache was damaged. Octavo loads everything"),

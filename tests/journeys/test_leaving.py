@@ -41,7 +41,7 @@ async def test_a_browser_that_fails_is_said_and_the_address_offered(
     sit_before_it(monkeypatch, browser(tmp_path, code=3))
     async with stage.play() as run:
         await run.press("G", "enter", "y")
-        await run.see("own-browser ended with status 3.", "Copy link")
+        await run.see("own-browser exited with status 3.", "Copy link")
         await run.press("y")
         await run.hear("Copied the link.")
         assert run.app.clipboard.startswith(ADDRESS.rstrip("/"))

@@ -89,7 +89,7 @@ def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, pri
     assert result.kept is not None
     assert result.kept.read_text() == "half a"
     assert "Your text is saved. Press ! to open it again." in result.said
-    assert "ended with 3" in result.sentence
+    assert "exited with status 3" in result.sentence
     assert stat.S_IMODE(result.kept.stat().st_mode) == 0o600
 
 
@@ -97,7 +97,7 @@ def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, pri
     ("script", "said"),
     [
         (f"path.write_bytes(b'x' * {LARGEST + 1})", "larger than 1 MiB"),
-        ("path.write_bytes(bytes([255, 254, 0]))", "not UTF-8"),
+        ("path.write_bytes(bytes([255, 254, 0]))", "not valid UTF-8"),
         ("path.write_bytes(bytes([97, 0]))", "NUL characters"),
         ("path.unlink(); path.symlink_to('/etc/passwd')", "Could not read"),
         ("path.unlink(); path.mkdir()", "not a regular file"),
@@ -115,7 +115,7 @@ def test_what_is_no_text_is_not_read(tmp_path: Path, private: Path, script: str,
     ("environment", "said"),
     [
         ({"EDITOR": "/no/such/editor"}, "Could not start /no/such/editor"),
-        ({"EDITOR": "vi 'unfinished"}, "Could not read EDITOR"),
+        ({"EDITOR": "vi 'unfinished"}, "Could not read the command"),
         ({"PATH": "/nowhere"}, "Octavo found no editor. Set EDITOR"),
     ],
 )
