@@ -198,7 +198,7 @@ async def test_one_signs_out_and_drafts_stay(stage: Stage) -> None:
             await run.press("j", "j", "enter", "c")
             await run.type("Half a sen")
             await run.press("escape", ":", *"sign out", "enter")
-            await run.see("Sign out of work at 127.0.0.1", "Deletes the API key and the cached pages of this account")
+            await run.see("Sign out of work at 127.0.0.1", "The API key and the cached pages of this account will be")
             await run.press("n")
             assert machine.key_file("work").exists()
             await run.press(":", *"sign out", "enter")

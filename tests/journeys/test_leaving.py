@@ -28,7 +28,7 @@ async def test_an_address_outside_is_opened_without_the_key(
         await run.press("G", "enter")
         await run.see("Open status.saltmarsh.example?", "Open in browser")
         await run.press("y")
-        await run.hear("Opened in the browser.")
+        await run.hear("Opened the link in the browser.")
         await run.until(lambda: (tmp_path / "told").exists(), "start the browser")
         told = (tmp_path / "told").read_text()
         assert ADDRESS.rstrip("/") in told

@@ -155,7 +155,7 @@ async def test_a_merge_of_several_stops_when_main_changes_between_its_checks_and
         await run.see("checking again")
         name = await change_main(contest)
         run.gate.open()
-        await run.hear(f"main changed since these checks: {name} was merged.", "Nothing was merged. Stopped at #")
+        await run.hear(f"main has changed since these checks: {name} was merged.", "Nothing was merged. Stopped at #")
         assert await read_main(contest) == MAIN
         assert not run.gate.sent(change_requests.Merge)
 

@@ -57,7 +57,7 @@ def test_a_text_that_cannot_be_kept_stays_in_its_file(tmp_path: Path, private: P
     assert result.kept is not None
     assert result.kept.read_text() == "new"
     assert "the disk is full" in result.sentence
-    assert "Your text is saved. Press ! to open it again." in result.said
+    assert "Press ! to open your saved text." in result.said
 
 
 def test_a_text_that_could_not_be_read_back_is_not_opened(tmp_path: Path, private: Path) -> None:
@@ -88,7 +88,7 @@ def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, pri
     assert isinstance(result, NotEdited)
     assert result.kept is not None
     assert result.kept.read_text() == "half a"
-    assert "Your text is saved. Press ! to open it again." in result.said
+    assert "Press ! to open your saved text." in result.said
     assert "exited with status 3" in result.sentence
     assert stat.S_IMODE(result.kept.stat().st_mode) == 0o600
 
@@ -217,7 +217,7 @@ def test_an_editor_that_returns_at_once_is_waited_for(tmp_path: Path) -> None:
     with Terminal(
         [sys.executable, "-c", ASKED, str(tmp_path / "editing"), str(code)], {"PYTHONPATH": str(root)}
     ) as running:
-        running.wait_for("code ended at once", "code --wait", "press enter")
+        running.wait_for("code exited immediately", "code --wait", "press enter")
         (tmp_path / "code.go").touch()
         running.wait_for("The file was saved. Press enter when you are done.")
         running.write(b"\n")

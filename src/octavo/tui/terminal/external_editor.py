@@ -33,7 +33,7 @@ AT_ONCE = 0.5
 LARGEST = 1024 * 1024
 """Bytes: a longer file is not read back."""
 
-OPENS_AGAIN = "Your text is saved. Press ! to open it again."
+OPENS_AGAIN = "Press ! to open your saved text."
 
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 _FOR_THE_CHILD = (signal.SIGINT, signal.SIGQUIT)
@@ -351,5 +351,5 @@ def read_back(path: Path) -> Edited | NotEdited:
     except UnicodeDecodeError:
         return NotEdited("Could not send the text: it is not valid UTF-8.", path)
     if "\0" in text:
-        return NotEdited("Could not send the text: it contains NUL characters.", path)
+        return NotEdited("Could not send the text: it has NUL characters.", path)
     return Edited(text)
