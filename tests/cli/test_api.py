@@ -227,7 +227,7 @@ def test_read_only_sends_no_write_and_says_so(signed_in: Octavo) -> None:
     ):
         ran = signed_in(*arguments)
         assert (ran.code, ran.out) == (1, "")
-        assert "Octavo runs with --read-only" in ran.err
+        assert "Octavo is running with --read-only" in ran.err
     assert (
         json.loads(signed_in("api", "organizations.Get", "organizationId=acme", "--read-only").out)["title"] == "Acme"
     )

@@ -116,7 +116,7 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
             await run.see(f"{len(KEY)} characters")
             await run.press("enter")
             await run.see("✓ You are Mara Lindqvist", "✓ 1 organization: Saltmarsh Instruments.")
-            await run.see("! Octavo forgets the key when you quit.")
+            await run.see("! Octavo will forget the API key when you quit.")
             assert KEY not in run.text
             await run.press("enter")
             await run.see("REVIEW REQUESTED", "Harbour API")

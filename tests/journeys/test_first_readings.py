@@ -122,7 +122,7 @@ async def test_help_says_who_i_am_what_the_header_counts_and_where_signs_are(sta
         await run.see("Mara Lindqvist  DEMO")
         await run.press("?")
         await run.see(
-            "You are Mara Lindqvist. 1 to 6 open the views, each with its number of items. f1 explains the signs."
+            "You are Mara Lindqvist. Press 1 to 6 to open a view. The header shows item counts. f1 explains the symbols."
         )
         await run.press("f1")
         await run.see("signs")
@@ -179,4 +179,4 @@ async def test_signing_in_has_one_button_at_a_time_and_says_what_a_key_is(stage:
         screen = run.app.screen
         assert isinstance(screen, SignInScreen)
         assert [each.id for each in screen.query("#next TextButton").results(TextButton) if each.display] == ["check"]
-        assert next(line for line in run.lines if "Try the demo" in line).rstrip().endswith("offline")
+        assert next(line for line in run.lines if "Try the demo" in line).rstrip().endswith("no network")

@@ -53,7 +53,7 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         await run.press("g")
         await run.see("▾ GET", "IN THE PATH")
         await run.press("Y")
-        await run.hear("No link for this page: the demo is not on the web.")
+        await run.hear("This page has no link: the demo is not on the web.")
 
 
 async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(stage: Stage) -> None:

@@ -283,4 +283,4 @@ def _content(body: dict[str, Any]) -> bytes:
 
 def _not_sendable(error: ValueError) -> Invalid:
     cause = "it is not valid UTF-8" if isinstance(error, UnicodeError) else str(error)
-    return Invalid(f"Could not send this: {cause}. Correct it, then try again.")
+    return Invalid(f"Could not send this text: {cause}. Correct the text, then try again.")

@@ -22,9 +22,9 @@ from octavo.data.state import NotSaved
 
 Verdict = Literal["approved", "changes-requested"]
 
-_EDITED = "the change request was edited since you opened it. Read the changes, then review again."
+_EDITED = "the change request has been edited since you opened it. Read the changes, then review again."
 _STAY = "Your comments stay pending."
-_ON_ITS_WAY = "Your review is already being sent, after its comments. Press ! to see its status."
+_ON_ITS_WAY = "Your review is already being sent: its comments first, then the review. Press ! to see the status."
 
 
 def merging(at: ChangeRequestRef) -> str:
@@ -250,7 +250,7 @@ async def create(live: Live, at: SpaceRef, subject: str, *, sleep: Sleep = async
         happened,
         ready,
         undone="Could not create the change request",
-        missing="the server does not show the new draft",
+        missing="the server does not show the new draft change request",
     )
     return await send_once(live, what, sleep=sleep)
 
@@ -326,7 +326,7 @@ async def request_reviews(
             None
             if missing() == list(people)
             else Sent(
-                "moved", "Review not requested: another person requested some of these reviews. Open the list again."
+                "moved", "Reviews not requested: someone else has requested some of these reviews. Open the list again."
             )
         )
 

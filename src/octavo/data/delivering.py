@@ -74,7 +74,9 @@ class Delivery:
             self._pending.tell()  # it is known only now
             return
         if self._pending.now() - entry.asked_at > LIFETIME:
-            await self.park(entry, "This was written more than a day ago. Retry to send it, or discard it.")
+            await self.park(
+                entry, "This change was written more than a day ago. Retry to send the change, or discard it."
+            )
             return
         if entry.is_verdict:
             mates = [each for each in self._pending.entries if each.review == entry.review and each.state == "failed"]
@@ -161,7 +163,7 @@ class Delivery:
 
     async def _not_found(self, entry: Entry, now: datetime, error: ApiError) -> None:
         """Record that the check failed."""
-        reason = f"Octavo could not check whether this arrived. {error}"
+        reason = f"Octavo could not check whether this change arrived. {error}"
         refused, own = verdict(error, travelled=False) == "refused", _is_own(error)
         settles = entry.settles_at is not None and now < entry.settles_at
         if refused and not entry.makes:
@@ -261,5 +263,5 @@ def _is_own(error: ApiError) -> bool:
 def _without(failed: int) -> str:
     """Return why a review is not sent: some of its comments were refused."""
     if failed == 1:
-        return "one pending comment was not sent. Send or discard it first, then submit the review again."
-    return f"{failed} pending comments were not sent. Send or discard them first, then submit the review again."
+        return "one pending comment was not sent. Send or discard the comment first, then submit the review again."
+    return f"{failed} pending comments were not sent. Send or discard the comments first, then submit the review again."

@@ -70,13 +70,13 @@ _LISTS = ("spaces", *UNDECIDED)
 _WHAT = {
     "spaces": "the spaces",
     "open": "the open change requests",
-    "draft": "the drafts",
+    "draft": "the draft change requests",
     "reviews": "reviews",
-    "requested": "who is asked to review",
+    "requested": "the requested reviewers",
     "threads": "threads",
     "replies": "replies",
-    "me": "who you are",
-    "teams": "the teams you are in",
+    "me": "your account",
+    "teams": "your teams",
 }
 
 
@@ -574,7 +574,7 @@ class InboxAnswers:
         """What failed, once for each cause."""
         counted = Counter(self._errors.values())
         return tuple(
-            FailedPart(f"{_WHAT[kind]} of {number} places" if number > 1 else _WHAT[kind], why, unreached)
+            FailedPart(f"{_WHAT[kind]} in {number} locations" if number > 1 else _WHAT[kind], why, unreached)
             for (kind, why, unreached), number in counted.items()
         )
 

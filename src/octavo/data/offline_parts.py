@@ -74,7 +74,7 @@ def of_space(space: Space) -> Iterator[OfflinePart]:
     if space.organization is not None:
         for status in get_args(Status):
             of_all = change_requests_of(space.organization, status)
-            yield part(of_all, ALWAYS, f"the {status} change requests of the organization")
+            yield part(of_all, ALWAYS, f"the {status} change requests in the organization")
 
 
 def of_tree(at: SpaceRef, tree: PageTree, revision: str) -> Iterator[OfflinePart]:
@@ -100,14 +100,14 @@ def of_request(at: ChangeRequestRef, about: ChangeRequest) -> Iterator[OfflinePa
     stamp, name = f"{about.status} {touched} {about.revision or ''} {about.comments}", f"#{about.number}"
     yield part(change_requests.Get(at=at), stamp, f"change request {name}")
     for limit in CHANGES:
-        yield part(content.ListChanges(at=at, limit=limit), about.revision or stamp, f"the changes of {name}")
-    yield part(content.ListPages(at=at), about.revision or stamp, f"the page tree of {name}")
+        yield part(content.ListChanges(at=at, limit=limit), about.revision or stamp, f"the changes in {name}")
+    yield part(content.ListPages(at=at), about.revision or stamp, f"the page tree in {name}")
     yield part(reviews_of(at), stamp, f"the reviews of {name}")
     yield part(requested_of(at), stamp, f"the reviewers of {name}")
     yield part(change_requests.ListContributors(at=at), stamp, f"the contributors to {name}")
-    yield _threads(at, stamp, f"the threads of {name}")
+    yield _threads(at, stamp, f"the threads in {name}")
     if about.comments:
-        yield part(open_threads_of(at), stamp, f"the open threads of {name}")
+        yield part(open_threads_of(at), stamp, f"the open threads in {name}")
     for side in sides(at.space, about):
         yield part(content.Get(at=side), about.revision or stamp, f"a revision of {name}")
 

@@ -133,7 +133,7 @@ class Outbox:
         """Return why another account has to send `entry`, in a sentence. Empty if this account may send it."""
         if not self._driver.delivery.is_of_another(entry):
             return ""
-        return f"{entry.writer_name or 'Another account'} wrote this. It is sent when {entry.writer_name or 'that account'} signs in here again."
+        return f"{entry.writer_name or 'Another account'} made this change. Octavo will send it when {entry.writer_name or 'that account'} signs in here again."
 
     @property
     def paused(self) -> str:

@@ -163,9 +163,7 @@ class Pending:
         try:
             return ledger.read(record)
         except ValueError:
-            notice = (
-                f"An unsent change from another version of Octavo cannot be read. It stays in state.db as {entry_id}."
-            )
+            notice = f"An unsent change from another version of Octavo could not be read. The change is kept in state.db as {entry_id}."
             if notice not in self.state.notices:
                 self.state.notices = (*self.state.notices, notice)
             return None

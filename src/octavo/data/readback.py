@@ -58,7 +58,7 @@ async def prepare(
             if holds(op, now, me):
                 return AlreadyDone()
             if op.body is not None and _differs(now, basis):
-                return ChangedSince("someone else has changed the text. Retry to replace it with yours")
+                return ChangedSince("someone else has changed the text. Retry to replace it with your text")
             told = changed_fields(op, now)
             if baseline and baseline != told:
                 return ChangedSince(_undone_by_others(op))
@@ -133,7 +133,7 @@ def changed_fields(
 
 def _undone_by_others(op: comments.Update | comments.UpdateReply) -> str:
     if op.body is not None:
-        return "someone else has restored the previous text. Retry to replace it with yours"
+        return "someone else has restored the previous text. Retry to replace it with your text"
     if isinstance(op, comments.Update) and op.resolved:
         return "someone else has replied, and the thread is open. Retry to resolve it anyway"
     return "someone else has resolved the thread again. Retry to reopen it anyway"

@@ -290,12 +290,12 @@ class ResponseCache:
                         other.unlink(missing_ok=True)
                 return self._prepared(path)
             except sqlite3.OperationalError as error:
-                self._notice(f"Could not open the cache {path}: {error}. Nothing is cached for the next start.")
+                self._notice(f"Could not open the cache {path}: {error}. Nothing will be cached for the next start.")
             except sqlite3.DatabaseError:
                 return self._rebuilt(path)
             except OSError as error:
                 self._notice(
-                    f"Could not open the cache {path}: {error.strerror or error}. Nothing is cached for the next start."
+                    f"Could not open the cache {path}: {error.strerror or error}. Nothing will be cached for the next start."
                 )
             self._path = None
         db = connect(None)

@@ -126,7 +126,9 @@ async def _followed(what: SingleRequest[T], sleep: Sleep, cause: str) -> Sent[T]
         if (sent := await _looked(what)) is not None:
             return sent
         await sleep(POLL_SECONDS)
-    sentence = f"{cause} After a minute {what.missing}. Octavo did not retry: check it, then try again."
+    sentence = (
+        f"{cause} After one minute, {what.missing}. Octavo did not retry. Check the current state, then try again."
+    )
     return Sent("unknown", sentence)
 
 

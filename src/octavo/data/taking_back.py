@@ -85,11 +85,11 @@ def _opposite(entry: Entry) -> tuple[_Told, list[QueuedWrite]]:
         return _Told(entry, "", f"Could not undo “{entry.doing}”: another person did it first."), []
     opposite = inverse(entry)
     if not isinstance(opposite, str):
-        going = "" if entry.state == "done" else "It was already being sent, and is undone after that."
+        going = "" if entry.state == "done" else "The change is already being sent, and will be undone after that."
         return _Told(entry, "Undone", going), [QueuedWrite(opposite, f"undo “{entry.doing}”", about=entry.about)]
     if entry.state == "done":
         return _Told(entry, "", opposite), []
-    return _Told(entry, "late", f"Could not undo “{entry.doing}” yet: it is being sent. Press u again soon."), []
+    return _Told(entry, "late", f"Could not undo “{entry.doing}” yet: it is being sent. Press u again in a moment."), []
 
 
 def _sentence(told: Sequence[_Told]) -> str:

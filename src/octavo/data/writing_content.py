@@ -130,7 +130,7 @@ async def _judged(
     parents = made.parents if made is not None else ()
     if expected is None or not parents or parents[0] == expected:
         return EditOutcome("sent", "Saved.", revision)
-    return EditOutcome("sent", "Saved, but someone else saved at the same moment.", revision, parents[0])
+    return EditOutcome("sent", "Saved, but someone else saved changes at the same time.", revision, parents[0])
 
 
 async def _made(send: Send, op: content.Edit, expected: str | None, head: str) -> Revision | None:

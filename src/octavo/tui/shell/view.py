@@ -26,7 +26,7 @@ from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.section_tabs import Sections
-from octavo.tui.widgets.wording import long_age, offline_since
+from octavo.tui.widgets.wording import long_age, offline_since, plural
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -184,10 +184,10 @@ def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[
     if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in answers if each.fetched_at is not None), default=None)
         unread = sum(each.value is None for each in answers)
-        more = f" · {unread} not loaded yet" if unread else ""
+        more = f" · {plural(unread, 'part')} not loaded yet" if unread else ""
         rows.state.is_from_before(f"{offline_since(oldest)}{more}")
     elif failed:
-        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        more = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
         rows.state.fail(f"Could not load some {what}", f"{failed[0]}{more}")
     elif any(each.value is None for each in answers):
         rows.state.wait_for(what)

@@ -350,7 +350,7 @@ class Workspace:
         said = [
             plural(held, "pending comment") if held else "",
             f"{under_way} queued{why}" if under_way else "",
-            f"{asking} need{'s' * (asking == 1)} you: press !" if asking else "",
+            f"{asking} need{'s' * (asking == 1)} your decision: press !" if asking else "",
             f"{len(others)} queued for another account: press !" if others else "",
             *(f"downloading {each.title} {progress_of(each)}" for each in self._session.offline.all if is_new(each)),
         ]
@@ -385,7 +385,7 @@ class Workspace:
             elif kept.state == "kept" and kept.id in self._being_kept:
                 self._being_kept.remove(kept.id)
                 left_out = (
-                    f" {plural(len(kept.failed), 'part')} could not be read. Press ! for details."
+                    f" {plural(len(kept.failed), 'part')} could not be downloaded. Press ! for details."
                     if kept.failed
                     else ""
                 )
@@ -399,7 +399,7 @@ class Workspace:
             self._told.add(key)
             self._app.say(
                 f"{plural(parts, 'part')} of the server's response ({area}) could not be read and "
-                f"{'is' if parts == 1 else 'are'} not shown. A newer version of Octavo may support the response.",
+                f"{'is' if parts == 1 else 'are'} not shown. Try a newer version of Octavo.",
                 tone="care",
             )
 

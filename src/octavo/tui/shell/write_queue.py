@@ -138,7 +138,7 @@ class WriteQueue:
             self._is_done(None)
         number = len(app.session.outbox.gathered(entry.at))
         app.say(
-            f"Added to your review: {plural(number, 'pending comment')}. Press a or A to submit the review, H to show them."
+            f"Added to your review, which now has {plural(number, 'pending comment')}. Press a or A to submit the review, or H to list its comments."
         )
 
     @_in_background
@@ -169,7 +169,7 @@ class WriteQueue:
                 return
         if done is False:
             self._app.say(
-                f"Could not {doing}: the comment is not pending any more. Your text is a draft.", tone="failed"
+                f"Could not {doing}: the comment is no longer pending. Your text is saved as a draft.", tone="failed"
             )
         else:
             self._app.say(said)
