@@ -104,7 +104,7 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
     async with stage.library() as platform, served(platform) as origin:
         platform.world.store.add_key(KEY, MARA)
         async with stage.show(stage.settings(), None, platform, origin=origin) as run:
-            await run.see("forgets the key when you quit", "has no D-Bus")
+            await run.see("forget the API key when you quit", "has no D-Bus")
             assert "f1 help" in run.keybar
             await run.press("enter")
             await run.see("Paste an API key first, or try the demo.")
