@@ -8,7 +8,6 @@ from typing import Any
 from weakref import ref
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import to_json
 
 from octavo.api.errors import BadResponse
 from octavo.api.operation import ListPage, Operation, Spec, read
@@ -86,12 +85,6 @@ async def parsed(body: bytes, host: str) -> Any:
         return json_of(body)
     except ValueError:
         raise BadResponse(_not_json(host)) from None
-
-
-def identity(item: Any) -> str:
-    """What tells an item from others of its list, read or as JSON has it: its id, or else all of it."""
-    own = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
-    return own if isinstance(own, str) else to_json(item).decode()
 
 
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:

@@ -34,10 +34,8 @@ class Snapshot(Generic[T]):
     """How many pages of a list it is made of."""
 
     def goes_on(self, most: int) -> bool:
-        """Whether a list is to be read on that is wanted whole, but of no more than `most` items.
-
-        Who cannot read on is not to ask again and again.
-        """
+        """Return whether further pages of a list are to be fetched: it is not whole, has fewer than `most` items and
+        `MOST_PAGES` pages, no request for it runs, and the last one did not fail."""
         value = self.value
         if not isinstance(value, ListPage) or value.next is None or self.loading or self.error is not None:
             return False
@@ -93,6 +91,10 @@ class Answer:
     watchers: list[Callable[[Snapshot[Any]], None]] = field(default_factory=list)
     patient: list[Callable[[Snapshot[Any]], None]] = field(default_factory=list)
     """Those of `watchers` that do not wait for it before anything else."""
+    most: dict[Callable[[Snapshot[Any]], None], int] = field(default_factory=dict)
+    """Items of a list that a watcher wants, of those that want more than its first page."""
+    reading_on: asyncio.Task[None] | None = None
+    """Fetches further pages for `most`."""
     _resting: list[asyncio.Future[None]] = field(default_factory=list)
 
     @property

@@ -71,7 +71,7 @@ class Delivery:
             await self._not_done(entry, error, travelled=False)
             return
         if self.is_of_another(entry):
-            self._pending.tell()  # it is known only now
+            self._pending.changed.notify()  # it is known only now
             return
         if self._pending.now() - entry.asked_at > LIFETIME:
             await self.park(
@@ -138,7 +138,7 @@ class Delivery:
         try:
             await self._caller()
             if self.is_of_another(entry):
-                self._pending.tell()
+                self._pending.changed.notify()
                 return
             found = await self._found(entry)
         except ApiError as error:

@@ -46,5 +46,5 @@ async def bring_back(pending: Pending, drafts: Drafts, discarded: Discarded) -> 
             ledger.give_back(db, namespace, each)
 
     await pending.state.write(work)
-    drafts.tell()
+    drafts.changed.notify()
     pending.reload()

@@ -19,6 +19,7 @@ import asyncio
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -28,20 +29,32 @@ from typing import Any, Literal
 from octavo.api import teams, users
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.errors import ApiError, Forbidden, NotFound, NotSent, Outcome, RateLimited, Unauthorized
+from octavo.api.errors import (
+    ApiError,
+    Forbidden,
+    NotFound,
+    NotSent,
+    Outcome,
+    PaginationError,
+    RateLimited,
+    Unauthorized,
+)
 from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import Organization
+from octavo.api.paging import read_pages
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.api.urgency import asked_for
+from octavo.concurrency import Tasks
 from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Draft, Drafts
 from octavo.data.entry import Entry
 from octavo.data.inbox import Inbox, Known, Row, ThreadRef, Unknown, ref_of, said, undecided
 from octavo.data.inbox_kept import packed, unpacked
-from octavo.data.inbox_making import InboxMaking, tell_of_bugs
+from octavo.data.inbox_making import InboxMaking
 from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
+from octavo.data.observers import Observers
 from octavo.data.organization_lists import MOST, UNDECIDED, change_requests_of, spaces_of
 
 AT_ONCE = 4
@@ -65,7 +78,7 @@ SLICE = 40
 MOST_SHARED = 10_000
 """People and pages that are kept in mind for comments to come, which may speak of the same."""
 MOST_FOLLOWED = 40
-"""Pages that are read of one answer."""
+"""Pages of a list that are read after its first."""
 _LISTS = ("spaces", *UNDECIDED)
 _WHAT = {
     "spaces": "the spaces",
@@ -148,8 +161,9 @@ class InboxAnswers:
         self._sent: list[_Sent] = []
         self._written: tuple[Draft, ...] = ()
         """The drafts, when rows were made of them last."""
-        self._watchers: list[Callable[[InboxSnapshot], None]] = []
+        self._observers: Observers[[InboxSnapshot]] = Observers()
         self._leaving: list[Callable[[], None]] = []
+        self._tasks = Tasks("Updating the inbox")
         self._turn: asyncio.Task[None] | None = None
         self._turn_is_quiet = False
         self._reading_on: asyncio.Task[None] | None = None
@@ -164,12 +178,12 @@ class InboxAnswers:
         live.outbox.on_done(lambda entry: self._sent.append(_Sent(entry)))
 
     def watch(self, watcher: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
-        """Call `watcher` at once with what is known, and again whenever it changed. Returns the way out.
+        """Call `watcher` now with the snapshot and again on each change. Returns a function that ends this.
 
-        The first watcher begins a turn. When the last one leaves, nothing more is asked.
+        The first watcher begins a turn. When the last one leaves, nothing more is requested.
         """
-        self._watchers.append(watcher)
-        if len(self._watchers) == 1:
+        is_first, remove = not self._observers, self._observers.add(watcher)
+        if is_first:
             if self._kept is None and (kept := self._live.shelf.made(self._kept_as)) is not None:
                 self._kept = unpacked(kept)
                 self._making.inbox = Inbox(self._kept)
@@ -178,29 +192,35 @@ class InboxAnswers:
             self._leaving.append(self._live.outbox.watch(self.recompute))
             self._take("first")
         watcher(self.now())
-        return partial(self._leave, watcher)
+
+        def leave() -> None:
+            remove()
+            if not self._observers:
+                self._stop()
+
+        return leave
 
     async def refresh(self) -> None:
         """Take a turn, or wait for the one under way. Asks nothing while nobody watches."""
-        if self._watchers:
+        if self._observers:
             await asyncio.wait([self._take("whole")])
             await self._making.up_to_date()
 
     async def look_again(self) -> None:
         """Take a turn after somebody else asked the lists again, or wait for the one under way."""
-        if self._watchers:
+        if self._observers:
             await asyncio.wait([self._take("again")])
             await self._making.up_to_date()
 
     def read_on(self, may: Callable[[], bool]) -> None:
         """Read what turns left out, in the background, as long as `may` says so."""
-        if self._watchers and self._reading_on is None and may() and self._left():
-            self._reading_on = asyncio.get_running_loop().create_task(self._read_on(may), name="inbox, reading on")
+        if self._observers and self._reading_on is None and may() and self._left():
+            self._reading_on = self._tasks.start(self._read_on(may), name="inbox, reading on")
             self._reading_on.add_done_callback(self._read_it)
 
     def recompute(self) -> None:
         """Make the rows anew in a moment: a draft was written or thrown away."""
-        if self._watchers:
+        if self._observers:
             self._making.soon(BETWEEN if self._asked < self._of else 0.0)
 
     async def settled(self) -> None:
@@ -263,17 +283,15 @@ class InboxAnswers:
             found = kept[0].items if kept is not None else ()
         return next((each for each in found if each.id == thread.comment_id), None)
 
-    def _leave(self, watcher: Callable[[InboxSnapshot], None]) -> None:
-        if watcher in self._watchers:
-            self._watchers.remove(watcher)
-        if not self._watchers:
-            for leave in self._leaving:
-                leave()
-            self._leaving.clear()
-            self._making.stop()
-            turn, self._turn, self._shown = self._turn, None, None
-            for task in filter(None, (turn, self._reading_on)):
-                task.cancel()
+    def _stop(self) -> None:
+        """Request nothing more: nobody watches."""
+        for leave in self._leaving:
+            leave()
+        self._leaving.clear()
+        self._making.stop()
+        turn, self._turn, self._shown = self._turn, None, None
+        for task in filter(None, (turn, self._reading_on)):
+            task.cancel()
 
     def _list_came(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
         items, before = self._items(name), self._lists.get(name)
@@ -309,14 +327,13 @@ class InboxAnswers:
             self._live.shelf.put_made(self._kept_as, partial(packed, rows))
         if snapshot != self._shown:
             self._shown = snapshot
-            for watcher in tuple(self._watchers):
-                watcher(snapshot)
+            self._observers.notify(snapshot)
 
     # A turn
 
     def _take(self, turn: Turn) -> asyncio.Task[None]:
         if self._turn is None or self._turn.done():
-            self._turn = asyncio.get_running_loop().create_task(self._taken(turn), name=f"inbox, {turn} turn")
+            self._turn = self._tasks.start(self._taken(turn), name=f"inbox, {turn} turn")
             self._turn.add_done_callback(self._ended)
         return self._turn
 
@@ -351,12 +368,11 @@ class InboxAnswers:
             self.recompute()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        tell_of_bugs(task)
         if not task.cancelled() and task.exception() is None:
             self._making.may_begin = True
         if task is self._turn and not task.cancelled() and task.exception() is None and self._has_moved:
             self._take("moved")
-        if self._watchers:  # what they are made of may be closed by now
+        if self._observers:  # what they are made of may be closed by now
             self._making.soon(0.0, anew=False)
 
     # What turns leave out
@@ -379,9 +395,8 @@ class InboxAnswers:
                     await asyncio.sleep(PAUSE)
 
     def _read_it(self, task: asyncio.Task[None]) -> None:
-        tell_of_bugs(task)
         self._reading_on = None
-        if self._watchers:
+        if self._observers:
             self._making.soon(0.0, anew=False)
 
     async def _who(self) -> None:
@@ -423,8 +438,7 @@ class InboxAnswers:
     async def _read_list(self, name: str, *, again: bool) -> None:
         op, live = self._listings[name], self._live
         await (live.refresh(op) if again else live.rested(op))
-        while live.peek(op).goes_on(MOST_LISTED):
-            await live.more(op)
+        await live.read_on(op, MOST_LISTED)
 
     async def _make_plan(self) -> None:
         """Find out what is wanted, and take what is kept of it."""
@@ -708,18 +722,22 @@ class _Answers:
         return last
 
     async def read(self, part: Part) -> bool:
-        """Ask for it. Whether it came differently. Raises ApiError."""
+        """Fetch the response of `part`. Return whether it differs from the one before. Raises ApiError.
+
+        Of a list that is longer than `MOST_LISTED` items or `MOST_FOLLOWED` pages, or does not end, the first are read.
+        """
         try:
-            page: ListPage[Any] = await self._live.fetch(part.op, patiently=True)
-            items = list(page.items)
-            for _ in range(MOST_FOLLOWED):
-                if page.next is None or not page.next.page or len(items) >= MOST_LISTED:
-                    break
-                with asked_for(lambda: False):
-                    page = await self._live.send(part.op.model_copy(update={"page": page.next.page}))
-                items += page.items
-                if page.next is None:  # all of it is kept, and not its first page alone
-                    self._live.shelf.put(part.op, page.model_copy(update={"items": tuple(items)}))
+            first: ListPage[Any] = await self._live.fetch(part.op, patiently=True)
+            items = list(first.items)
+            if first.next is not None:
+                send, last = self._live.send, first
+                with suppress(PaginationError), asked_for(lambda: False):
+                    async for last in read_pages(
+                        send, part.op, after=first, max_pages=MOST_FOLLOWED, max_items=MOST_LISTED
+                    ):
+                        items += last.items
+                if last.next is None:  # the whole list is cached, not only its first page
+                    self._live.shelf.put(part.op, last.model_copy(update={"items": tuple(items)}))
         except ApiError as error:
             if isinstance(error, (Forbidden, NotFound)):
                 self._refused[part.url] = part.stamp

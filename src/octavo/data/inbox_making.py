@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from octavo.concurrency import Tasks
 from octavo.data.inbox import Inbox, Known, MadeRows, inbox_of
 
 
@@ -18,6 +19,7 @@ class InboxMaking:
         """Whether enough is known to make any: before, what is there may be all of an earlier run."""
         self._known, self._show = known, show
         self._made = MadeRows()
+        self._tasks = Tasks("Building the rows of the inbox")
         self._task: asyncio.Task[None] | None = None
         self._is_stale = self._is_untold = False
         self._at = 0.0
@@ -31,22 +33,21 @@ class InboxMaking:
         self._is_stale, self._is_untold = self._is_stale or anew, True
         self._sooner.set()
         if self._task is None or self._task.done():
-            self._task = loop.create_task(self._make(), name="rows of the inbox")
-            self._task.add_done_callback(tell_of_bugs)
+            self._task = self._tasks.start(self._make(), name="rows of the inbox")
 
     @property
     def at_rest(self) -> bool:
-        """Whether they are made of all that is known."""
+        """Return whether the rows are made of all that is loaded."""
         return self._task is None or self._task.done()
 
     async def up_to_date(self) -> None:
-        """Wait until they are made of all that is known."""
+        """Wait until the rows are made of all that is loaded."""
         self.soon(0.0, anew=False)
         while self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
     def stop(self) -> None:
-        """Nobody watches."""
+        """Stop building rows: nobody watches them."""
         if self._task is not None:
             self._task.cancel()
 
@@ -64,9 +65,3 @@ class InboxMaking:
             if stale and self.may_begin:
                 self.inbox = await asyncio.to_thread(inbox_of, self._known(), self._made)
             self._show()
-
-
-def tell_of_bugs(task: asyncio.Task[None]) -> None:
-    """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        task.get_loop().call_exception_handler({"message": "The inbox failed", "exception": error, "task": task})

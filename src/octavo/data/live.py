@@ -12,19 +12,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from copy import copy
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from octavo.api.errors import ApiError, Forbidden, LocalFailure, NotFound, NotSent, Outcome, PaginationError
+from octavo.api.errors import ApiError, Forbidden, LocalFailure, NotFound, NotSent, Outcome
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
+from octavo.api.paging import read_pages
 from octavo.api.urgency import asked_for
 from octavo.api.wire import encode, location
+from octavo.concurrency import Tasks
 from octavo.data.answer import Answer, Edit, Snapshot
 from octavo.data.availability import Availability
 from octavo.data.entry import Entry, OriginalComment
+from octavo.data.observers import Observers
 from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache, immutable
 from octavo.data.sending import Send
@@ -45,8 +49,6 @@ CONFIRMED = 200
 LONG = 256 * 1024
 """Bytes of a kept answer that take too long to decode while the screen waits."""
 NOT_HERE = "Not available offline: this was not loaded before."
-EMPTY_PAGES = 10
-"""Empty pages in a row that are read in search of the next item: an empty page is not the end (C10)."""
 
 
 class Live:
@@ -71,13 +73,13 @@ class Live:
         """False once the server said that it has no operation to mark a change request ready, or a draft."""
         self.specifications_read = 0
         """How often a specification was read anew that was filed here: what was made of one before may be old."""
-        self.left_out: Callable[[Operation[Any], int], None] = _nobody
-        """Called with how much of an answer could not be read."""
+        self.left_out: Observers[[Operation[Any], int]] = Observers()
+        """Called with the operation and the number of items of its response that cannot be read."""
         self.shelf = shelf
         self._index = index
         self.now = now
         self._answers: OrderedDict[str, Answer] = OrderedDict()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = Tasks("A refresh")
         self._confirmed: list[tuple[int, Entry]] = []
         self._confirmations = 0
         self._written: list[Operation[Any]] = []
@@ -93,13 +95,19 @@ class Live:
         return self.availability.unavailable(op)
 
     def watch(
-        self, op: Operation[T], watcher: Callable[[Snapshot[T]], None], *, patiently: bool = False, anew: bool = True
+        self,
+        op: Operation[T],
+        watcher: Callable[[Snapshot[T]], None],
+        *,
+        patiently: bool = False,
+        anew: bool = True,
+        most: int = 0,
     ) -> Callable[[], None]:
-        """Call `watcher` at once with what is known, and again on each change. Returns the way out.
+        """Call `watcher` now with the cached response and again on each change. Returns a function that ends this.
 
-        A refresh starts behind, unless the answer is known and can never change. It ends when the last watcher leaves.
-        `patiently`: it is one of many, and what a person waits for is asked before it. Not `anew`: what others watch, and
-        so keep as it is, is not asked again because of one more.
+        The response is fetched in the background, unless it is cached and never changes, until the last watcher leaves.
+        With `patiently`, requests the user waits for go first. Without `anew`, a response that others watch is not fetched
+        again. A list is read on until it is whole or has `most` items.
         """
         self.outbox.start()
         answer = self._answer(op)
@@ -107,11 +115,14 @@ class Live:
         answer.watchers.append(watcher)
         if patiently:
             answer.patient.append(watcher)
+        if most:
+            answer.most[watcher] = most
         answer.behind = patiently and (answer.behind or not answer.loading)
         if not (answer.loading or answer.final or is_kept_up):
             self._freshen(answer)
             answer.loading = True
         watcher(self._snapshot(answer))
+        self._read_on(answer)
         return partial(self._leave, answer, watcher)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
@@ -176,7 +187,7 @@ class Live:
             del self._answers[key]
 
     async def more(self, op: Listing[Any], *, patiently: bool = False) -> None:
-        """Append the next page to the list on show. From then on a refresh reads as many pages again."""
+        """Fetch the next page of a list, which a refresh then fetches as well. An error is in the snapshot."""
         answer = self._answer(op)
         if answer.value is None:
             await self.refresh(op)
@@ -190,9 +201,28 @@ class Live:
             if answer.pages < answer.wanted and answer.value.next is not None:
                 await self._ask(answer, extend=True, behind=patiently)
         except ApiError:
-            answer.wanted = max(1, answer.pages)
+            pass  # it is in the snapshot
         finally:
+            answer.wanted = max(1, answer.pages)
             answer.extending = False
+
+    async def read_on(
+        self,
+        op: Listing[Any],
+        most: int,
+        *,
+        patiently: bool = False,
+        wait: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Fetch further pages of a list until it is whole, has `most` items or `MOST_PAGES` pages, or one of them failed.
+        `wait` is awaited before each."""
+        answer = self._answer(op)
+        await answer.idle()  # others may be reading on
+        while self._snapshot(answer).goes_on(most):
+            if wait is not None:
+                await wait()
+            await self.more(op, patiently=patiently)
+            await answer.idle()
 
     async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
         """Send `op` now, with `edits` on show from this moment. Taken back when it fails. Raises ApiError."""
@@ -240,26 +270,20 @@ class Live:
                 answer.learned = None
 
     async def settled(self) -> None:
-        """Wait until nothing is under way. What went wrong unexpectedly is raised."""
-        while self._tasks:
-            for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
-                if isinstance(ended, Exception):
-                    raise ended
-            await asyncio.sleep(0)  # those that had ended before are taken off by a callback that is still to come
+        """Wait until no background request runs. Raises the error of one, which is a bug: an ApiError is in the snapshot."""
+        await self._tasks.wait_idle()
 
     async def close(self) -> None:
-        """Stop asking."""
+        """Cancel all background requests and start no more."""
         self._closed = True
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
 
     def _freshen(self, answer: Answer) -> None:
         answer.stale = True
         if answer.freshening is None and not self._closed:
             # Until it asks, the last question is its own only if that was answered.
             answer.asked_behind = 0 if answer.loading else answer.asked
-            answer.freshening = self._behind(self._freshened(answer))
+            answer.freshening = self._tasks.start(self._freshened(answer))
 
     async def _freshened(self, answer: Answer) -> None:
         """Ask until the answer is younger than everything that touched it."""
@@ -279,12 +303,19 @@ class Live:
             answer.watchers.remove(watcher)
         if watcher in answer.patient:
             answer.patient.remove(watcher)
-        if answer.freshening is not None and not answer.watchers:
-            # Who leaves often comes back in the same moment.
-            answer.freshening.get_loop().call_soon(self._abandon, answer)
+        answer.most.pop(watcher, None)
+        for task in (
+            answer.freshening if not answer.watchers else None,
+            answer.reading_on if not answer.most else None,
+        ):
+            if task is not None:
+                # Who leaves often comes back in the same moment.
+                task.get_loop().call_soon(self._abandon, answer)
 
     def _abandon(self, answer: Answer) -> None:
-        """Ask no more for what nobody watches. A question of somebody who waits for the answer goes on."""
+        """Cancel the background request for a response that nobody watches. A request of a caller who awaits it goes on."""
+        if answer.reading_on is not None and not answer.most:
+            answer.reading_on.cancel()
         task = answer.freshening
         if task is None or answer.watchers:
             return
@@ -305,7 +336,7 @@ class Live:
             self._show(answer)
         error, before = answer.error, answer.differed
         try:
-            first, value, pages = await (self._next(answer) if extend else self._read(answer))
+            to_cache, value, pages = await self._read(answer, extend=extend)
             error = None
         except ApiError as failed:
             if isinstance(failed, NotSent) and not self._is_here(answer) and not str(failed).startswith(NOT_HERE):
@@ -319,16 +350,15 @@ class Live:
                 differed = answer.differed
                 answer.accept(value, pages, self.now(), answer.mark if extend else mark)
                 unreadable = getattr(value, "unreadable", 0)
-                if first is not None and not (unreadable and immutable(answer.op)):
+                if to_cache is not None and not (unreadable and immutable(answer.op)):
                     # What never changes is asked again at the next start: a newer Octavo may read what this one cannot.
-                    is_whole = isinstance(value, ListPage) and value.next is None
                     still = answer.put if answer.differed == differed else None
-                    answer.put = self.shelf.put(answer.op, value if is_whole else first, still=still)
+                    answer.put = self.shelf.put(answer.op, to_cache, still=still)
                 if self._index is not None and answer.learned is not value:
                     self._index.learn(answer.op, value)
                     answer.learned = value
                 if unreadable:
-                    self.left_out(answer.op, unreadable)
+                    self.left_out.notify(answer.op, unreadable)
             self._reached(answer)
             return value
         finally:
@@ -341,47 +371,36 @@ class Live:
                 if not is_shown:
                     self._show(answer)
 
-    async def _read(self, answer: Answer) -> tuple[Any, Any, int]:
-        """The first page, all pages wanted as one, and how many they are."""
+    async def _read(self, answer: Answer, *, extend: bool) -> tuple[Any, Any, int]:
+        """Return what to cache, all pages wanted as one, and their number; with `extend` only the pages after those that are
+        here are fetched. Pages without a new item do not count.
+
+        A list is cached whole, else its first page. None if there is nothing to cache. Raises ApiError.
+        """
         if _is_pending(answer.op):
             return None, ListPage(items=()) if isinstance(answer.op, Listing) else None, 1
-        first = value = await self._send(answer, answer.op)
-        pages = 1
-        if isinstance(answer.op, Listing):
-            first = value = _once(first)
-            value, pages = await self._further(answer, value, pages)
-        return first, value, pages
+        if not isinstance(answer.op, Listing):
+            value = await self._send(answer, answer.op)
+            return value, value, 1
+        first: ListPage[Any] | None = None
+        read: ListPage[Any] | None = answer.value if extend else None
+        pages = answer.pages if extend else 0
+        async with aclosing(read_pages(partial(self._send, answer), answer.op, after=read)) as coming:
+            async for page in coming:
+                if read is None:
+                    first = read = page
+                    pages = 1
+                else:
+                    pages += bool(page.items and read.items)
+                    read = _joined(read, page)
+                if pages >= answer.wanted and read.items:
+                    break
+        assert read is not None, "a list has a first page"
+        return read if read.next is None else first, read, pages
 
     async def _send(self, answer: Answer, op: Operation[T]) -> T:
         with asked_for(lambda: not answer.behind):
             return await self.send(op)
-
-    async def _next(self, answer: Answer) -> tuple[Any, Any, int]:
-        """All of it, if the list ends with that, all pages as one, and how many they are."""
-        value, pages = await self._further(answer, answer.value, answer.pages)
-        return value if value.next is None else None, value, pages
-
-    async def _further(self, answer: Answer, value: ListPage[Any], pages: int) -> tuple[ListPage[Any], int]:
-        """Read on until as many pages are there as are wanted. Those without anything new do not count."""
-        cursors: set[str] = set()
-        empty = 0
-        while value.next is not None and (pages < answer.wanted or not value.items):
-            cursor = value.next.page
-            if not cursor:
-                raise PaginationError(
-                    "Could not load the rest of the list: the page cursor is invalid. Refresh to retry."
-                )
-            if cursor in cursors or empty == EMPTY_PAGES:
-                why = "repeated pages" if cursor in cursors else "sent only empty pages"
-                raise PaginationError(f"Could not load the rest of the list: the server {why}. Refresh to retry.")
-            cursors.add(cursor)
-            before = len(value.items)
-            value = _joined(value, await self._send(answer, answer.op.model_copy(update={"page": cursor})))
-            if len(value.items) == before:
-                empty += 1
-            else:
-                pages += before > 0
-        return value, pages
 
     def _answer(self, op: Operation[Any], *, kept: bool = True) -> Answer:
         """Not `kept`: who asks for it does without what is on the shelf."""
@@ -415,7 +434,7 @@ class Live:
                 answer.keep(*decoded)
                 self._show(answer)
 
-        self._behind(decode())
+        self._tasks.start(decode())
 
     def _forget_some(self) -> None:
         idle = [key for key, answer in self._answers.items() if answer.idle_now]
@@ -442,6 +461,21 @@ class Live:
         snapshot = self._snapshot(answer)
         for watcher in tuple(answer.watchers):
             watcher(snapshot)
+        self._read_on(answer)
+
+    def _read_on(self, answer: Answer) -> None:
+        """Read on in the background if a watcher wants more of the list than is here."""
+        most = max(answer.most.values(), default=0)
+        if answer.reading_on is None and not self._closed and answer.shown.goes_on(most):
+            assert isinstance(answer.op, Listing), "only a list goes on"
+            patiently = all(watcher in answer.patient for watcher in answer.most)
+            task = answer.reading_on = self._tasks.start(self.read_on(answer.op, most, patiently=patiently))
+            task.add_done_callback(partial(self._read_it, answer))
+
+    def _read_it(self, answer: Answer, task: asyncio.Task[None]) -> None:
+        answer.reading_on = None
+        if not task.cancelled() and task.exception() is None:
+            self._read_on(answer)  # meanwhile a watcher came who wants more
 
     def _refold(self) -> None:
         """The outbox changed."""
@@ -485,18 +519,6 @@ class Live:
             ),
         )
 
-    def _behind(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            task.get_loop().call_exception_handler({"message": "A refresh failed", "exception": error, "task": task})
-
 
 def reach(op: Operation[Any]) -> str:
     """The path of what a write changes: a verb changes what it is applied to, a merge the whole space, a part of a site that."""
@@ -516,29 +538,10 @@ def _spans(there: str, here: str) -> bool:
     return there.startswith("/v1/orgs/") and there.rpartition("/")[2] in here.split("/")[2::2]
 
 
-def _once(page: ListPage[Any]) -> ListPage[Any]:
-    """A page without what is in it twice: lists call their rows by these ids."""
-    ids: set[str] = set()
-    items = []
-    for item in page.items:
-        if (name := getattr(item, "id", None)) not in ids:
-            items.append(item)
-        if name is not None:
-            ids.add(name)
-    return page if len(items) == len(page.items) else page.model_copy(update={"items": tuple(items)})
-
-
-def _joined(page: ListPage[Any], further: ListPage[Any]) -> ListPage[Any]:
-    """Two pages as one, without what came twice because the list moved in between."""
-    ids = {item.id for item in page.items if hasattr(item, "id")}
-    items = (*page.items, *(item for item in _once(further).items if getattr(item, "id", None) not in ids))
-    return page.model_copy(
-        update={"items": items, "next": further.next, "unreadable": page.unreadable + further.unreadable}
-    )
-
-
-def _nobody(op: Operation[Any], unreadable: int) -> None:
-    """Nobody asked to be told."""
+def _joined(page: ListPage[Any], following: ListPage[Any]) -> ListPage[Any]:
+    """Return two pages of a list as one."""
+    items, unreadable = (*page.items, *following.items), page.unreadable + following.unreadable
+    return page.model_copy(update={"items": items, "next": following.next, "unreadable": unreadable})
 
 
 def _is_pending(op: Operation[Any]) -> bool:

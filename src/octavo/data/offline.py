@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from octavo.api.errors import ApiError, Forbidden, NotFound, PaginationError, RateLimited, Unauthorized, Unreachable
 from octavo.api.operation import Listing, ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.concurrency import Tasks
+from octavo.data.observers import Observers
 from octavo.data.state import State
 
 if TYPE_CHECKING:
@@ -112,9 +113,9 @@ class Offline:
         """What the list of spaces said of each when it was read last."""
         self._due: dict[str, None] = {}
         """Those to be read, in order."""
-        self._watchers: list[Callable[[], None]] = []
+        self._changed: Observers[[]] = Observers()
         self._wake, self._rests = asyncio.Event(), asyncio.Event()
-        self._running: asyncio.Task[None] | None = None
+        self._tasks = Tasks("Updating the offline spaces")
         self._turn: _Turn | None = None
         self._telling: asyncio.TimerHandle | None = None
 
@@ -128,16 +129,14 @@ class Offline:
         return tuple(self._spaces.values())
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` when anything of `all` changed. Returns the way out."""
-        self._watchers.append(watcher)
-        return partial(self._watchers.remove, watcher)
+        """Call `watcher` when anything of `all` changed. Returns a function that ends this."""
+        return self._changed.add(watcher)
 
     def begin(self) -> None:
-        """Go on with what is kept, and keep it fresh from now on."""
-        if self._running is None:
+        """Start to fetch what is due, from now on. Does nothing the second time."""
+        if not self._tasks:
             self._due |= dict.fromkeys(self._spaces)
-            self._running = asyncio.get_running_loop().create_task(self._run(), name="spaces kept for offline")
-            self._running.add_done_callback(_tell_of_bugs)
+            self._tasks.start(self._run(), name="offline spaces")
 
     async def size(self, at: SpaceRef) -> Size:
         """How much there is of a space. One question. Raises ApiError."""
@@ -185,12 +184,10 @@ class Offline:
         await self._rests.wait()
 
     async def close(self) -> None:
-        """Stop asking."""
+        """Stop fetching."""
         if self._telling is not None:
             self._telling.cancel()
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.gather(self._running, return_exceptions=True)
+        await self._tasks.close()
 
     # One after the other
 
@@ -276,8 +273,7 @@ class Offline:
         if self._telling is not None:
             self._telling.cancel()
             self._telling = None
-        for watcher in tuple(self._watchers):
-            watcher()
+        self._changed.notify()
 
     def _remember(self) -> None:
         self._state.remember(_FACT, [_said(each) for each in self._spaces.values()])
@@ -408,9 +404,8 @@ class _Turn:
             return await self._live.known(op, patiently=True)
         value = await self._live.fetch(op, patiently=True)
         if isinstance(op, Listing) and not isinstance(op, ListOfOrganization):
-            while (snapshot := self._live.peek(op)).goes_on(MOST_LISTED):
-                await self._politely()
-                await self._live.more(op, patiently=True)
+            await self._live.read_on(op, MOST_LISTED, patiently=True, wait=self._politely)
+            snapshot = self._live.peek(op)
             if snapshot.error is not None:
                 raise snapshot.error
             value = snapshot.value if snapshot.value is not None else value
@@ -502,10 +497,3 @@ def _remembered(facts: object) -> Iterator[KeptSpace]:
         yield KeptSpace(
             fact["id"], **{"title": "Untitled", **words}, **numbers, state=state, failed=failed, read_at=read_at
         )
-
-
-def _tell_of_bugs(task: asyncio.Task[None]) -> None:
-    """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        said = {"message": "Updating the offline spaces failed", "exception": error, "task": task}
-        task.get_loop().call_exception_handler(said)

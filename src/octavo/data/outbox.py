@@ -141,12 +141,12 @@ class Outbox:
         return self._driver.connection.paused
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after each change. Returns the way out."""
-        return self._pending.watch(watcher)
+        """Call `watcher` after each change. Returns a function that ends this."""
+        return self._pending.changed.add(watcher)
 
     def on_done(self, told: Callable[[Entry], None]) -> None:
-        """Tell of each write that is done, in this instance or another."""
-        self._pending.on_done(told)
+        """Call `told` with each write that is done, in this instance or another."""
+        self._pending.done.add(told)
 
     def start(self) -> None:
         """Begin to send what is there. Needs a running loop; does nothing the second time, or where nothing is sent."""
@@ -392,7 +392,7 @@ class Outbox:
             self._driver.connection.paused = (
                 f"Sending has stopped because of a bug in Octavo ({type(error).__name__}). Restart Octavo."
             )
-            self._pending.tell()
+            self._pending.changed.notify()
 
     def _started(self) -> None:
         self.start()

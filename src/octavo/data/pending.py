@@ -9,6 +9,7 @@ from functools import partial
 
 from octavo.data import ledger
 from octavo.data.entry import Entry
+from octavo.data.observers import Observers
 from octavo.data.state import State
 
 Also = Callable[[sqlite3.Connection, Entry], None]
@@ -25,18 +26,10 @@ class Pending:
         self.by_name: dict[str, Entry] = {}
         """By what their results are called: asked of each message of a list."""
         self._read: dict[str, Entry] = {}
-        self._watchers: list[Callable[[], None]] = []
-        self._done: list[Callable[[Entry], None]] = []
+        self.changed: Observers[[]] = Observers()
+        self.done: Observers[[Entry]] = Observers()
+        """Called with each write that is done, in this instance or another, before `changed`."""
         self.reload()
-
-    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after each change. Returns the way out."""
-        self._watchers.append(watcher)
-        return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
-
-    def on_done(self, told: Callable[[Entry], None]) -> None:
-        """Tell of each write that is done, whoever sent it, before the watchers see it gone."""
-        self._done.append(told)
 
     def find(self, entry_id: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.id == entry_id), None)
@@ -150,14 +143,8 @@ class Pending:
         for entry in gone:
             done = self.state.read(partial(ledger.done, entry_id=entry.id))
             if done is not None:
-                for told in tuple(self._done):
-                    told(done)
-        self.tell()
-
-    def tell(self) -> None:
-        """Let the watchers look again."""
-        for watcher in tuple(self._watchers):
-            watcher()
+                self.done.notify(done)
+        self.changed.notify()
 
     def _decoded(self, entry_id: str, record: str) -> Entry | None:
         try:

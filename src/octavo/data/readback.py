@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from octavo.api import change_requests, comments, reviews
-from octavo.api.errors import NotFound
-from octavo.api.operation import Listing
+from octavo.api.errors import NotFound, PaginationError
+from octavo.api.operation import ListPage
+from octavo.api.paging import read_pages
 from octavo.data.comment_write import CommentWrite
 from octavo.data.entry import Entry, OriginalComment
 from octavo.data.matching import holds, made, normal, same_words
 from octavo.data.sending import Send
 
-PAGE, PAGES = 100, 50
+PAGE = 100
+"""Items on a page."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,16 @@ async def prepare(
     it may be that it arrived then. Raises ApiError."""
     match op:
         case comments.Create():
-            async for items in _newest(send, op):
-                if items:  # the newest are enough to tell what comes after them
-                    return _ready(items)
+            async for page in _newest(send, op):
+                if page.items:  # the newest threads are enough: a new thread comes after them
+                    return _ready(page.items)
             return Ready()
         case comments.CreateReply():
-            return _ready([item async for items in _replies(send, op) for item in items])
+            replies: list[comments.Reply] = []
+            with suppress(PaginationError):  # a part of them is enough: older replies are told apart by `since`
+                async for page_of_replies in _replies(send, op):
+                    replies += page_of_replies.items
+            return _ready(replies)
         case comments.Update() | comments.UpdateReply():
             now = await _current(send, op)
             if holds(op, now, me):
@@ -82,16 +88,21 @@ async def prepare(
 
 
 async def look(send: Send, entry: Entry, me: str | None, claimed: frozenset[str]) -> AlreadyDone | None:
-    """Whether the server has what was sent. Raises ApiError."""
+    """Return what the server made of a write that was sent. None if it is not there. Raises ApiError, PaginationError
+    among them if the list does not end: then nobody can tell."""
     op = entry.op
     match op:
         case comments.Create() | comments.CreateReply():
             known = set(entry.baseline)
             found: list[comments.Comment | comments.Reply] = []
-            async for items in _newest(send, op) if isinstance(op, comments.Create) else _replies(send, op):
-                found += items
-                if isinstance(op, comments.Create) and any(item.id in known for item in items):
-                    break
+            if isinstance(op, comments.Create):
+                async for page in _newest(send, op):
+                    found += page.items
+                    if any(item.id in known for item in page.items):
+                        break
+            else:
+                async for page_of_replies in _replies(send, op):
+                    found += page_of_replies.items
             it = made(op, found, baseline=known, since=entry.since, claimed=claimed, me=me)
             return AlreadyDone(it.id) if it else None
         case comments.Update() | comments.UpdateReply():
@@ -139,7 +150,7 @@ def _undone_by_others(op: comments.Update | comments.UpdateReply) -> str:
     return "someone else has resolved the thread again. Retry to reopen it anyway"
 
 
-def _ready(items: list[Any]) -> Ready:
+def _ready(items: Sequence[comments.Comment | comments.Reply]) -> Ready:
     times = [item.posted_at for item in items if item.posted_at]
     return Ready(tuple(item.id for item in items), max(times, default=None))
 
@@ -164,21 +175,11 @@ async def _current(
     return await send(comments.Get(at=op.at, comment_id=op.comment_id, format="markdown"))
 
 
-def _newest(send: Send, op: comments.Create) -> AsyncIterator[list[Any]]:
-    return _pages(send, comments.List(at=op.at, order="desc", status="all", format="markdown", limit=PAGE))
+def _newest(send: Send, op: comments.Create) -> AsyncGenerator[ListPage[comments.Comment], None]:
+    """Return the threads of a place, the newest first."""
+    return read_pages(send, comments.List(at=op.at, order="desc", status="all", format="markdown", limit=PAGE))
 
 
-def _replies(send: Send, op: comments.CreateReply) -> AsyncIterator[list[Any]]:
-    return _pages(send, comments.ListReplies(at=op.at, comment_id=op.comment_id, format="markdown", limit=PAGE))
-
-
-async def _pages(send: Send, listing: Listing[Any]) -> AsyncIterator[list[Any]]:
-    seen: set[str] = set()
-    for _ in range(PAGES):
-        page = await send(listing)
-        yield list(page.items)
-        cursor = page.next.page if page.next else None
-        if cursor is None or cursor in seen:
-            return
-        seen.add(cursor)
-        listing = listing.model_copy(update={"page": cursor})
+def _replies(send: Send, op: comments.CreateReply) -> AsyncGenerator[ListPage[comments.Reply], None]:
+    """Return the replies of a thread."""
+    return read_pages(send, comments.ListReplies(at=op.at, comment_id=op.comment_id, format="markdown", limit=PAGE))

@@ -14,10 +14,10 @@ from textual.screen import Screen
 from textual.signal import Signal
 
 from octavo.api.errors import ApiError
+from octavo.concurrency import Tasks
 from octavo.settings import Settings, nearest
 from octavo.tui.app import routes
 from octavo.tui.app.accounts import ACCOUNT, reopen
-from octavo.tui.app.background_tasks import BackgroundTasks
 from octavo.tui.app.first_screen import HeldBack, first_view, remember_view
 from octavo.tui.app.keeping_fresh import EVERY, KeepingFresh
 from octavo.tui.app.preloading import soon, warm_up
@@ -270,7 +270,7 @@ class Octavo(HasCommands, HeldBack[int]):
         self._quitting = False
         self.picture = picture
         self.picturing: KeptPicture | None = None
-        self.tasks = BackgroundTasks(self._failed)
+        self.tasks = Tasks("A background task", self._failed)
         for theme in themes():
             self.register_theme(theme)
         self.theme = self._first_theme()
@@ -320,7 +320,7 @@ class Octavo(HasCommands, HeldBack[int]):
             await self.writes.deliver()
             workers = tuple(self.workers)
             self.workers.cancel_all()
-            await self.tasks.end()
+            await self.tasks.close()
             await asyncio.gather(*(worker.wait() for worker in workers), return_exceptions=True)
             old, self._session = self._session, None
             await old.live.close()

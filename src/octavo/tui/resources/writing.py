@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from octavo.api.errors import ApiError, NotFound, Outcome
-from octavo.api.operation import ListPage, Operation
+from octavo.api.operation import Listing, Operation
+from octavo.api.paging import read_pages
 from octavo.api.wire import location
 from octavo.data.live import Live
 from octavo.data.send_once import Sent, SingleRequest, send_once
@@ -14,21 +15,22 @@ from octavo.tui.resources.resource import Action, Known, Resource, made
 from octavo.tui.shell.write_queue import UndoAction
 from octavo.tui.widgets.wording import plural
 
-MOST_PAGES = 40
-"""Most pages of a list that are searched for one thing."""
-
 
 async def find(live: Live, resource: Resource[Any], known: Known, key: str) -> Any | None:
-    """Return a thing as it is now. None if it was deleted. Raises ApiError."""
+    """Return a thing as it is now. None if it was deleted. Raises ApiError, PaginationError among them if the list does
+    not end."""
     op = resource.list_op(known)
-    for _ in range(MOST_PAGES):
-        answer = await live.send(op)
-        found = next((each for each in resource.items(answer) if resource.key(each) == key), None)
-        following = answer.next if isinstance(answer, ListPage) else None
-        if found is not None or following is None:
+    if not isinstance(op, Listing):
+        return _with_key(resource, await live.send(op), key)
+    async for page in read_pages(live.send, op):
+        if (found := _with_key(resource, page, key)) is not None:
             return found
-        op = op.model_copy(update={"page": following.page})
     return None
+
+
+def _with_key(resource: Resource[Any], answer: Any, key: str) -> Any | None:
+    """Return the thing with a key in a response. None if it is not there."""
+    return next((each for each in resource.items(answer) if resource.key(each) == key), None)
 
 
 async def look(live: Live, resource: Resource[Any], known: Known, thing: Any) -> Any | None:

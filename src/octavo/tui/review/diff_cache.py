@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef, RevisionRef
+from octavo.concurrency import report_error
 from octavo.data.live import Live
 from octavo.documents.changes import Size
 from octavo.documents.conflicts import markers
@@ -144,8 +145,8 @@ class Comparisons:
         error = None if task.cancelled() else task.exception()
         if isinstance(error, ApiError):
             self._next.clear()  # what cannot be read now is asked for when it is wanted
-        elif error is not None:
-            task.get_loop().call_exception_handler({"message": "A comparison failed", "exception": error, "task": task})
+        else:
+            report_error(task, "A comparison")
         self._go_on()
 
     async def _compare(self, page: ChangedPage) -> Compared:
