@@ -16,7 +16,7 @@ from octavo.data.entry import Entry, OriginalComment, is_reviewing
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis, read_basis, what_changed
 from octavo.data.outbox import QueuedWrite
-from octavo.data.request_lists import requested_of, reviews_of
+from octavo.data.queries import requested_of, reviews_of
 from octavo.data.send_once import Sent, SingleRequest, Sleep, send_once
 from octavo.data.state import NotSaved
 

@@ -13,19 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from octavo.api import change_requests, comments, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited
-from octavo.api.operation import SPECS, ListPage, Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.api.spaces import Space
+from octavo.api.operation import SPECS, Operation
+from octavo.api.places import SpaceRef
 from octavo.data.answer import Answer
 from octavo.data.live import Live
 from octavo.data.news import News, NewsFinder
+from octavo.data.stamps import ListedPlaces, PlaceStamps
 
 BETWEEN = (
     (timedelta(minutes=2), timedelta(seconds=30)),
@@ -62,7 +61,7 @@ class Freshness:
         self._not_before = _LONG_AGO
         self._stamps: dict[Answer, Hashable] = {}
         """What the lists said of the place of each answer when it was read."""
-        self._told = _Told()
+        self._places = ListedPlaces()
 
     def key_pressed(self) -> None:
         """Somebody is there."""
@@ -116,19 +115,19 @@ class Freshness:
         return finder.news(gone)
 
     async def _look(self, finder: NewsFinder) -> None:
-        live, told = self._live, self._told
+        live, places = self._live, self._places
         lists = {each for each in live.watched if isinstance(each.op, _LISTS)}
-        told.take(lists)
-        before = {each: told.of(each) for each in live.watched if each not in lists and each not in self._stamps}
+        places.update(each.value for each in lists)
+        before = {each: places.of(each.op) for each in live.watched if each not in lists and each not in self._stamps}
         for each in lists:
             await self._ask(each, finder)
-        told.take(lists)
+        places.update(each.value for each in lists)
         asked = set(lists)
         others = [each for each in live.watched if each not in asked]
         # The replies last: how many there are is told by the threads they are of.
         for each in sorted(others, key=lambda each: isinstance(each.op, comments.ListReplies)):
-            now = self._said_of(each, told.of(each))
-            if now is None or self._stamps.setdefault(each, self._said_of(each, before.get(each))) == now:
+            now = self._stamp(each, places.of(each.op))
+            if now is None or self._stamps.setdefault(each, self._stamp(each, before.get(each))) == now:
                 continue
             asked.add(each)
             if await self._ask(each, finder):
@@ -142,13 +141,13 @@ class Freshness:
         for each in self._again([each for each in others if each not in asked]):
             await self._ask(each, finder)
 
-    def _said_of(self, answer: Answer, told: Said | None) -> Hashable:
-        """What is said elsewhere of an answer: something else when it moved. None where nothing is said."""
-        if told is None:
+    def _stamp(self, answer: Answer, place: PlaceStamps | None) -> Hashable:
+        """Return the stamp of a response in a place. None if no list tells of it."""
+        if place is None:
             return None
         if isinstance(answer.op, comments.ListReplies):
             return self._replies_told(answer.op)
-        return told.content if _is_of_content(answer.op) else told.whole
+        return place.content if _is_of_content(answer.op) else place.whole
 
     def _replies_told(self, op: comments.ListReplies) -> Hashable:
         """How many replies a list of threads that is watched counts."""
@@ -201,57 +200,7 @@ class Freshness:
             self._not_before = error.trace.retry_at
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a list says of a place: of its content, and of all that is there."""
-
-    content: Hashable
-    whole: Hashable
-
-
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
-
-
-class _Told:
-    """What the lists of the organization say of each place, made anew only of a list that came differently."""
-
-    def __init__(self) -> None:
-        self._of: dict[Answer, tuple[object, dict[str, Said]]] = {}
-
-    def take(self, lists: Iterable[Answer]) -> None:
-        """Take over what these say, and nothing else."""
-        self._of = {each: self._taken(each) for each in lists}
-
-    def of(self, answer: Answer) -> Said | None:
-        """What is said of the place of an answer."""
-        at = getattr(answer.op, "at", None)
-        if not isinstance(at, SpaceRef | ChangeRequestRef):
-            return None
-        place = _place(at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else "")
-        return next((said[place] for _, said in self._of.values() if place in said), None)
-
-    def _taken(self, answer: Answer) -> tuple[object, dict[str, Said]]:
-        value = answer.value
-        known = self._of.get(answer)
-        if known is not None and known[0] is value:
-            return known
-        items = value.items if isinstance(value, ListPage) else ()
-        return value, dict(filter(None, map(_said, items)))
-
-
-def _said(listed: Space | ChangeRequest) -> tuple[str, Said] | None:
-    content = listed.revision or listed.updated_at
-    if isinstance(listed, Space):
-        counted = (listed.comments, listed.change_requests, listed.change_requests_open, listed.change_requests_draft)
-        return _place(listed.id), Said(content, (content, listed.updated_at, counted))
-    if listed.space is None:
-        return None
-    whole = (content, listed.updated_at, listed.status, listed.comments, listed.outdated)
-    return _place(listed.space, listed.id), Said(content, whole)
-
-
-def _place(space: str, change_request: str = "") -> str:
-    return f"{space} {change_request}"
 
 
 def _is_of_content(op: Operation[Any]) -> bool:

@@ -55,7 +55,7 @@ from octavo.data.inbox_making import InboxMaking
 from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
 from octavo.data.observers import Observers
-from octavo.data.organization_lists import MOST, UNDECIDED, change_requests_of, spaces_of
+from octavo.data.queries import MOST, UNDECIDED, change_requests_of, spaces_of
 
 AT_ONCE = 4
 """Questions under way for the inbox: the client takes six, and what a person waits for is to find room."""

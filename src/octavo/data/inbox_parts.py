@@ -22,10 +22,10 @@ from octavo.api.operation import Listing
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
+from octavo.data import stamps
 from octavo.data.comment_words import mention_of
 from octavo.data.inbox import is_mine, ref_of, undecided
-from octavo.data.organization_lists import MOST
-from octavo.data.request_lists import open_threads_of, requested_of, reviews_of
+from octavo.data.queries import MOST, open_threads_of, requested_of, reviews_of
 
 Kind = Literal["reviews", "requested", "threads", "replies"]
 PAGES_AGAIN, OTHERS_AGAIN, REQUESTS_AGAIN = 5, 1, 1
@@ -62,29 +62,30 @@ class Part:
 
 
 def of_requests(requests: Iterable[ChangeRequest], me: str) -> Iterator[Part]:
-    """What is asked of change requests, as lists tell of them."""
+    """Return the responses of change requests, as lists tell of them."""
     for about in requests:
         if not undecided(about):
             continue
         at, mine, is_open = ref_of(about), is_mine(about, me), about.status == "open"
-        touched = about.updated_at.isoformat() if about.updated_at is not None else ""
-        stamp, when = f"{about.status} {touched} {about.revision or ''}", about.updated_at or _LONG_AGO
+        stamp, when = stamps.reviews_stamp(about), about.updated_at or _LONG_AGO
         yield _part("reviews", at, stamp, 1 if mine else 3 if is_open else 7, touched=when)
         yield _part("requested", at, stamp, 0 if is_open and not mine else 7, touched=when)
         if about.comments > 0:
-            yield _part("threads", at, f"{about.comments} {touched}", ON_MINE if mine else 6, touched=when)
+            yield _part("threads", at, stamps.open_threads_stamp(about), ON_MINE if mine else 6, touched=when)
 
 
 def of_spaces(spaces: Iterable[Space]) -> Iterator[Part]:
-    """What is asked of spaces."""
+    """Return the responses of spaces, as lists tell of them."""
     for space in spaces:
         if space.comments > 0:
-            yield _part("threads", space.ref, str(space.comments), 4, touched=space.updated_at or _LONG_AGO)
+            yield _part(
+                "threads", space.ref, stamps.open_threads_stamp(space), 4, touched=space.updated_at or _LONG_AGO
+            )
 
 
 def of_threads(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Part]:
-    """What is asked of the threads of a place: the replies of those that have any. Whether the person is named in them is
-    said nowhere else, and that they replied to a thread of others by newer servers only."""
+    """Return the replies of the open threads of a place that have any. Only replies say whether they mention the user;
+    only newer servers list who replied."""
     naming = mention_of(me)
     for comment in threads:
         if comment.is_open_thread and comment.replies > 0:
@@ -93,9 +94,8 @@ def of_threads(at: Discussion, threads: Sequence[Comment], me: str, on_mine: boo
                 on_mine or naming in comment.body.text or me in (comment.posted_by.id, *(each.user.id for each in by))
             )
             last = max((each.updated_at for each in by if each.updated_at is not None), default=None)
-            stamp = f"{comment.replies} {last.isoformat()}" if last is not None else str(comment.replies)
             touched = last or comment.posted_at or _LONG_AGO
-            yield _part("replies", at, stamp, NEAR if sure else OTHERS, comment.id, touched)
+            yield _part("replies", at, stamps.replies_stamp(comment), NEAR if sure else OTHERS, comment.id, touched)
 
 
 def address(kind: Kind, at: Discussion) -> str:

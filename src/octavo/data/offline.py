@@ -170,10 +170,10 @@ class Offline:
         """The server listed these just now: what moved is read."""
         if not self._spaces:
             return
-        from octavo.data.offline_parts import stamp_of  # brings areas of the interface with it
+        from octavo.data.stamps import space_stamp  # brings areas of the interface with it
 
         for space in spaces:
-            if space.id in self._spaces and self._stamps.get(space.id, stamp := stamp_of(space)) != stamp:
+            if space.id in self._spaces and self._stamps.get(space.id, stamp := space_stamp(space)) != stamp:
                 self._stamps[space.id] = stamp
                 self._look_at(space.id)
             elif space.id in self._due:
@@ -247,9 +247,9 @@ class Offline:
         finally:
             self._turn = None
         if space is not None and space_id in self._spaces:
-            from octavo.data.offline_parts import stamp_of
+            from octavo.data.stamps import space_stamp
 
-            self._stamps[space_id] = stamp_of(space)
+            self._stamps[space_id] = space_stamp(space)
             self._progress(space_id, turn)
             kept = self._spaces[space_id]
             self._change(replace(kept, title=space.title or kept.title, state="kept", why="", read_at=self._live.now()))

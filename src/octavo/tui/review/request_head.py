@@ -12,7 +12,7 @@ from octavo.api.reviews import RequestedReviewer
 from octavo.api.users import Contributor
 from octavo.data.entry import Entry
 from octavo.data.live import Snapshot
-from octavo.data.request_lists import requested_of
+from octavo.data.queries import requested_of
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.review import status_summary

@@ -17,7 +17,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Snapshot
-from octavo.data.request_lists import open_threads_of, requested_of, reviews_of
+from octavo.data.queries import open_threads_of, requested_of, reviews_of
 from octavo.tui.review.status_summary import Fact, RequestStatus, is_predicted, standing
 from octavo.tui.shell.permissions import UNDECIDED
 

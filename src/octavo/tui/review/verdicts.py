@@ -81,7 +81,7 @@ def withdraw(app: Shell, request: RequestAtHand) -> None:
 
 async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
     from octavo.data.deciding import withdraw_review
-    from octavo.data.request_lists import reviews_of
+    from octavo.data.queries import reviews_of
     from octavo.tui.widgets.confirm import Confirm
 
     at, name, live = request.at, request.name, app.session.live

@@ -16,7 +16,7 @@ from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
-from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces_of
+from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.inbox_feed import InboxFeed
 from octavo.tui.shell.kept_words import is_new, megabytes, progress_of

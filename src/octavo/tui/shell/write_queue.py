@@ -296,7 +296,7 @@ class WriteQueue:
 def _place_of(app: Host, entry: Entry, view: str) -> ToThread:
     """Where a write was made in a `view`: the thread it is done to, as far as that is known."""
     from octavo.api import comments  # the first screen does without
-    from octavo.data.request_lists import open_threads_of
+    from octavo.data.queries import open_threads_of
 
     at, wanted, live = entry.at, entry.facts.thread, app.session.live
     thread = live.peek(comments.Get(at=at, comment_id=wanted, format="markdown")).value if wanted else None
