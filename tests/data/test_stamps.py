@@ -94,17 +94,17 @@ OFFLINE = {
     "/v1/spaces/s/change-requests/c/changes?limit=100": "r12",
     "/v1/spaces/s/change-requests/c/changes?limit=1000": "r12",
     "/v1/spaces/s/change-requests/c/content/pages": "r12",
-    "/v1/spaces/s/change-requests/c/reviews?limit=1000&format=markdown": "open 2026-05-04T13:30:05.250000+00:00 r12 2",
-    "/v1/spaces/s/change-requests/c/requested-reviewers?limit=1000": "open 2026-05-04T13:30:05.250000+00:00 r12 2",
+    "/v1/spaces/s/change-requests/c/reviews?limit=1000&format=markdown": "open 2026-05-04T13:30:05.250000+00:00 r12",
+    "/v1/spaces/s/change-requests/c/requested-reviewers?limit=1000": "open 2026-05-04T13:30:05.250000+00:00 r12",
     "/v1/spaces/s/change-requests/c/contributors": "open 2026-05-04T13:30:05.250000+00:00 r12 2",
     "/v1/spaces/s/change-requests/c/comments?limit=200&status=all&format=markdown": "open 2026-05-04T13:30:05.250000+00:00 r12 2",
-    "/v1/spaces/s/change-requests/c/comments?limit=1000&status=open&format=markdown": "open 2026-05-04T13:30:05.250000+00:00 r12 2",
+    "/v1/spaces/s/change-requests/c/comments?limit=1000&status=open&format=markdown": "2 2026-05-04T13:30:05.250000+00:00",
     "/v1/spaces/s/change-requests/d": "draft   0",
     "/v1/spaces/s/change-requests/d/changes?limit=100": "draft   0",
     "/v1/spaces/s/change-requests/d/changes?limit=1000": "draft   0",
     "/v1/spaces/s/change-requests/d/content/pages": "draft   0",
-    "/v1/spaces/s/change-requests/d/reviews?limit=1000&format=markdown": "draft   0",
-    "/v1/spaces/s/change-requests/d/requested-reviewers?limit=1000": "draft   0",
+    "/v1/spaces/s/change-requests/d/reviews?limit=1000&format=markdown": "draft  ",
+    "/v1/spaces/s/change-requests/d/requested-reviewers?limit=1000": "draft  ",
     "/v1/spaces/s/change-requests/d/contributors": "draft   0",
     "/v1/spaces/s/change-requests/d/comments?limit=200&status=all&format=markdown": "draft   0",
 }
@@ -148,3 +148,20 @@ def test_lists_tell_of_content_and_of_all_in_a_space_or_change_request() -> None
     assert places.of(inbox_parts.threads_of(REQUESTS["d"])) is None, "no list tells of it"
     places.update([])
     assert places.of(Get(at=HERE)) is None
+
+
+def test_inbox_and_offline_spaces_give_the_same_stamp_to_the_same_response() -> None:
+    """They share its version: two stamps would have each of them fetch again what the other has fetched."""
+    assert {url for url in INBOX if url in OFFLINE} == {
+        f"/v1/spaces/s/change-requests/{path}"
+        for path in (
+            "c/reviews?limit=1000&format=markdown",
+            "c/requested-reviewers?limit=1000",
+            "c/comments?limit=1000&status=open&format=markdown",
+            "d/reviews?limit=1000&format=markdown",
+            "d/requested-reviewers?limit=1000",
+        )
+    }
+    assert {url: INBOX[url] for url in INBOX if url in OFFLINE} == {
+        url: OFFLINE[url] for url in OFFLINE if url in INBOX
+    }

@@ -56,6 +56,7 @@ from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
 from octavo.data.observers import Observers
 from octavo.data.queries import MOST, UNDECIDED, change_requests_of, spaces_of
+from octavo.data.response_cache import Version
 
 AT_ONCE = 4
 """Questions under way for the inbox: the client takes six, and what a person waits for is to find room."""
@@ -670,25 +671,19 @@ class _Answers:
         """The items of each, by its address. Of replies, what is `Said`."""
         self._shared: dict[Any, Any] = {}
         """People and pages that comments speak of, each once."""
-        self._noted: dict[str, tuple[str, datetime]] | None = None
         self._refused: dict[str, str] = {}
         """The stamps at which answers were refused: they are not asked for again before they move."""
-        self._looked: set[str] = set()
-        """Of what it was seen whether anything is kept."""
+        self._looked_at: dict[str, Version] = {}
+        """The version of each response that was last looked for on disk, or was fetched here."""
+        self._versions_of: dict[str, Version] = {}
+        """The version that each of `values` is of."""
         self._last_said: dict[str, tuple[object, datetime | None]] = {}
         """When last something was said in the threads the person is in, of answers as they were then."""
 
     @property
-    def noted(self) -> dict[str, tuple[str, datetime]]:
-        """What the lists said of each answer when it was read, and when that was."""
-        if self._noted is None:
-            self._noted = self._live.shelf.readings()
-        return self._noted
-
-    @property
     def read_at(self) -> dict[str, datetime]:
-        """When each was read."""
-        return {url: at for url, (_, at) in self.noted.items()}
+        """When each response was fetched, by its URL."""
+        return {url: version.read_at for url, version in self._live.shelf.versions.items()}
 
     @property
     def pages(self) -> dict[str, int]:
@@ -696,11 +691,11 @@ class _Answers:
         return {url: -(-len(items) // MOST) for url, items in self.values.items() if len(items) > MOST}
 
     def is_due(self, part: Part) -> bool:
-        """Whether it is to be asked for, because it moved or was never read."""
-        noted = self.noted.get(part.url)
+        """Return whether a response is to be fetched: it was never fetched, or its stamp differs."""
         if self.is_refused(part):
             return self._refused[part.url] != part.stamp
-        return noted is None or noted[0] != part.stamp or part.url not in self.values
+        version = self._live.shelf.versions.get(part.url)
+        return version is None or version.stamp != part.stamp or self._versions_of.get(part.url) is not version
 
     def is_refused(self, part: Part) -> bool:
         """Whether it may not be seen, or is not there: then it is asked for once it moved, and not before."""
@@ -746,32 +741,45 @@ class _Answers:
         self._live.let_go(part.op)
         before = self.values.get(part.url)
         came = await asyncio.to_thread(self._slimmed, part, items, before)
-        self._note(part)
+        self._live.shelf.put_version(part.url, part.stamp)
+        version = self._live.shelf.versions[part.url]
         self.values[part.url] = came
+        self._looked_at[part.url] = self._versions_of[part.url] = version
         return came is not before
 
     async def take_kept(self, parts: Iterable[Part]) -> None:
-        """Take over what is kept of these, of this run or an earlier one."""
-        wanted = [each for each in parts if each.url not in self._looked and each.url in self.noted]
-        self._looked |= {each.url for each in wanted}
-        shelf = self._live.shelf
+        """Take the responses on disk that are of another version than those here, of this run or an earlier one."""
+        shelf, looked_at = self._live.shelf, self._looked_at
+        versions = shelf.versions
+        wanted = [
+            each
+            for each in parts
+            if (version := versions.get(each.url)) is not None and looked_at.get(each.url) is not version
+        ]
+        looked_at.update((each.url, versions[each.url]) for each in wanted)
         for start in range(0, len(wanted), SLICE):
-            some = [(each, shelf.body(each.op)) for each in wanted[start : start + SLICE]]
+            some = [(each, looked_at[each.url], shelf.body(each.op)) for each in wanted[start : start + SLICE]]
 
-            def decode(some: Sequence[tuple[Part, Any]] = some) -> list[tuple[str, tuple[Any, ...]]]:
-                kept = [(each, shelf.decoded(each.op, *body)) for each, body in some if body is not None]
-                whole = [(each, found[0].items) for each, found in kept if found is not None and not found[0].next]
-                return [(each.url, self._slimmed(each, items)) for each, items in whole]
+            def decode(
+                some: Sequence[tuple[Part, Version, Any]] = some,
+            ) -> list[tuple[str, Version, tuple[Any, ...]]]:
+                kept = [(each, of, shelf.decoded(each.op, *body)) for each, of, body in some if body is not None]
+                whole = [(each, of, found[0].items) for each, of, found in kept if found and not found[0].next]
+                return [
+                    (each.url, of, self._slimmed(each, items, self.values.get(each.url))) for each, of, items in whole
+                ]
 
-            for url, items in await asyncio.to_thread(decode):
-                self.values.setdefault(url, items)
+            for url, version, items in await asyncio.to_thread(decode):
+                if looked_at.get(url) is version:  # else another version was fetched meanwhile
+                    self.values[url], self._versions_of[url] = items, version
 
     def keep_only(self, parts: Iterable[str]) -> None:
         """Let go of all other answers: nobody wants them now."""
         wanted = set(parts)
         for url in self.values.keys() - wanted:
             del self.values[url]
-            self._looked.discard(url)
+            self._looked_at.pop(url, None)
+            self._versions_of.pop(url, None)
             self._last_said.pop(url, None)
         if len(self._shared) > MOST_SHARED:
             self._shared.clear()
@@ -790,11 +798,6 @@ class _Answers:
         by, may, page = comment.posted_by, comment.permissions, target.page
         target = target.model_copy(update={"page": share(page, page)})
         return comment.model_copy(update={"posted_by": share(by, by), "permissions": share(may, may), "target": target})
-
-    def _note(self, part: Part) -> None:
-        self._looked.add(part.url)  # it is here: what is kept of it says nothing more
-        self.noted[part.url] = (part.stamp, self._live.now())
-        self._live.shelf.note(part.url, part.stamp)
 
 
 async def _in_slices(parts: Iterable[Part]) -> list[Part]:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from octavo.api.spaces import Space
     from octavo.data.live import Live
     from octavo.data.offline_parts import OfflinePart
-    from octavo.data.response_cache import Pinned
 
 AT_ONCE = 2
 """Questions under way: the client takes six, and what a person waits for is to find room."""
@@ -288,7 +287,8 @@ class _Turn:
         self._live, self._shelf, self._low, self._progressed = live, live.shelf, low, progressed
         self._at, self._keeper = SpaceRef(space_id=space_id), _keeper(space_id)
         self._wanted: dict[str, OfflinePart] = {}
-        self._pinned: Mapping[str, Pinned] = {}
+        self._pinned: Mapping[str, int | None] = {}
+        """The size of each response that is pinned. None if it is not on disk."""
         self._failures: dict[str, FailedRead] = {}
         self._abouts: dict[ChangeRequestRef, ChangeRequest] = {}
         self._queue: deque[OfflinePart] = deque()
@@ -315,7 +315,7 @@ class _Turn:
         self._space: Space = await self._live.fetch(Get(at=self._at), patiently=True)
         if self._space.deleted_at is not None:
             raise NotFound("This space was deleted.")
-        self._shelf.pin(self._keeper, f"/v1/spaces/{self.space_id}", "")
+        self._shelf.pin(self._keeper, f"/v1/spaces/{self.space_id}")
         self._push(of_space(self._space))
         running: set[asyncio.Task[None]] = set()
         try:
@@ -341,14 +341,14 @@ class _Turn:
 
     async def _find_pinned(self) -> None:
         self._pinned = await asyncio.to_thread(self._read_pinned)
-        self.bytes = sum(each.bytes or 0 for each in self._pinned.values())
+        self.bytes = sum(each or 0 for each in self._pinned.values())
 
-    def _read_pinned(self) -> Mapping[str, Pinned]:
+    def _read_pinned(self) -> Mapping[str, int | None]:
         self._shelf.flush()
         return self._shelf.pinned(self._keeper)
 
     async def _measure(self) -> None:
-        self.bytes = sum(each.bytes or 0 for each in (await asyncio.to_thread(self._read_pinned)).values())
+        self.bytes = sum(each or 0 for each in (await asyncio.to_thread(self._read_pinned)).values())
 
     def _push(self, parts: Iterable[OfflinePart]) -> None:
         """Want these too. What is here already counts as read."""
@@ -359,20 +359,27 @@ class _Turn:
         self.of = len(self._wanted)
 
     async def _take(self, part: OfflinePart) -> None:
-        """Read one answer, if it moved. Raises ApiError where nothing gets through."""
-        pinned = self._pinned.get(part.url)
-        if pinned is None or pinned.bytes is None or pinned.stamp != part.stamp or part.is_always_due:
+        """Fetch a response unless its version on disk is current. Raises ApiError if no request gets through."""
+        version, is_pinned = self._shelf.versions.get(part.url), self._pinned.get(part.url) is not None
+        if version is None or version.stamp != part.stamp or part.is_always_due:
             await self._ask(part)
             return
-        if _leads_on(part):
-            body = self._shelf.body(part.op)
-            kept = await asyncio.to_thread(self._shelf.decoded, part.op, *body) if body is not None else None
-            if kept is None:
+        if _leads_on(part) or not is_pinned:
+            cached = await self._cached(part)
+            if cached is None or (isinstance(cached, ListPage) and cached.next is not None):
                 await self._ask(part)
                 return
-            self._go_on_from(part, kept[0])
+            if not is_pinned:  # fetched for another keeper, such as the inbox
+                self._shelf.pin(self._keeper, part.url)
+            self._go_on_from(part, cached)
         self.read += 1
         self._progressed()
+
+    async def _cached(self, part: OfflinePart) -> Any:
+        """Return the response on disk. None if there is none."""
+        body = self._shelf.body(part.op)
+        decoded = await asyncio.to_thread(self._shelf.decoded, part.op, *body) if body is not None else None
+        return decoded[0] if decoded is not None else None
 
     async def _ask(self, part: OfflinePart) -> None:
         await self._politely()
@@ -385,11 +392,13 @@ class _Turn:
                 raise
             self._failures[part.url] = FailedRead(part.what, str(error))
             self._is_cut = self._is_cut or _leads_on(part)
-            self._shelf.pin(self._keeper, part.url, "", str(error))
+            self._shelf.put_version(part.url, "", str(error))
+            self._shelf.pin(self._keeper, part.url)
         else:
             if self._stopped:
                 return
-            self._shelf.pin(self._keeper, part.url, part.stamp)
+            self._shelf.put_version(part.url, part.stamp)
+            self._shelf.pin(self._keeper, part.url)
             self.read += 1
             self._go_on_from(part, value)
             if self.read % SIZED_EVERY == 0:

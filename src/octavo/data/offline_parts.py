@@ -90,12 +90,12 @@ def of_request(at: ChangeRequestRef, about: ChangeRequest) -> Iterator[OfflinePa
     for limit in CHANGES:
         yield part(content.ListChanges(at=at, limit=limit), about.revision or stamp, f"the changes in {name}")
     yield part(content.ListPages(at=at), about.revision or stamp, f"the page tree in {name}")
-    yield part(reviews_of(at), stamp, f"the reviews of {name}")
-    yield part(requested_of(at), stamp, f"the reviewers of {name}")
+    yield part(reviews_of(at), stamps.reviews_stamp(about), f"the reviews of {name}")
+    yield part(requested_of(at), stamps.reviews_stamp(about), f"the reviewers of {name}")
     yield part(change_requests.ListContributors(at=at), stamp, f"the contributors to {name}")
     yield _threads(at, stamp, f"the threads in {name}")
     if about.comments:
-        yield part(open_threads_of(at), stamp, f"the open threads in {name}")
+        yield part(open_threads_of(at), stamps.open_threads_stamp(about), f"the open threads in {name}")
     for side in sides(at.space, about):
         yield part(content.Get(at=side), about.revision or stamp, f"a revision of {name}")
 
