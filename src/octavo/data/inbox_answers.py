@@ -695,7 +695,7 @@ class _Answers:
         if self.is_refused(part):
             return self._refused[part.url] != part.stamp
         version = self._live.shelf.versions.get(part.url)
-        return version is None or version.stamp != part.stamp or self._versions_of.get(part.url) is not version
+        return version is None or version.stamp != part.stamp or self._versions_of.get(part.url) != version
 
     def is_refused(self, part: Part) -> bool:
         """Whether it may not be seen, or is not there: then it is asked for once it moved, and not before."""
@@ -754,7 +754,7 @@ class _Answers:
         wanted = [
             each
             for each in parts
-            if (version := versions.get(each.url)) is not None and looked_at.get(each.url) is not version
+            if (version := versions.get(each.url)) is not None and looked_at.get(each.url) != version
         ]
         looked_at.update((each.url, versions[each.url]) for each in wanted)
         for start in range(0, len(wanted), SLICE):
@@ -770,7 +770,7 @@ class _Answers:
                 ]
 
             for url, version, items in await asyncio.to_thread(decode):
-                if looked_at.get(url) is version:  # else another version was fetched meanwhile
+                if looked_at.get(url) == version:  # else another version was fetched meanwhile
                     self.values[url], self._versions_of[url] = items, version
 
     def keep_only(self, parts: Iterable[str]) -> None:

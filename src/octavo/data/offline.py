@@ -4,7 +4,8 @@
     offline.of("docs")                     # how far it got, or None
     offline.let_go("docs")                 # and free what it took
 
-One space at a time is read, `AT_ONCE` questions of it at once, what anybody waits for goes before, and none is asked while
+Of several instances of Octavo one downloads, which holds the lock `offline`. The others show its progress, and one of them
+goes on when it ends. One space at a time is read, `AT_ONCE` questions of it at once, what anybody waits for goes before, and none is asked while
 the server's limits run low. A turn asks how
 the space stands, its threads and its lists of change requests, and then only for what these say has moved since it was
 read (`offline_parts.py`). What was read stays read when the program ends in between: each answer is pinned as it comes.
@@ -18,14 +19,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from octavo.api.errors import ApiError, Forbidden, NotFound, PaginationError, RateLimited, Unauthorized, Unreachable
 from octavo.api.operation import Listing, ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.concurrency import Tasks
 from octavo.data.observers import Observers
-from octavo.data.state import State
+from octavo.data.state import NotSaved, State
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2
 """Questions under way: the client takes six, and what a person waits for is to find room."""
+STORED_EVERY = 3.0
+"""Seconds between two times that progress is stored, for other instances of Octavo."""
+TAKE_OVER_EVERY = 5.0
+"""Seconds between two times that an instance looks whether the one that downloads has ended."""
 EVERY = timedelta(minutes=10)
 """A kept space is looked at so often, though nothing says that it moved: no counter counts replies."""
 SHOWN_EVERY = 0.3
@@ -52,7 +57,8 @@ MANY_PAGES = 500
 """With more, a person is asked before."""
 _MOST_REMEMBERED = 100
 """Failures that are remembered for the next start. All are found again on its first turn."""
-_FACT = "offline"
+_FACT = _ROLE = "offline"
+"""Name of the fact that the spaces are stored under, and of the lock of the instance that downloads."""
 
 Phase = Literal["waiting", "reading", "kept", "lost"]
 
@@ -107,7 +113,17 @@ class Offline:
     def __init__(self, live: Live, state: State, *, low: Callable[[], float] = lambda: 0.0) -> None:
         """`low`: the seconds that what nobody waits for has to wait, because the server's limits run low."""
         self._live, self._state, self._low = live, state, low
-        self._spaces: dict[str, KeptSpace] = {each.id: each for each in _remembered(state.recall(_FACT))}
+        self._spaces: dict[str, KeptSpace] = {each.id: _interrupted(each) for each in _remembered(state.recall(_FACT))}
+        self._edits = 0
+        """How often `_spaces` was stored."""
+        self._is_reloading = False
+        self._was_refused = False
+        """Whether another instance held the lock when this one last asked for it."""
+        self._leave_state: Callable[[], None] | None = None
+        """Ends the calls of `_reload_soon`. None before `begin`."""
+        self._release: Callable[[], None] | None = None
+        """Releases the lock that lets this instance download. None while it does not hold the lock."""
+        self._stored_at = 0.0
         self._stamps: dict[str, str] = {}
         """What the list of spaces said of each when it was read last."""
         self._due: dict[str, None] = {}
@@ -133,8 +149,9 @@ class Offline:
 
     def begin(self) -> None:
         """Start to fetch what is due, from now on. Does nothing the second time."""
-        if not self._tasks:
+        if self._leave_state is None:
             self._due |= dict.fromkeys(self._spaces)
+            self._leave_state = self._state.committed.add(self._reload_soon)
             self._tasks.start(self._run(), name="offline spaces")
 
     async def size(self, at: SpaceRef) -> Size:
@@ -147,22 +164,26 @@ class Offline:
         return Size(pages, round(pages * (mean or USUAL_PAGE)))
 
     def keep(self, space: Space) -> None:
-        """Keep a space, or look now whether what is kept of it is still so."""
+        """Make a space available offline, or fetch now what has changed in one that is."""
         known = self._spaces.get(space.id)
         title = space.title or "Untitled"
-        self._change(replace(known, title=title) if known is not None else KeptSpace(space.id, title))
-        self._remember()
+        kept = replace(known, title=title) if known is not None else KeptSpace(space.id, title)
+        self._change(replace(kept, state="waiting") if self._was_refused else kept)
+        self._store(space.id, is_new=True)
         self._look_at(space.id)
 
     def let_go(self, space_id: str) -> None:
-        """Keep it no longer, and throw away what was kept of it."""
+        """Delete what is available offline of a space, and download no more of it."""
+        self._drop(space_id)
+        self._store(space_id)
+
+    def _drop(self, space_id: str) -> None:
         if self._turn is not None and self._turn.space_id == space_id:
             self._turn.stop()
         self._due.pop(space_id, None)
         self._stamps.pop(space_id, None)
         if self._spaces.pop(space_id, None) is not None:
             self._live.shelf.unpin(_keeper(space_id))
-            self._remember()
             self._tell()
 
     def spaces_came(self, spaces: Iterable[Space]) -> None:
@@ -186,7 +207,12 @@ class Offline:
         """Stop fetching."""
         if self._telling is not None:
             self._telling.cancel()
+        if self._leave_state is not None:
+            self._leave_state()
         await self._tasks.close()
+        if self._release is not None:
+            self._release()
+            self._release = None
 
     # One after the other
 
@@ -199,17 +225,21 @@ class Offline:
         wait = FIRST_WAIT
         while True:
             self._wake.clear()
-            space_id = next(iter(self._due), None)
-            if space_id is None:
+            if not self._due:
                 if await self._slept(EVERY.total_seconds()):
                     self._due |= dict.fromkeys(self._spaces)
+                continue
+            if not await self._may_download():
+                await self._slept(TAKE_OVER_EVERY)
+                continue
+            if (space_id := next(iter(self._due), None)) is None:
                 continue
             try:
                 await self._taken(space_id)
             except ApiError as error:
                 if space_id in self._spaces:
                     self._change(replace(self._spaces[space_id], state="waiting", why=str(error)))
-                    self._remember()
+                    self._store(space_id)
                     again = error.trace.retry_at
                     asked = (again - self._live.now()).total_seconds() if again is not None else 0.0
                     await self._slept(max(wait, asked))
@@ -238,7 +268,7 @@ class Offline:
         except (Forbidden, NotFound) as error:
             if space_id in self._spaces:
                 self._change(replace(self._spaces[space_id], state="lost", why=str(error)))
-                self._remember()
+                self._store(space_id)
             return
         except BaseException:
             self._due[space_id] = None  # also after a restart
@@ -252,7 +282,7 @@ class Offline:
             self._progress(space_id, turn)
             kept = self._spaces[space_id]
             self._change(replace(kept, title=space.title or kept.title, state="kept", why="", read_at=self._live.now()))
-            self._remember()
+            self._store(space_id)
 
     def _progress(self, space_id: str, turn: _Turn) -> None:
         known = self._spaces.get(space_id)
@@ -260,6 +290,10 @@ class Offline:
             self._change(
                 replace(known, read=turn.read, of=turn.of, bytes=turn.bytes, pages=turn.pages, failed=turn.failed)
             )
+            now = asyncio.get_running_loop().time()
+            if now - self._stored_at > STORED_EVERY:
+                self._stored_at = now
+                self._store(space_id)
 
     def _change(self, kept: KeptSpace) -> None:
         before, self._spaces[kept.id] = self._spaces.get(kept.id), kept
@@ -274,8 +308,72 @@ class Offline:
             self._telling = None
         self._changed.notify()
 
-    def _remember(self) -> None:
-        self._state.remember(_FACT, [_said(each) for each in self._spaces.values()])
+    # Beside other instances
+
+    async def _may_download(self) -> bool:
+        """Return whether this instance downloads: it holds the lock, or there can be none."""
+        if self._release is not None or self._state.read_only:
+            return True
+        try:
+            self._release = self._state.take(_ROLE)
+        except NotSaved:
+            return True
+        if self._release is None:
+            self._was_refused = True
+            await self._reload()
+            return False
+        if self._was_refused:
+            self._was_refused = False
+            await self._reload()
+            self._live.shelf.reload_versions()
+            self._spaces = {each.id: _interrupted(each) for each in self._spaces.values()}
+            self._due |= dict.fromkeys(self._spaces)
+            self._tell()
+        return True
+
+    def _store(self, space_id: str, *, is_new: bool = False) -> None:
+        """Store one space as it is here, or that it is gone. Without `is_new`, a space that another instance has removed
+        meanwhile stays removed."""
+        self._edits += 1
+        kept = self._spaces.get(space_id)
+
+        def changed(stored: Any) -> list[Any]:
+            facts = [each for each in stored if isinstance(each, dict)] if isinstance(stored, list) else []
+            if kept is None:
+                return [each for each in facts if each.get("id") != space_id]
+            if all(each.get("id") != space_id for each in facts):
+                return [*facts, _said(kept)] if is_new else facts
+            return [_said(kept) if each.get("id") == space_id else each for each in facts]
+
+        self._state.change(_FACT, changed)
+
+    def _reload_soon(self) -> None:
+        if not self._is_reloading:
+            self._is_reloading = True
+            self._tasks.start(self._reload(), name="offline spaces of other instances")
+
+    async def _reload(self) -> None:
+        """Take over what other instances have added, removed and downloaded."""
+        try:
+            edits = -1
+            while edits != self._edits:  # else what was read is older than what is here
+                edits = self._edits
+                stored = {each.id: each for each in _remembered(await self._state.recall_now(_FACT))}
+        except NotSaved:
+            return
+        finally:
+            self._is_reloading = False
+        for space_id in self._spaces.keys() - stored.keys():
+            self._drop(space_id)
+        for space_id, each in stored.items():
+            known = self._spaces.get(space_id)
+            if known is None:
+                self._change(each)
+                self._look_at(space_id)
+            elif self._was_refused:
+                self._change(each)
+            elif each.state == "waiting" and known.state in ("kept", "lost"):
+                self._look_at(space_id)  # another instance asked for what has changed
 
 
 class _Turn:
@@ -323,8 +421,8 @@ class _Turn:
                 while self._queue and len(running) < AT_ONCE:
                     running.add(asyncio.get_running_loop().create_task(self._take(self._queue.popleft())))
                 ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in ended:
-                    task.result()
+                if errors := [error for task in ended if (error := task.exception()) is not None]:
+                    raise errors[0]  # that of each was looked at: none is reported as lost
         finally:
             for task in running:
                 task.cancel()
@@ -478,22 +576,26 @@ def _is_there(thread: Comment) -> bool:
     return not thread.id.startswith("pending-")
 
 
+def _interrupted(kept: KeptSpace) -> KeptSpace:
+    """Return a space as it is while no instance is known to download it."""
+    return replace(kept, state="waiting") if kept.state == "reading" else kept
+
+
 def _said(kept: KeptSpace) -> dict[str, Any]:
-    """As it is remembered."""
-    state = "waiting" if kept.state == "reading" else kept.state
+    """Return a space as it is stored."""
     at = kept.read_at.isoformat() if kept.read_at is not None else None
     few = replace(kept, failed=kept.failed[:_MOST_REMEMBERED])
-    return {**asdict(few), "state": state, "read_at": at}
+    return {**asdict(few), "read_at": at}
 
 
 def _remembered(facts: object) -> Iterator[KeptSpace]:
-    """What was remembered. What another Octavo wrote differently is left out: it is found again on the next turn."""
+    """Return the spaces that are stored, without what an Octavo of another version stored in another way."""
     for fact in facts if isinstance(facts, list) else ():
         if not isinstance(fact, dict) or not isinstance(fact.get("id"), str):
             continue
         numbers = {name: fact[name] for name in ("read", "of", "bytes", "pages") if isinstance(fact.get(name), int)}
         words = {name: fact[name] for name in ("title", "why") if isinstance(fact.get(name), str)}
-        state: Phase = "lost" if fact.get("state") == "lost" else "kept" if fact.get("state") == "kept" else "waiting"
+        state: Phase = next((each for each in get_args(Phase) if each == fact.get("state")), "waiting")
         failed = tuple(
             FailedRead(str(each["what"]), str(each["why"]))
             for each in fact.get("failed") or ()

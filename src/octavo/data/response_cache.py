@@ -188,16 +188,25 @@ class ResponseCache:
         """The version of each response, by its URL. The responses of some may have been evicted."""
         return self._known_versions()
 
+    def reload_versions(self) -> None:
+        """Take over the versions that another instance has written."""
+        versions = self._known_versions()
+        for url, version in self._stored_versions():
+            if url not in versions or versions[url].read_at < version.read_at:
+                versions[url] = version
+
     def _known_versions(self) -> dict[str, Version]:
         if self._versions is None:
-            query = "SELECT url, stamp, read_at, error FROM versions WHERE namespace = ?"
-            self._versions = {}
-            try:
-                for url, stamp, read_at, error in self._db.execute(query, (self._namespace,)):
-                    self._versions[url] = Version(stamp, moment(read_at), error)
-            except sqlite3.DatabaseError:
-                self._damaged = True
+            self._versions = dict(self._stored_versions())
         return self._versions
+
+    def _stored_versions(self) -> Iterator[tuple[str, Version]]:
+        query = "SELECT url, stamp, read_at, error FROM versions WHERE namespace = ?"
+        try:
+            for url, stamp, read_at, error in self._db.execute(query, (self._namespace,)):
+                yield url, Version(stamp, moment(read_at), error)
+        except sqlite3.DatabaseError:
+            self._damaged = True
 
     def put_made(self, name: str, body: Callable[[], bytes]) -> None:
         """Keep what was made of answers, to be had before it can be made again. `body` is called behind."""
