@@ -176,6 +176,11 @@ class Live:
         value = self.peek(op).value
         return value if value is not None else await self.fetch(op, patiently=patiently)
 
+    def hurry(self, op: Operation[Any]) -> None:
+        """Let a request for `op` that was sent patiently go before others: now the user waits for it."""
+        if (answer := self._answers.get(encode(op).url)) is not None:
+            answer.behind = False
+
     async def rested(self, op: Operation[Any]) -> None:
         """Wait until no question for it is open. Asks nothing."""
         await self._answer(op).idle()
