@@ -412,6 +412,24 @@ class TestPages:
         await asyncio.gather(read(), read())
         assert (seen, len(gate.asked)) == ([7, 7], 4)
 
+    async def test_refresh_that_begins_while_more_is_fetched_reads_that_page_too(
+        self, live: Live, gate: Gate, many: SpaceRef
+    ) -> None:
+        screen, op = Screen(), threads(many, limit=2)
+        live.watch(op, screen)
+        await live.settled()
+        gate.hold()
+        more = asyncio.create_task(live.more(op))
+        while not gate.waiting:  # noqa: ASYNC110  # as above
+            await asyncio.sleep(0)
+        refresh = asyncio.create_task(live.refresh(op))
+        await asyncio.sleep(0)
+        gate.let_go(0)
+        await more
+        gate.let_go()
+        await refresh
+        assert len(screen.texts) == 4
+
     async def test_when_more_fails_the_list_stays_and_it_can_be_asked_again(
         self, live: Live, gate: Gate, many: SpaceRef
     ) -> None:

@@ -205,10 +205,11 @@ class Live:
             await answer.idle()
             if answer.pages < answer.wanted and answer.value.next is not None:
                 await self._ask(answer, extend=True, behind=patiently)
-        except ApiError:
-            pass  # it is in the snapshot
-        finally:
+        except (ApiError, asyncio.CancelledError) as error:
             answer.wanted = max(1, answer.pages)
+            if not isinstance(error, ApiError):
+                raise
+        finally:
             answer.extending = False
 
     async def read_on(
