@@ -1,5 +1,5 @@
-"""Makes the rows of the inbox, in a thread: of thousands of threads that takes a while. Not for each of a thousand answers,
-but of all that came meanwhile, and of each place only where something came."""
+"""Builds the rows of the inbox in a thread, because thousands of threads take a while: once for all responses that
+have arrived, and only of places with new responses."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from octavo.data.inbox import Inbox, Known, MadeRows, inbox_of
 
 
 class InboxMaking:
-    """The rows, and when they are made anew."""
+    """The rows of the inbox, and the task that builds them."""
 
     def __init__(self, known: Callable[[], Known], show: Callable[[], None]) -> None:
         self.inbox = Inbox()
         self.may_begin = False
-        """Whether enough is known to make any: before, what is there may be all of an earlier run."""
+        """Whether enough is loaded to build rows. Until then, the rows may be those of an earlier run."""
         self._known, self._show = known, show
         self._made = MadeRows()
         self._tasks = Tasks("Building the rows of the inbox")
@@ -26,7 +26,8 @@ class InboxMaking:
         self._sooner = asyncio.Event()
 
     def soon(self, wait: float, *, anew: bool = True) -> None:
-        """Make them in so many seconds at the latest, and show them. Not `anew`: what they are made of is as it was."""
+        """Build and show the rows within `wait` seconds. Without `anew`, only show them: nothing they are built from
+        has changed."""
         loop = asyncio.get_running_loop()
         at = loop.time() + wait
         self._at = min(self._at, at) if self._is_untold else at

@@ -1,14 +1,15 @@
-"""Spaces kept for offline: all that their views ask is read ahead, pinned in the response cache, and read again when it moved.
+"""Spaces that are available offline: the responses that their views ask for, fetched ahead, pinned on disk and kept
+current.
 
     offline.keep(space)                    # from now on, also after a restart
-    offline.of("docs")                     # how far it got, or None
-    offline.let_go("docs")                 # and free what it took
+    offline.of("docs")                     # the progress, or None
+    offline.let_go("docs")                 # and delete the copies
 
-Of several instances of Octavo one downloads, which holds the lock `offline`. The others show its progress, and one of them
-goes on when it ends. One space at a time is read, `AT_ONCE` questions of it at once, what anybody waits for goes before, and none is asked while
-the server's limits run low. A turn asks how
-the space stands, its threads and its lists of change requests, and then only for what these say has moved since it was
-read (`offline_parts.py`). What was read stays read when the program ends in between: each answer is pinned as it comes.
+Of several instances of Octavo, the one that holds the lock `offline` downloads. The others show its progress, and
+one of them takes over when it ends. Spaces are downloaded one after the other, with `AT_ONCE` requests that yield
+to those the user waits for. None is sent while the rate limit runs low. A turn fetches the space, its threads and
+its lists of change requests, then only what has changed since (`offline_parts.py`). Each response is pinned when
+it arrives, so an interrupted turn goes on where it ended.
 """
 
 from __future__ import annotations
@@ -36,27 +37,27 @@ if TYPE_CHECKING:
     from octavo.data.offline_parts import OfflinePart
 
 AT_ONCE = 2
-"""Questions under way: the client takes six, and what a person waits for is to find room."""
+"""Requests at the same time. The client sends six: the others are left for the user."""
 STORED_EVERY = 3.0
 """Seconds between two times that progress is stored, for other instances of Octavo."""
 TAKE_OVER_EVERY = 5.0
 """Seconds between two times that an instance looks whether the one that downloads has ended."""
 EVERY = timedelta(minutes=10)
-"""A kept space is looked at so often, though nothing says that it moved: no counter counts replies."""
+"""Time between two turns of a space that no list reports as changed: no list counts replies."""
 SHOWN_EVERY = 0.3
-"""Seconds between two times progress is told."""
+"""Seconds between two reports of progress."""
 SIZED_EVERY = 50
-"""Answers between two times it is looked how large they are."""
+"""Responses between two measurements of the size on disk."""
 MOST_LISTED = 10_000
-"""Items of a list that are kept."""
+"""Items of a list that are available offline."""
 FIRST_WAIT, LONGEST_WAIT = 5.0, 300.0
-"""Seconds until it is tried again after nothing got through."""
+"""Seconds of the first and the longest pause after no request got through."""
 USUAL_PAGE = 6_000
-"""Bytes of a page, as it is kept, where none was read yet: the mean of the demo library."""
+"""Bytes of a page on disk if none is there yet: the mean of the demo library."""
 MANY_PAGES = 500
-"""With more, a person is asked before."""
+"""Pages from which the user is asked before a download."""
 _MOST_REMEMBERED = 100
-"""Failures that are remembered for the next start. All are found again on its first turn."""
+"""Failures that are stored for the next start. The next turn finds all of them again."""
 _FACT = _ROLE = "offline"
 """Name of the fact that the spaces are stored under, and of the lock of the instance that downloads."""
 
@@ -65,53 +66,53 @@ Phase = Literal["waiting", "reading", "kept", "lost"]
 
 @dataclass(frozen=True)
 class FailedRead:
-    """What of a kept space could not be read."""
+    """A part of a space that could not be fetched."""
 
     what: str
-    """`the page Tides`."""
+    """The part, such as `the page Tides`."""
     why: str
-    """A sentence."""
+    """The cause, as a sentence."""
 
 
 @dataclass(frozen=True)
 class KeptSpace:
-    """A space that is kept for offline, and how far that got."""
+    """A space that is available offline, and the progress of its download."""
 
     id: str
     title: str
     state: Phase = "waiting"
-    """`lost`: it may not be seen any more; what was read of it is still here."""
+    """`lost` if the space may no longer be read. Its copies are still here."""
     why: str = ""
-    """What it waits for, or why it is lost. A sentence."""
+    """The cause of `waiting` or `lost`, as a sentence."""
     read: int = 0
-    """How many of `of` answers are here."""
+    """Number of the `of` responses that are here."""
     of: int = 0
     bytes: int = 0
     pages: int = 0
     failed: tuple[FailedRead, ...] = ()
     read_at: datetime | None = None
-    """When all of it was looked at last. None: it never was whole."""
+    """When the last complete turn ended. None if there was none."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """What keeping a space will take, before it is done."""
+    """Estimated size of a download."""
 
     pages: int
     bytes: int
-    """As far as can be told from pages read before."""
+    """Estimated from the pages on disk."""
 
     @property
     def is_large(self) -> bool:
-        """Whether a person is to be asked first."""
+        """Return whether the user is asked before the download."""
         return self.pages > MANY_PAGES
 
 
 class Offline:
-    """The spaces a profile keeps for offline."""
+    """The spaces of a profile that are available offline."""
 
     def __init__(self, live: Live, state: State, *, low: Callable[[], float] = lambda: 0.0) -> None:
-        """`low`: the seconds that what nobody waits for has to wait, because the server's limits run low."""
+        """`low` returns the seconds that background requests have to wait because the rate limit runs low."""
         self._live, self._state, self._low = live, state, low
         self._spaces: dict[str, KeptSpace] = {each.id: _interrupted(each) for each in _remembered(state.recall(_FACT))}
         self._edits = 0
@@ -125,9 +126,9 @@ class Offline:
         """Releases the lock that lets this instance download. None while it does not hold the lock."""
         self._stored_at = 0.0
         self._stamps: dict[str, str] = {}
-        """What the list of spaces said of each when it was read last."""
+        """The stamp of each space in the list of spaces, when the space was last fetched."""
         self._due: dict[str, None] = {}
-        """Those to be read, in order."""
+        """The spaces that are to be fetched, in order."""
         self._changed: Observers[[]] = Observers()
         self._wake, self._rests = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
@@ -135,12 +136,12 @@ class Offline:
         self._telling: asyncio.TimerHandle | None = None
 
     def of(self, space_id: str) -> KeptSpace | None:
-        """How far keeping it got. None: it is not kept."""
+        """Return the progress of a space. None if it is not available offline."""
         return self._spaces.get(space_id)
 
     @property
     def all(self) -> tuple[KeptSpace, ...]:
-        """Those that are kept, in the order they were asked for."""
+        """The spaces that are available offline, the oldest first."""
         return tuple(self._spaces.values())
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
@@ -155,8 +156,8 @@ class Offline:
             self._tasks.start(self._run(), name="offline spaces")
 
     async def size(self, at: SpaceRef) -> Size:
-        """How much there is of a space. One question. Raises ApiError."""
-        from octavo.api.content import ListPages  # the data room brings no area of the interface with it
+        """Estimate the size of a download. Sends one request. Raises ApiError."""
+        from octavo.api.content import ListPages  # lazy: an API area
 
         tree = await self._live.fetch(ListPages(at=at))
         pages = sum(page.type == "document" for page in tree.walk())
@@ -187,20 +188,20 @@ class Offline:
             self._tell()
 
     def spaces_came(self, spaces: Iterable[Space]) -> None:
-        """The server listed these just now: what moved is read."""
+        """Fetch the spaces that have changed according to a list of the server."""
         if not self._spaces:
             return
-        from octavo.data.stamps import space_stamp  # brings areas of the interface with it
+        from octavo.data.stamps import space_stamp  # lazy: loads API areas
 
         for space in spaces:
             if space.id in self._spaces and self._stamps.get(space.id, stamp := space_stamp(space)) != stamp:
                 self._stamps[space.id] = stamp
                 self._look_at(space.id)
             elif space.id in self._due:
-                self._wake.set()  # the server answers
+                self._wake.set()  # the server has responded
 
     async def rested(self) -> None:
-        """Wait until there is nothing to read, or nothing gets through."""
+        """Wait until nothing is to be fetched, or no request gets through."""
         await self._rests.wait()
 
     async def close(self) -> None:
@@ -214,7 +215,7 @@ class Offline:
             self._release()
             self._release = None
 
-    # One after the other
+    # Downloading
 
     def _look_at(self, space_id: str) -> None:
         self._due[space_id] = None
@@ -248,7 +249,7 @@ class Offline:
                 wait = FIRST_WAIT
 
     async def _slept(self, seconds: float) -> bool:
-        """Wait so long, or until there is something to do. Whether the time is over."""
+        """Wait, or until there is something to fetch. Return whether the time is over."""
         self._rests.set()
         try:
             await asyncio.wait_for(self._wake.wait(), seconds)
@@ -259,7 +260,7 @@ class Offline:
         return False
 
     async def _taken(self, space_id: str) -> None:
-        """Take a turn. Raises ApiError where nothing gets through, or nothing is answered."""
+        """Take a turn. Raises ApiError if no request gets through or the space cannot be read."""
         turn = self._turn = _Turn(self._live, space_id, self._low, lambda: self._progress(space_id, turn))
         self._change(replace(self._spaces[space_id], state="reading", why=""))
         self._due.pop(space_id, None)
@@ -271,7 +272,7 @@ class Offline:
                 self._store(space_id)
             return
         except BaseException:
-            self._due[space_id] = None  # also after a restart
+            self._due[space_id] = None  # the turn did not complete
             raise
         finally:
             self._turn = None
@@ -308,7 +309,7 @@ class Offline:
             self._telling = None
         self._changed.notify()
 
-    # Beside other instances
+    # Other instances
 
     async def _may_download(self) -> bool:
         """Return whether this instance downloads: it holds the lock, or there can be none."""
@@ -356,7 +357,7 @@ class Offline:
         """Take over what other instances have added, removed and downloaded."""
         try:
             edits = -1
-            while edits != self._edits:  # else what was read is older than what is here
+            while edits != self._edits:  # else `stored` is older than the spaces here
                 edits = self._edits
                 stored = {each.id: each for each in _remembered(await self._state.recall_now(_FACT))}
         except NotSaved:
@@ -377,7 +378,7 @@ class Offline:
 
 
 class _Turn:
-    """All of a space, looked at once."""
+    """One complete check of a space, which fetches what has changed."""
 
     def __init__(self, live: Live, space_id: str, low: Callable[[], float], progressed: Callable[[], None]) -> None:
         self.space_id = space_id
@@ -392,20 +393,20 @@ class _Turn:
         self._queue: deque[OfflinePart] = deque()
         self._stopped = False
         self._is_cut = False
-        """Whether a list could not be read that says what else there is."""
+        """Whether a list that leads to other responses could not be read."""
 
     @property
     def failed(self) -> tuple[FailedRead, ...]:
         return tuple(self._failures.values())
 
     def stop(self) -> None:
-        """Ask for nothing more of it."""
+        """Fetch nothing more of the space."""
         self._stopped = True
         self._queue.clear()
 
     async def run(self) -> Space | None:
-        """Read what moved. The space as it is now; None when it was stopped. Raises ApiError."""
-        from octavo.api.spaces import Get  # the data room brings no area of the interface with it
+        """Fetch what has changed. Return the space as it is now, None if the turn was stopped. Raises ApiError."""
+        from octavo.api.spaces import Get  # lazy: an API area
         from octavo.data.offline_parts import of_space
 
         await self._find_pinned()
@@ -422,7 +423,7 @@ class _Turn:
                     running.add(asyncio.get_running_loop().create_task(self._take(self._queue.popleft())))
                 ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 if errors := [error for task in ended if (error := task.exception()) is not None]:
-                    raise errors[0]  # that of each was looked at: none is reported as lost
+                    raise errors[0]  # the exception of each task was retrieved: none is reported as lost
         finally:
             for task in running:
                 task.cancel()
@@ -449,7 +450,7 @@ class _Turn:
         self.bytes = sum(each or 0 for each in (await asyncio.to_thread(self._read_pinned)).values())
 
     def _push(self, parts: Iterable[OfflinePart]) -> None:
-        """Want these too. What is here already counts as read."""
+        """Add responses to those that are wanted."""
         for part in parts:
             if part.url not in self._wanted:
                 self._wanted[part.url] = part
@@ -504,7 +505,7 @@ class _Turn:
         self._progressed()
 
     async def _answer(self, part: OfflinePart) -> Any:
-        from octavo.api.change_requests import ListOfOrganization  # as above
+        from octavo.api.change_requests import ListOfOrganization  # lazy: an API area
 
         op = part.op
         if part.never_moves:
@@ -521,7 +522,7 @@ class _Turn:
         return value
 
     def _given(self, part: OfflinePart) -> Any:
-        """The answer, where it is known without asking: a thread says how many replies it has."""
+        """Return the response if it is known without a request: a thread says that it has no replies. Else None."""
         from octavo.api.comments import ListReplies
 
         if isinstance(part.op, ListReplies) and part.stamp.startswith("0 "):
@@ -531,7 +532,7 @@ class _Turn:
         return None
 
     def _go_on_from(self, part: OfflinePart, value: Any) -> None:
-        """Want what an answer leads on to."""
+        """Add the responses that a response leads to."""
         from octavo.api import change_requests, comments, content
         from octavo.data import offline_parts as parts
 
@@ -551,8 +552,8 @@ class _Turn:
 
     async def _politely(self) -> None:
         """Wait while the server's limits run low."""
-        while not self._stopped and (seconds := self._low()) > 0:  # noqa: ASYNC110  # no event says that they rise
-            await asyncio.sleep(min(seconds, 5.0))  # what a server says of its limits is no event
+        while not self._stopped and (seconds := self._low()) > 0:  # noqa: ASYNC110  # no event tells of the rate limit
+            await asyncio.sleep(min(seconds, 5.0))
 
 
 def _keeper(space_id: str) -> str:
@@ -560,7 +561,7 @@ def _keeper(space_id: str) -> str:
 
 
 def _leads_on(part: OfflinePart) -> bool:
-    """Whether it is a list that says what else there is of a space."""
+    """Return whether a response is a list that leads to other responses of a space."""
     from octavo.api import change_requests, comments, content
 
     match part.op:
@@ -572,7 +573,7 @@ def _leads_on(part: OfflinePart) -> bool:
 
 
 def _is_there(thread: Comment) -> bool:
-    """Whether the server has it: what is on its way is in the outbox."""
+    """Return whether the server has a thread. An unsent one is in the outbox."""
     return not thread.id.startswith("pending-")
 
 

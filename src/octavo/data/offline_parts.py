@@ -1,7 +1,7 @@
-"""Which answers a space is made of that is kept for offline, and what says that one of them moved. Pure.
+"""The responses of a space that is available offline, and their stamps. Pure.
 
-They are what the views ask: a view finds what is kept only under the very question it asks
-(`tests/journeys/test_offline.py` opens them all).
+They are the operations of the views: a view finds a cached response only under the operation that it sends
+(`tests/journeys/test_offline.py` opens all views).
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from octavo.data.queries import change_requests_of, open_threads_of, requested_o
 from octavo.data.response_cache import immutable
 
 LISTED, THREADS, CHANGES = 100, 200, (100, 1000)
-"""Items on a page of short lists, of threads, replies, files and links, and of what changes: as the views ask."""
+"""Items on a page of short lists; of threads, replies, files and links; and of changes: as the views ask."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfflinePart:
-    """One answer, and what is said of it elsewhere."""
+    """A response that an offline space needs."""
 
     op: Operation[Any]
     url: str
     stamp: str
-    """Another one when it moved."""
+    """Differs when the response differs."""
     what: str
-    """What it is called where it could not be read."""
+    """Its name in messages."""
 
     @property
     def is_always_due(self) -> bool:
@@ -101,7 +101,7 @@ def of_request(at: ChangeRequestRef, about: ChangeRequest) -> Iterator[OfflinePa
 
 
 def of_changes(at: ChangeRequestRef, about: ChangeRequest, changes: Changes) -> Iterator[OfflinePart]:
-    """Both sides of the pages that a change request changes."""
+    """Return both sides of the pages that a change request changes."""
     kinds: dict[str, set[str]] = {}
     titles: dict[str, str] = {}
     for change in changes.changes:
@@ -120,7 +120,7 @@ def of_changes(at: ChangeRequestRef, about: ChangeRequest, changes: Changes) -> 
 
 
 def sides(space: SpaceRef, about: ChangeRequest) -> tuple[ContentRef, ...]:
-    """What a change request is compared with, and what it proposes. Nothing where its base is not known."""
+    """Return the base and the head of a change request. Empty if the base is not known."""
     if not about.base:
         return ()
     old = RevisionRef(space_id=space.space_id, revision_id=about.base)

@@ -1,4 +1,4 @@
-"""The writes under way of a profile, as they are on disk, for every instance of the app."""
+"""The unfinished writes of a profile, as they are on disk, for all instances of Octavo."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from octavo.data.observers import Observers
 from octavo.data.state import State
 
 Also = Callable[[sqlite3.Connection, Entry], None]
-"""What else belongs into the transaction of a step."""
+"""Other work in the transaction of a step."""
 
 
 class Pending:
-    """All entries that are not done, oldest first."""
+    """All entries that are not done, the oldest first."""
 
     def __init__(self, state: State, now: Callable[[], datetime]) -> None:
         self.state = state
         self.now = now
         self.entries: tuple[Entry, ...] = ()
         self.by_name: dict[str, Entry] = {}
-        """By what their results are called: asked of each message of a list."""
+        """Entries by the provisional id of what they create: looked up for each message of a list."""
         self._read: dict[str, Entry] = {}
         self.changed: Observers[[]] = Observers()
         self.done: Observers[[Entry]] = Observers()
@@ -35,12 +35,12 @@ class Pending:
         return next((entry for entry in self.entries if entry.id == entry_id), None)
 
     def refresh(self) -> None:
-        """See what other instances did."""
+        """Read the entries again if another instance has written."""
         if self.state.changed():
             self.reload()
 
     async def insert(self, entries: Sequence[Entry], also: Also) -> None:
-        """Returns when all `entries` are on disk; none is otherwise. Raises NotSaved."""
+        """Insert all `entries`, or none. Returns when they are on disk. Raises NotSaved."""
 
         def work(db: sqlite3.Connection) -> None:
             for entry in entries:
@@ -51,7 +51,8 @@ class Pending:
         self.reload()
 
     async def step(self, entry_id: str, change: Callable[[Entry], Entry], also: Also | None = None) -> Entry | None:
-        """Take one step with the entry as it is on disk. None when it is gone, or cannot take it any more."""
+        """Apply a step to an entry as it is on disk. None if the entry is gone or cannot take the step. Raises
+        NotSaved."""
         now = self.now()
 
         def work(db: sqlite3.Connection) -> Entry | None:
@@ -65,7 +66,7 @@ class Pending:
         return after
 
     async def release(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> None:
-        """Take one step with several entries, as far as they can. Raises NotSaved."""
+        """Apply a step to several entries, as far as they can take it. Raises NotSaved."""
         now, ids = self.now(), tuple(entry_ids)
 
         def work(db: sqlite3.Connection) -> None:
@@ -78,8 +79,8 @@ class Pending:
     async def let_go(
         self, found: Callable[[Entry], bool], change: Callable[[Entry], Entry], then: Sequence[Entry], also: Also
     ) -> tuple[Entry, ...]:
-        """Take one step with all entries that are `found` on disk, and put `then` after them: all of it or nothing.
-        None are answered where one of `then` is there already. Raises NotSaved."""
+        """Apply a step to all entries for which `found` is true, then insert `then`: all or nothing. Empty if one of
+        `then` is there already. Raises NotSaved."""
         now = self.now()
 
         def work(db: sqlite3.Connection) -> tuple[str, ...]:
@@ -107,7 +108,7 @@ class Pending:
         return tuple(entry for entry in self.entries if entry.id in ids)
 
     async def remove(self, entry_ids: Iterable[str], also: Also, *states: str) -> tuple[Entry, ...]:
-        """Forget the entries that are in one of `states`, and answer them. Raises NotSaved."""
+        """Delete the entries that are in one of `states`, and return them. Raises NotSaved."""
         ids = tuple(entry_ids)
 
         def work(db: sqlite3.Connection) -> tuple[Entry, ...]:
@@ -123,7 +124,7 @@ class Pending:
         return removed
 
     def reload(self) -> None:
-        """Read all entries again, and tell who wants to know what became of them."""
+        """Read all entries again and notify the observers."""
         before, now = self._read, {}
         entries = []
         for entry_id, record in self.state.read(lambda db: ledger.records(db, self.state.namespace)):

@@ -1,4 +1,4 @@
-"""Asks the server what is there: before a write is sent, and after its answer was lost."""
+"""Reads the target of a write: before the write is sent, and after its response was lost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE = 100
 
 @dataclass(frozen=True)
 class Ready:
-    """It may be sent: what is there already, and when the newest of that was posted."""
+    """The write may be sent: the ids of what was there already, and when the newest of it was posted."""
 
     baseline: tuple[str, ...] = ()
     since: datetime | None = None
@@ -30,14 +30,14 @@ class Ready:
 
 @dataclass(frozen=True)
 class AlreadyDone:
-    """The server has it: what it is called, if the write made it."""
+    """The write is done already: the id of what it created, if it creates something."""
 
     remote: str = ""
 
 
 @dataclass(frozen=True)
 class ChangedSince:
-    """What it was meant for is no longer what the person saw. `sentence` follows "Could not ...: "."""
+    """The target has changed since the user saw it. `sentence` follows “Could not …: ”."""
 
     sentence: str
 
@@ -45,8 +45,8 @@ class ChangedSince:
 async def prepare(
     send: Send, op: CommentWrite, basis: OriginalComment, me: str | None, baseline: tuple[str, ...] = ()
 ) -> Ready | AlreadyDone | ChangedSince:
-    """What there is to know before `op` is sent. `baseline` is what this answered before it was sent the first time, if
-    it may be that it arrived then. Raises ApiError."""
+    """Check the target of `op` before it is sent. `baseline` is the result of the first check, if the write may have
+    arrived since. Raises ApiError."""
     match op:
         case comments.Create():
             async for page in _newest(send, op):
@@ -115,7 +115,7 @@ async def look(send: Send, entry: Entry, me: str | None, claimed: frozenset[str]
                 return AlreadyDone()
             return None
         case reviews.Submit():
-            # Also among those that are outdated: somebody may have asked for another meanwhile.
+            # Outdated reviews count too: another review may have been requested meanwhile.
             for each in (await send(_reviews(op))).items:
                 mine = me is None or each.reviewer.id == me
                 if mine and each.status == op.status and each.id not in entry.baseline and each.id not in claimed:
@@ -130,9 +130,9 @@ def _reviews(op: reviews.Submit) -> reviews.List:
 def changed_fields(
     op: comments.Update | comments.UpdateReply, now: comments.Comment | comments.Reply
 ) -> tuple[str, ...]:
-    """What differs in `now` once `op` arrived, or somebody answered it, though all is again as it was before.
+    """Return the fields of `now` that differ after `op` has arrived, even if others have undone it since.
 
-    A thread that was resolved and is open again looks as one that never was, but for what was said with it.
+    A thread that was resolved and reopened looks like one that was never resolved, except for its replies.
     """
     told = []
     if op.body is not None:

@@ -24,7 +24,8 @@ from octavo.data.database import (
 )
 
 SCHEMA_VERSION = 1
-"""Part of the name of the file. A higher version takes over what is available offline (`_take_over`); to add a table needs none."""
+"""Part of the file name. A higher version copies the offline responses of the older file (`_take_over`). To add a
+table, it need not be raised."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     namespace TEXT NOT NULL, url TEXT NOT NULL, body BLOB NOT NULL, kept_at REAL NOT NULL, immutable INTEGER NOT NULL,
@@ -61,26 +62,26 @@ LONGEST = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
 _STILL = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ?"
 TIDY_EVERY = 500
-"""Answers put between two looks at how much there is."""
+"""Responses put between two evictions."""
 
 
 def immutable(op: Operation[Any]) -> bool:
-    """Whether the answer to `op` never changes: whatever is read of a revision."""
+    """Return whether the response to an operation never changes: it is read from a revision."""
     return hasattr(getattr(op, "at", None), "revision_id")
 
 
 class KeptAnswer(NamedTuple):
-    """An answer as it is kept. Later ones have higher numbers."""
+    """A response on disk. Later ones have higher numbers."""
 
     number: int
     op: Operation[Any] | None
-    """None where an older Octavo asked for something else."""
+    """None if only an older Octavo knew this operation."""
     body: bytes
     kept_at: datetime
 
 
 class Version(NamedTuple):
-    """Which version of a response was fetched last."""
+    """The version of a response that was fetched last."""
 
     stamp: str
     """What lists said of the response when it was fetched (`stamps.py`). Empty if it is to be fetched."""
@@ -90,7 +91,7 @@ class Version(NamedTuple):
 
 
 class ResponseCache:
-    """Answers to reads, by namespace and URL. Without a folder it lasts as long as the process."""
+    """Responses, versions and pins on disk, by namespace and URL. Without a folder, they are in memory."""
 
     def __init__(
         self,
@@ -100,7 +101,7 @@ class ResponseCache:
         most_bytes: int = MOST_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open `cache-v<schema>.db` in `folder`. Never raises: a shelf that cannot be opened forgets at exit."""
+        """Open `cache-v<schema>.db` in `folder`. Raises nothing: a file that cannot be opened is replaced by memory."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
         self._most_bytes = most_bytes
@@ -111,19 +112,19 @@ class ResponseCache:
         self._db = self._opened()
         self._writer = Writer(self._writing, "octavo shelf writer")
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
-        """What was put and is not written yet, by its URL."""
+        """Responses that are not written yet, by URL."""
         self._versions: dict[str, Version] | None = None
         """All versions of the namespace. None until they are needed."""
         if self._path is not None:
             self._writer.submit(self._check)
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
-        """The answer kept for `op` and when it was kept, or None."""
+        """Return the cached response to `op` and when it was cached. None if there is none."""
         body = self.body(op)
         return self.decoded(op, *body) if body else None
 
     def body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
-        """The same as the bytes it is kept as: a long one takes a while to decode."""
+        """Return the same as bytes, which take a while to decode if they are many. None if there is none."""
         if self._damaged:
             self._replace()
         url = encode(op).url
@@ -138,7 +139,7 @@ class ResponseCache:
         return (row[0], moment(row[1])) if row else None
 
     def decoded(self, op: Operation[Any], body: bytes, kept_at: datetime) -> tuple[Any, datetime] | None:
-        """What `body` says, or None when it cannot be read: then it is forgotten."""
+        """Decode `body`. None if it cannot be read: then it is deleted."""
         try:
             return read(SPECS[type(op)].codec, body), kept_at
         except ValueError:
@@ -147,8 +148,8 @@ class ResponseCache:
             return None
 
     def put(self, op: Operation[Any], value: Any, *, still: float | None = None) -> float:
-        """Keep `value` as the answer to `op`. It is encoded and written behind. `still`: what this said when the same value
-        was put. If that is what is kept, only the moment is written anew."""
+        """Cache a response. It is encoded and written in the background. `still` is what this returned for the same
+        value: if that one is on disk, only its time is written."""
         url, moment_now, kept_for_ever = encode(op).url, self._now(), immutable(op)
         now = moment_now.timestamp()
         put = self._unwritten[url] = (value, moment_now)
@@ -168,7 +169,7 @@ class ResponseCache:
             try:
                 write(db)
             finally:
-                if self._unwritten.get(url) is put:  # not what was put since
+                if self._unwritten.get(url) is put:  # else a newer response was put meanwhile
                     self._unwritten.pop(url, None)
 
         self._write(work)
@@ -209,12 +210,12 @@ class ResponseCache:
             self._damaged = True
 
     def put_made(self, name: str, body: Callable[[], bytes]) -> None:
-        """Keep what was made of answers, to be had before it can be made again. `body` is called behind."""
+        """Store a value that was computed from responses, for the next start. `body` is called in the background."""
         statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
         self._later(statement, lambda: (self._namespace, name, body()))
 
     def made(self, name: str) -> bytes | None:
-        """What was kept so last."""
+        """Return the stored value. None if there is none."""
         try:
             query = "SELECT body FROM made WHERE namespace = ? AND name = ?"
             row = self._db.execute(query, (self._namespace, name)).fetchone()
@@ -259,8 +260,8 @@ class ResponseCache:
             return dict(db.execute(query, (self._namespace, keeper)).fetchall())
 
     def usual_length(self, like: str) -> float | None:
-        """How long answers are in the mean at addresses that hold `like`. None: there are none. From any thread. Raises
-        sqlite3.Error."""
+        """Return the mean size of the responses whose URL contains `like`. None if there are none. From any thread.
+        Raises sqlite3.Error."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
         with self._reading() as db:
             found: float | None = db.execute(query, (self._namespace, like)).fetchone()[0]
@@ -275,7 +276,8 @@ class ResponseCache:
             yield db
 
     def kept(self, after: int, most: int) -> Iterator[KeptAnswer]:
-        """The first answers with numbers above `after`, in their order. From any thread. Raises sqlite3.Error."""
+        """Return the first `most` responses with numbers above `after`, in order. From any thread. Raises
+        sqlite3.Error."""
         if self._path is None:
             return
         query = "SELECT rowid, url, body, kept_at FROM answers WHERE namespace = ? AND rowid > ? ORDER BY rowid LIMIT ?"
@@ -295,11 +297,11 @@ class ResponseCache:
             self._later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
 
     def flush(self) -> None:
-        """Wait until everything put so far is kept."""
+        """Wait until everything is written."""
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Finish writing and let go of the file."""
+        """Write everything and close the file."""
         self._writer.close()
         self._db.close()
 
@@ -377,7 +379,7 @@ class ResponseCache:
         return connect(self._path) if self._path is not None else self._db
 
     def _replace(self) -> None:
-        """Go on with a new file."""
+        """Continue with a new file."""
         self._damaged = False
         if self._path is None:
             return
@@ -387,7 +389,7 @@ class ResponseCache:
         self._writer = Writer(self._writing, "octavo shelf writer")
 
     def _check(self, db: sqlite3.Connection) -> None:
-        """Find damage early."""
+        """Look for damage, then evict."""
         self._damaged = not sound(db)
         if not self._damaged:
             self._tidy(db)
@@ -438,5 +440,5 @@ def _transaction(db: sqlite3.Connection, statements: Iterable[str]) -> None:
 
 
 def _body(op: Operation[Any], value: Any) -> bytes:
-    """What an answer is kept as."""
+    """Return the bytes of a response on disk."""
     return SPECS[type(op)].codec.dump_json(value, by_alias=True, exclude_unset=True)
