@@ -297,6 +297,18 @@ async def test_two_instances_fetch_each_response_of_a_space_once(two: tuple[Inst
     assert second.kept(space) == first.kept(space)
 
 
+async def test_space_that_another_instance_has_downloaded_already_is_taken_over_when_it_is_added_here(
+    two: tuple[Instance, Instance], space: Space
+) -> None:
+    first, second = two
+    first.offline.keep(space)
+    await first.offline.rested()
+    second.offline.keep(space)  # before it has seen what the first has done
+    await second.sees(lambda: second.kept(space).state == "kept")
+    assert second.gate.asked == []
+    assert max(Counter(encode(op).url for op in first.gate.asked).values()) == 1
+
+
 async def test_another_instance_shows_progress_while_one_downloads(
     two: tuple[Instance, Instance], space: Space
 ) -> None:

@@ -344,6 +344,8 @@ class Offline:
                 return [each for each in facts if each.get("id") != space_id]
             if all(each.get("id") != space_id for each in facts):
                 return [*facts, _said(kept)] if is_new else facts
+            if is_new and not kept.of:
+                return facts  # another instance has added the space: its progress stays
             return [_said(kept) if each.get("id") == space_id else each for each in facts]
 
         self._state.change(_FACT, changed)
