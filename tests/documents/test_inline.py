@@ -78,6 +78,7 @@ from tests.documents.outline import inline
             "x  <button;style=secondary,action=ask,query=q|Ask>",
         ),
         ('<code class="expression">space.vars.x</code>', "<expression|space.vars.x>"),
+        ("Go to <dir>, see 05:14 <DIR> x", "Go to <dir>, see 05:14 <DIR> x"),
         ("Use <token>, <your key> or <b>b</b><x-y>z</x-y>", "Use <token>, <your key> or  <bold|b> z"),
         (
             "x <img src='a.png' style={{ width: '50%' }} alt=\"i\"/> z, <b = c> and <x y={{z: 1}}>",
