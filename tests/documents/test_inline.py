@@ -177,6 +177,13 @@ def test_front_matter_is_read_and_not_shown() -> None:
     assert document.blocks[0].lines == (15, 16)
 
 
+@pytest.mark.parametrize("value", ["null", "Null", "NULL", "~"])
+def test_nothing_in_front_matter_is_read_as_an_empty_value(value: str) -> None:
+    document = parse(f"---\ndescription: {value}\nlayout:\n  title: {value}\nicon: x\n---\n\n# H")
+    assert document.metadata == parse("---\ndescription:\nlayout:\n  title:\nicon: x\n---\n\n# H").metadata
+    assert parse('---\ndescription: "null"\n---\n').metadata == {"description": "null"}
+
+
 def test_rules_at_the_top_are_no_front_matter() -> None:
     document = parse("---\n\nWords without any colon\n\n---\n")
     assert "Words without any colon" in document.blocks[1].plain()
