@@ -7,12 +7,17 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cache
 
 from octavo.api.folding import fold
-from octavo.documents.blocks import Block, kinds_with
+from octavo.documents.blocks import Block, kinds_with, words
 from octavo.documents.nodes import Node
 from octavo.documents.sequences import Stretch, stretches
 
 ALIKE = 0.45
 """Blocks less alike than this are not taken for one another."""
+
+_SAME_CONTAINER = 0.5
+"""How alike containers with the same title are at least, and those of which one was empty."""
+
+TITLED = frozenset({"tab", "expandable", "step", "update"})
 
 LONG_ENOUGH = 25
 """Characters from which on equal blocks are one block that moved."""
@@ -35,6 +40,7 @@ _COMPATIBLE = {
 }
 _OF_ANY_LENGTH = kinds_with("any length")
 _PARTS = kinds_with("part")
+_CONTAINERS = kinds_with("frame") - {"item", "task"}
 _OPERATIONS = frozenset({"openapi", "api-method"})
 _PICTURES = frozenset({"figure", "image"})
 _LONGEST_TEXT = 1500
@@ -134,6 +140,13 @@ def _until(nodes: Iterator[Node], stop: Node | None) -> Iterator[Node]:
         yield node
 
 
+def title_of(node: Node) -> str:
+    """Return the title of a container that may have one. Empty if it has none."""
+    if node.kind == "step":
+        return node.children[0].text if node.children and node.children[0].kind == "heading" else ""
+    return words(node.block.runs) or str(node.block.attrs.get("title") or node.block.attrs.get("date") or "")
+
+
 def similarity(old: Node, new: Node) -> float:
     """How alike two blocks are, 0 to 1."""
     kind, other, ours, theirs = old.block.kind, new.block.kind, old.text, new.text
@@ -149,7 +162,8 @@ def similarity(old: Node, new: Node) -> float:
         return 0.5 + 0.5 * text_similarity(ours, theirs)
     if not ours and not theirs:
         return 0.7 - penalty
-    if kind not in _OF_ANY_LENGTH and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
+    is_same = kind == other and kind in _CONTAINERS and _is_same_container(old, new)
+    if not is_same and kind not in _OF_ANY_LENGTH and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
         return 0.0
     found = text_similarity(ours, theirs)
     if kind == "heading" and found < ALIKE:  # such as Api and API
@@ -160,7 +174,13 @@ def similarity(old: Node, new: Node) -> float:
             found = max(found, 0.35 + 0.6 * shared / min(len(before), len(after)))
         if kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
             found = max(found, min(1.0, found + 0.4))
-    return found - penalty
+    return max(found, _SAME_CONTAINER) if is_same else found - penalty
+
+
+def _is_same_container(old: Node, new: Node) -> bool:
+    """Whether two containers have the same title, or have none and one of them is empty."""
+    title, other = (title_of(node) if node.kind in TITLED else "" for node in (old, new))
+    return fold(title) == fold(other) if title or other else not (old.children and new.children)
 
 
 def _same_operation(old: Block, new: Block) -> bool:
