@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import pytest
@@ -909,4 +910,34 @@ def test_an_empty_container_that_was_filled_or_emptied_is_one_that_changed(kind:
         old, new = parse(before), parse(after)
         found = diff(old, new)
         assert any(line.strip().startswith(f"~ {kind}") for line in lines(found)), lines(found)
+        check_sides(found, old, new)
+
+
+SENTENCES = (
+    "Open the wallet, enter the word that only you know, and wait.",
+    "Press the icon in the top right of the window for the menu.",
+    "Look for berths that are free in the book of the harbour.",
+    "Copy the number of the berth into the box at the top of it.",
+    "Write down how long the boat is, and how deep it goes.",
+)
+
+
+@pytest.mark.parametrize("form", ["Step {}.", "{}.", "Part {}"])
+@pytest.mark.parametrize("gone", range(5))
+def test_headings_of_a_series_get_other_numbers_where_a_part_went(form: str, gone: int) -> None:
+    def page(sentences: Sequence[str]) -> str:
+        return (
+            "# Page\n\n"
+            + "".join(f"### {form.format(at)}\n\n{each}\n\n" for at, each in enumerate(sentences, 1))
+            + "### Last\n\nDone.\n"
+        )
+
+    pages = page(SENTENCES), page(SENTENCES[:gone] + SENTENCES[gone + 1 :])
+    for before, after in (pages, pages[::-1]):
+        old, new = parse(before), parse(after)
+        found = diff(old, new)
+        assert not any(line.startswith((">", "<")) for line in lines(found)), lines(found)
+        changed = [line for line in lines(found) if line.startswith(("+ paragraph", "- paragraph"))]
+        assert len(changed) == 1
+        assert changed[0].endswith(SENTENCES[gone])
         check_sides(found, old, new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cache
@@ -43,6 +44,7 @@ _PARTS = kinds_with("part")
 _CONTAINERS = kinds_with("frame") - {"item", "task"}
 _OPERATIONS = frozenset({"openapi", "api-method"})
 _PICTURES = frozenset({"figure", "image"})
+_DIGITS = re.compile(r"\d+")
 _LONGEST_TEXT = 1500
 _MOST_COMPARED = 6000
 """Pairs of one gap that are compared in full; in larger gaps only those about the same place are."""
@@ -87,6 +89,7 @@ def _without_islands(found: Sequence[Stretch], old: Sequence[Node], new: Sequenc
         for at in short
         if all(counts[each.number] > 1 and others[each.number] > 1 for each in old[found[at].i1 : found[at].i2])
     }
+    islands |= _renumbered([at for at in short if at not in islands], found, old, new)
     joined: list[Stretch] = []
     for at, stretch in enumerate(found):
         if at in islands:
@@ -96,6 +99,30 @@ def _without_islands(found: Sequence[Stretch], old: Sequence[Node], new: Sequenc
             stretch = Stretch(False, last.i1, stretch.i2, last.j1, stretch.j2)
         joined.append(stretch)
     return joined
+
+
+def _renumbered(short: Sequence[int], found: Sequence[Stretch], old: Sequence[Node], new: Sequence[Node]) -> set[int]:
+    """Return the places of stretches that are a heading of a numbered series, such as "Step 4", and have on the other side a
+    longer block that stood below it or above: the headings got other numbers, and the blocks between them stayed."""
+    series = [Counter(form for node in nodes if (form := _numbered(node))) for nodes in (old, new)]
+    numbered = [
+        at
+        for at in short
+        if all(min(forms[_numbered(node)] for forms in series) > 1 for node in old[found[at].i1 : found[at].i2])
+    ]
+    if not numbered:
+        return set()
+    gaps = [each for each in found if not each.equal]
+    before = {old[at].number: at for each in gaps for at in range(each.i1, each.i2) if old[at].size >= LONG_ENOUGH}
+    after = {new[at].number: at for each in gaps for at in range(each.j1, each.j2) if new[at].size >= LONG_ENOUGH}
+    crossed = [(before[number], after[number]) for number in before.keys() & after.keys()]
+    return {at for at in numbered if any((i < found[at].i1) != (j < found[at].j1) for i, j in crossed)}
+
+
+def _numbered(node: Node) -> str:
+    """Return the text of a heading with its numbers left open. Empty if it has none."""
+    form = _DIGITS.sub("#", node.text) if node.kind == "heading" else ""
+    return form if form != node.text else ""
 
 
 def _is_short(nodes: Sequence[Node]) -> bool:
