@@ -135,7 +135,7 @@ def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
                     movable = [block for block in document.walk() if folds.hidden.get(block.key)]
                     yield from _cut(lines, look, movable, f"at {width}")
                     yield from _unlabelled(lines, look)
-                    yield from _room_in_code(document, lines, look, room)
+                    yield from _room_in_code(document, lines, look, room, width + (room - width) // 2)
         yield from _broken_words(document, width)
     wide = max(WIDEST, max(map(len, document.source.split("\n"))) + 100)
     widest, narrow = (set_lines(document, width, Styles.plain()) for width in (wide, NARROW))
@@ -228,17 +228,20 @@ def _between(text: str, start: int, end: int) -> str:
     return out
 
 
-def _room_in_code(document: Document, lines: Iterable[Line], look: Styles, room: int) -> Iterator[Fault]:
-    """Code that is moved to be read though its box, or the page, has room for more of it."""
+def _room_in_code(
+    document: Document, lines: Iterable[Line], look: Styles, room: int, room_within: int
+) -> Iterator[Fault]:
+    """Code that is moved to be read though its box, or the page, has room for more of it. `room_within`: for code that
+    something else holds, whose left edge stays."""
     glyphs = look.glyphs
     gap = re.compile(rf"{re.escape(glyphs.more)} {{2,}}{re.escape(glyphs.down)}")
-    free = set(_free(document.blocks))
+    free = dict.fromkeys(_free(document.blocks), room_within) | {id(each): room for each in document.blocks}
     for line in lines:
         if line.block is None or line.block.kind != "code" or glyphs.more not in line.text:
             continue
         if not any(piece.furniture and piece.text.strip() == glyphs.more for piece in line.pieces):
             continue
-        if gap.search(line.text) or (id(line.block) in free and line.width < room - 1):
+        if gap.search(line.text) or line.width < free.get(id(line.block), 0) - 1:
             yield Fault(_at(line), f"room left in code: {line.text.strip()}")
 
 

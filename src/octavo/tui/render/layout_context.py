@@ -177,7 +177,8 @@ class LayoutContext:
         above them in another slice. `is_open`: nothing stands to the right of them, so wide blocks take the spare cells."""
         width = max(width, NARROWEST)
         spare = self.spare
-        self.spare = spare if is_open else 0
+        # The text stands in the middle of the pane: half of the spare cells are at its right, and its left edge stays.
+        self.spare = 0 if not is_open else spare // 2 if self.depth == 0 else spare
         self.depth += 1
         out: list[Line] = []
         before = above
