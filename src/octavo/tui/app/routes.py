@@ -103,6 +103,8 @@ def _to_page(shell: Shell, route: ToPage) -> None:
         content = await _content(shell, route)
         if is_whole(content):
             content.spaces.take_wanted()
+            if route.part:
+                content.view.focus()  # the next keys are for the block or heading that was asked for
 
     shell.background(show())
 

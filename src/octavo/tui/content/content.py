@@ -178,6 +178,8 @@ class ContentScreen(View, CopiesLater):
         threads = self.reading.threads
         if threads.discussion != at or page != (threads.page_on_show or ("",))[0]:
             return False
+        if node:
+            self.view.focus()
         return not node or self.view.place.go_to_block(node)
 
     def keep_place(self) -> None:
