@@ -679,7 +679,7 @@ ROWS: list[tuple[str, str, bytes, str]] = [
         "settings",
         "wrong types",
         b"keys = 1\ninbox = []\n",
-        "must be a table named [keys] that assigns keys to commands",
+        "must be a section named [keys] that assigns keys to commands",
     ),
     *(("profiles", name, data, "Could not read the profiles: ") for name, (data, _) in NOT_TOML.items()),
     ("profiles", "wrong types", b"profiles = 1\ncurrent = []", "[]"),

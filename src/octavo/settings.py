@@ -381,7 +381,9 @@ class _Values:
 
         if find_spec("bidi") is not None:
             return True
-        needs = "is octavo, which needs the package python-bidi: install octavo[bidi]"
+        needs = (
+            "is “octavo”, which needs the package python-bidi. To install the package, run: pip install 'octavo[bidi]'"
+        )
         return self._refuse(needs, False, name) if value == "octavo" else False
 
     def undo_seconds(self) -> float:
@@ -419,7 +421,9 @@ class _Values:
             return self._refuse(f"must be a list of at most {_MOST_REPLIES} replies", (), "quick_replies")
         if all(isinstance(each, str) and len(each.strip()) > 0 and len(each) <= _LONGEST_TEXT for each in value):
             return tuple(dict.fromkeys(each.strip() for each in value))
-        return self._refuse(f"must contain replies of 1 to {_LONGEST_TEXT} characters", (), "quick_replies")
+        return self._refuse(
+            f"must be a list of replies, each 1 to {_LONGEST_TEXT} characters long", (), "quick_replies"
+        )
 
     def ca_file(self) -> Path | None:
         """Return the path also if there is no such file: Octavo connects to no server without it."""
@@ -442,7 +446,7 @@ class _Values:
     def inbox_filters(self) -> tuple[InboxFilter, ...]:
         table = self._kept.get("inbox", {})
         if not isinstance(table, dict):
-            why = 'must contain one table for each filter, such as [inbox."API"]'
+            why = 'must contain one section for each filter, such as [inbox."API"]'
             return self._refuse(why, (), "inbox")
         found: list[InboxFilter] = []
         for name, kept in table.items():
@@ -462,7 +466,7 @@ class _Values:
         chosen: dict[str, str] = {}
         table = self._kept.get("keys", {})
         if not isinstance(table, dict):
-            return self._refuse("must be a table named [keys] that assigns keys to commands", {}, "keys")
+            return self._refuse("must be a section named [keys] that assigns keys to commands", {}, "keys")
         for binding, keys in table.items():
             if not _BINDING.fullmatch(binding):
                 why = "is not a command id, such as comment.resolve. Octavo lists the ids with octavo help keys"
@@ -507,7 +511,7 @@ def _wrong_in(kept: object) -> Iterator[tuple[str, str]]:
     """Yield the name of each part of an inbox filter that cannot be used, and why. The name of the whole is empty."""
     parts = "reasons, space and words"
     if not isinstance(kept, dict):
-        yield "", f"must be a table of conditions: {parts}"
+        yield "", f"must be a section with one or more of the conditions {parts}"
         return
     if not kept:
         yield "", f"is empty. Add at least one condition: {parts}"

@@ -1,4 +1,4 @@
-"""`octavo demo --reset` is refused while another Octavo has the demo open. Each Octavo is a process of its own."""
+"""`octavo demo --reset` is refused while the demo is open in another process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["library"]
 ROOT = Path(__file__).parents[2]
 CTRL_Q = b"\x11"
 REFUSED = (
-    "octavo: Could not reset the demo: it is open in another Octavo. Quit that Octavo, then run octavo demo --reset"
+    "octavo: Could not reset the demo: it is open in another terminal. Quit Octavo there, then run octavo demo --reset"
 )
 
 

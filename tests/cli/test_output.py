@@ -203,7 +203,7 @@ def test_value_that_is_not_json_is_refused(value: str, dry: list[str], signed_in
 def test_list_that_starts_over_is_printed_as_far_as_it_was_read(signed_in: Octavo) -> None:
     ran = signed_in("api", "comments.List", "spaceId=s", "--all")
     assert (ran.code, json.loads(ran.out)) == (1, {"items": [{"id": "k1"}, {"id": "k2"}, {"id": "k3"}]})
-    assert "the server repeated pages. Only 3 items could be loaded." in ran.err
+    assert "the server sent the same part of the list twice. Only 3 items could be loaded." in ran.err
 
 
 def test_list_that_fails_later_is_printed_as_far_as_it_was_read(signed_in: Octavo) -> None:

@@ -167,7 +167,11 @@ def test_a_key_belongs_to_the_base_url_beside_it_or_to_the_profile_or_to_the_def
 @pytest.mark.parametrize(
     ("environ", "options", "sentence"),
     [
-        ({}, {"profile": "nobody"}, "There is no profile 'nobody'. Profiles: work, home. Sign in to create a profile."),
+        (
+            {},
+            {"profile": "nobody"},
+            "The profile 'nobody' does not exist. Profiles: work, home. Sign in to create a profile.",
+        ),
         (THERE, {"profile": "work"}, "Profile work belongs to https://api.example.com, not to https://there.example. "),
         (
             {"OCTAVO_BASE_URL": "http://there.example"},

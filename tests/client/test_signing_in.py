@@ -101,7 +101,7 @@ async def test_what_a_key_may_not_do_is_a_fact(connect: Connect, platform: Platf
 
 async def test_a_stranger_has_no_organization(connect: Connect, platform: Platform) -> None:
     identity = await check(connect(ORIGIN, key_of_person("eve"), transport=platform))
-    assert identity.facts[1] == "This API key gives access to no organization."
+    assert identity.facts[1] == "This API key does not give access to any organization."
 
 
 async def test_a_wrong_key_is_not_kept(sign_in: SignIn, home: Home, memory: Memory) -> None:
@@ -204,7 +204,7 @@ async def test_switching_changes_the_current_profile(sign_in: SignIn, home: Home
     await sign_in("ada")
     assert switch(home, "default").user_id == "mia"
     assert home.read().current == "default"
-    with pytest.raises(ValueError, match=r"There is no profile 'x'\. Profiles: default, default-2\."):
+    with pytest.raises(ValueError, match=r"The profile 'x' does not exist\. Profiles: default, default-2\."):
         switch(home, "x")
 
 

@@ -42,25 +42,25 @@ def test_a_role_in_a_collection_further_up() -> None:
 
 def test_the_role_in_the_organization() -> None:
     assert said(JUN, Place("api", "Payments API")) == (
-        "Jun can read in Payments API: Reader of Saltmarsh, and this role is inherited here."
+        "Jun can read in Payments API: Reader in Saltmarsh, and this role is inherited here."
     )
 
 
 def test_the_role_in_the_organization_is_let_in_as_far_as_the_default_level() -> None:
     mara = Person("mara", "Mara", "create")
     assert said(mara, Place("api", "API", "comment")) == (
-        "Mara can comment and read in API: Creator of Saltmarsh, but the default access here allows at most Commenter."
+        "Mara can comment and read in API: Creator in Saltmarsh, but the default access here limits this role to Commenter."
     )
     assert said(mara, Place("api", "API"), Place("pay", "Pay", "admin")) == (
-        "Mara can merge, review, edit, comment and read in API: Creator of Saltmarsh, "
-        "and the default access of Pay allows up to Admin."
+        "Mara can merge, review, edit, comment and read in API: Creator in Saltmarsh, "
+        "and the default access of Pay allows roles up to Admin."
     )
     assert "API gives no default access" in said(mara, Place("api", "API", None))
 
 
 def test_an_administrator_is_never_kept_out() -> None:
     assert said(ADMIN, Place("api", "API", None)) == (
-        "Ada can administer, merge, review, edit, comment and read in API: Admin of Saltmarsh, and Admins have access everywhere."
+        "Ada can administer, merge, review, edit, comment and read in API: Admin in Saltmarsh, and Admins have access everywhere."
     )
 
 
@@ -71,7 +71,7 @@ def test_the_highest_counts_and_the_others_are_told_after_it() -> None:
     )
     found = ways(JUN, chain, HERE)
     assert [(each.sort, each.role) for each in found] == [
-        ("inherited by team", "create"),
+        ("inherited from team", "create"),
         ("inherited", "edit"),
         ("direct", "comment"),
         ("organization", "read"),
@@ -80,11 +80,11 @@ def test_the_highest_counts_and_the_others_are_told_after_it() -> None:
 
 def test_who_has_none_is_told_why() -> None:
     assert said(GUEST, Place("api", "API")) == (
-        "Gus has no access to API. Gus is a Guest of Saltmarsh. A Guest has only the roles that are given to them."
+        "Gus has no access to API. Gus is a Guest in Saltmarsh. Guests have only the roles that are given to them."
     )
     left = Person("jun", "Jun", "admin", disabled=True)
     assert said(left, Place("api", "API", people={"jun": "edit"})) == (
-        "Jun has no access to API. Jun is disabled in Saltmarsh and has no access."
+        "Jun has no access to API. The account of Jun is disabled in Saltmarsh and has no access."
     )
 
 

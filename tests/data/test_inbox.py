@@ -309,7 +309,7 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         ),
         pytest.param(
             "unsent draft",
-            "2 pending comments: submit your review to send",
+            "2 pending comments: submit your review to send them",
             known(entries=tuple(entry(new_reply(at=AT), "gathered", id=name) for name in ("e1", "e2"))),
             known(entries=tuple(entry(new_reply(at=AT), id=name, review="e9") for name in ("e1", "e2"))),
             id="held comments, not those let go with a verdict",

@@ -351,7 +351,7 @@ async def test_drafts_and_held_comments_are_rows_at_once(
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
     await inbox.settled()
     assert [(row.reason, row.words) for row in view.now.rows] == [
-        ("unsent draft", "1 pending comment: submit your review to send"),
+        ("unsent draft", "1 pending comment: submit your review to send it"),
         ("unsent draft", "unsent draft: a comment"),
     ]
     assert view.now.failed == ()

@@ -541,7 +541,7 @@ async def test_a_list_that_cannot_be_followed_on_says_so_beside_what_came(shelf:
     await live.more(op)
     assert [each.id for each in screen.now.value.items] == ["docs"]
     assert str(screen.now.error) == (
-        "Could not load the whole list: the page cursor is invalid. Only 1 item could be loaded."
+        "Could not load the whole list: the server sent an invalid cursor. Only 1 item could be loaded."
     )
 
 

@@ -270,7 +270,7 @@ async def test_read_back_of_a_list_that_repeats_its_pages_cannot_tell(
     clock.forward(seconds=61)
     await again.run_dry()
     assert [each.asks for each in again.entries] == [True]
-    assert "the server repeated pages" in again.entries[0].reason
+    assert "the server sent the same part of the list twice" in again.entries[0].reason
     assert len(lossy.writes) == 1
     await again.close()
 

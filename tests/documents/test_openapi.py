@@ -33,6 +33,14 @@ def with_schemas(**schemas: Any) -> Specification:
     return Specification({"openapi": "3.1.0", "info": {"title": "T"}, "components": {"schemas": schemas}})
 
 
+def test_long_lists_of_values_are_counted() -> None:
+    many = [f"v{number}" for number in range(15)]
+    shown = f"{', '.join(many[:12])} and 3 more"
+    found = with_schemas(A={"type": "array", "default": many}, B={"enum": many})
+    notes = [schema.note for name in "AB" if (schema := found.schema(name)) is not None]
+    assert notes == [f"default {shown}", f"one of {shown}"]
+
+
 def test_an_operation_is_read_with_all_that_a_page_shows_of_it() -> None:
     found = HARBOUR.operation("get", "/stations/{name}/levels")
     assert found is not None

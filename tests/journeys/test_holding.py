@@ -156,7 +156,7 @@ async def test_a_review_is_withdrawn(stage: Stage) -> None:
         await open_one(run, "refused")
         await run.see("✓ 1 approved")
         await run.press("w")
-        await run.hear("You have no current review of #7.")
+        await run.hear("You have not reviewed #7, or your review is outdated.")
         await run.press("a")
         await run.see("Approve #7")
         await run.press("ctrl+s")

@@ -99,7 +99,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         listed = await run.ask(collections.List(at=HERE), NOOR)
         folder = next(each for each in listed.items if each.title == "Company")
         await run.press("M")
-        await run.see("Move Almanac to", "Top level, in no collection")
+        await run.see("Move Almanac to", "Top level, not in a collection")
         await run.type(folder.title)
         await run.press("enter")
         await run.see("Position of Almanac")

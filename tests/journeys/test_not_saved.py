@@ -123,7 +123,7 @@ async def test_quitting_asks_before_a_text_is_lost(stage: Stage, keys: tuple[str
             await run.type("Half a thought")
             await run.pilot.press("escape", *keys)
             await run.see(
-                "Quit and lose unsaved drafts?", "14 characters: Half a thought", "another program is using the file"
+                "Quit and discard unsaved drafts?", "14 characters: Half a thought", "another program is using the file"
             )
             await run.pilot.press("c")
             assert run.app.clipboard == "Half a thought"
@@ -133,10 +133,10 @@ async def test_quitting_asks_before_a_text_is_lost(stage: Stage, keys: tuple[str
             await run.see("Saved the unsaved drafts to")
             assert (stage.folder / "kept.md").read_text() == "Half a thought"
             await run.pilot.press("escape")
-            await run.gone("Quit and lose")
+            await run.gone("Quit and discard")
             assert not run.app.ending
             await run.pilot.press(*keys)
-            await run.see("Quit and lose unsaved drafts?")
+            await run.see("Quit and discard unsaved drafts?")
         await run.see("All drafts are saved now.")
         await run.press("y")
         assert run.app.ending
@@ -152,7 +152,7 @@ async def test_quitting_with_an_open_text_that_cannot_be_saved_loses_it_only_on_
             await run.press("c")
             await run.type("Half a thought")
             await run.pilot.press("ctrl+q")
-            await run.see("Quit and lose unsaved drafts?")
+            await run.see("Quit and discard unsaved drafts?")
             await run.pilot.press("y")
             await run.until(lambda: run.app.ending)
     assert list((stage.folder / "state").glob("editing/unsaved-*")) == []
@@ -171,7 +171,7 @@ async def test_a_form_that_cannot_be_saved_is_asked_about_too(stage: Stage) -> N
             await run.see("New change request")
             await run.type("A subject nobody saw")
             await run.pilot.press("ctrl+q")
-            await run.see("Quit and lose unsaved drafts?", "A subject nobody saw")
+            await run.see("Quit and discard unsaved drafts?", "A subject nobody saw")
             await run.pilot.press("escape")
             await run.see("1 draft not saved yet")
         await run.gone("not saved yet")

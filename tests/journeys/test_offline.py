@@ -43,7 +43,7 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         await run.press("r")
         await run.hear("This offline space updates by itself")
         await run.press("X")
-        await run.see("Remove offline access to Harbour API?", "available offline, ")
+        await run.see("Remove the offline copy of Harbour API?", "available offline, ")
         await run.press("n")
         assert run.app.session.offline.of(HARBOUR) is not None
         await run.press("escape")
@@ -51,14 +51,14 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         await run.see("Offline spaces", "Harbour API")
         await run.press("escape")
         await choose(run, "space.let_go")
-        await run.hear("Removed offline access to Harbour API")
+        await run.hear("Removed the offline copy of Harbour API")
         assert run.app.session.offline.all == ()
         await keep(run)
         await run.hear("Harbour API is available offline: 33 pages")
         await run.press("!")
         await run.see("AVAILABLE OFFLINE")
         await run.press("X", "y")
-        await run.hear("Removed offline access to Harbour API")
+        await run.hear("Removed the offline copy of Harbour API")
         assert run.app.session.offline.all == ()
 
 
@@ -81,7 +81,7 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
             )
             assert "not loaded before" not in run.text
         await run.press("s", *"leilani helps")
-        await run.see("in a reply", "Offline: searched only this machine")
+        await run.see("in a reply", "Offline: searched only the copies on this machine")
         await run.press("escape", "4")
         await run.see("HARBOUR API")
         for words in ("First from the plane.", "Second from the plane.", "Third from the plane."):

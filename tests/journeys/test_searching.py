@@ -54,8 +54,8 @@ async def test_a_word_that_stands_only_in_a_reply_is_found_with_the_server_and_w
         await run.press("s", *"guilty")
         await run.see(
             "Mara Lindqvist in a thread on Style guide",
-            "Offline: searched only this machine",
-            "the newest 3h old",
+            "Offline: searched only the copies on this machine",
+            "last updated 3 hours ago",
         )
         await run.press("enter")
         await run.see("Style guide", "If everything is a warning")
@@ -68,7 +68,9 @@ async def test_offline_a_page_that_was_read_is_found_by_its_words_and_others_by_
     stage.clock.forward(hours=2)
     async with stage.play(over=nowhere) as run:
         await run.press("s", *"xylophone")
-        await run.see("Offline: searched only this machine (2 pages", "No results for “xylophone” on this machine.")
+        await run.see(
+            "Offline: searched only the copies on this machine (2 pages", "No results for “xylophone” on this machine."
+        )
 
 
 async def test_what_the_server_finds_takes_the_place_of_what_was_found_here(stage: Stage) -> None:

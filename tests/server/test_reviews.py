@@ -97,7 +97,11 @@ async def test_a_request_is_taken_back_by_editors_and_by_who_was_asked(ask: Ask)
 
 @pytest.mark.parametrize(
     ("user", "status", "sentence"),
-    [("eve", 404, "has access"), ("nobody", 404, "has access"), ("sam", 400, "Reviewers need the Reviewer role")],
+    [
+        ("eve", 404, "has access"),
+        ("nobody", 404, "has access"),
+        ("sam", 400, "To review, a member needs the Reviewer role"),
+    ],
 )
 async def test_only_those_who_may_review_are_asked(ask: Ask, user: str, status: int, sentence: str) -> None:
     desk = await Desk.open(ask)

@@ -100,8 +100,8 @@ async def walk(
 
 def _refusal(cursor: object, used: set[object]) -> str:
     if not isinstance(cursor, str) or not 0 < len(cursor) <= MAX_CURSOR:
-        return "the page cursor is invalid"
-    return "the server repeated pages" if cursor in used else ""
+        return "the server sent an invalid cursor"
+    return "the server sent the same part of the list twice" if cursor in used else ""
 
 
 def _excess(stale: int, is_long: bool) -> str:

@@ -67,7 +67,7 @@ def _typed(options: argparse.Namespace, host: str) -> str:
             raise ValueError("Could not read the API key: standard input is not text.") from None
     if sys.stdin is None or not sys.stdin.isatty():
         raise ValueError(
-            "Could not ask for the API key: there is no terminal. To read the API key from a file, run: octavo auth login --with-token < FILE"
+            "Could not ask for the API key: standard input is not a terminal. To read the API key from a file, run: octavo auth login --with-token < FILE"
         )
     if os.environ.get("TEXTUAL_LOG"):
         raise ValueError(

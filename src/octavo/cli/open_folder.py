@@ -107,7 +107,7 @@ class OpenFolder:
                 if space.get("revision") and not space.get("deletedAt"):
                     reindex_rest(World(store), space["id"], told)
         except NotWritten as error:
-            self._left_out.append(f"Search does not find all pages: {error.strerror}")
+            self._left_out.append(f"Search may miss some pages: {error.strerror}")
         finally:
             store.close()
             self.progress = ""

@@ -103,9 +103,7 @@ class Place:
 
 def demo_place(settings: Settings, *, large: bool = False, role: str = "") -> Place:
     folder = settings.data_folder / ("demo-large" if large else "demo")
-    again = (
-        f"To start over and lose what you changed in the demo, run: octavo demo{' --large' if large else ''} --reset"
-    )
+    again = f"To start over and discard your changes in the demo, run: octavo demo{' --large' if large else ''} --reset"
     return Place(folder, "" if role == DEFAULT else role, again)
 
 
@@ -115,7 +113,7 @@ def folder_place(settings: Settings, folder: Path) -> Place:
 
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     at = settings.data_folder / "folders" / name
-    return Place(at, start_over=f"To start over and lose your comments on this folder, delete {at}")
+    return Place(at, start_over=f"To start over, delete {at}. Your comments on this folder will be lost.")
 
 
 @contextmanager

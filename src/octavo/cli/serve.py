@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     if load is not None and not load.is_dir():
         raise Failure(f"Could not open {load}: it is not a folder. Use a folder with Markdown files.")
     if load is not None and options.role:
-        raise Failure("--as works only with the demo. Use --as or --load, not both.", USAGE)
+        raise Failure("--as works only with the demo, so it cannot be combined with --load.", USAGE)
     demo = demo_place(settings, large=options.large, role=options.role)
     named = "Choose another folder with --data, or delete this folder to start over."
     place = (

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEPT_IN_KEYRING = "Octavo stores the API key in the system keyring"
-SENT_NOWHERE_ELSE = "Octavo sends the API key to no other server."
+SENT_NOWHERE_ELSE = "Octavo does not send the API key to any other server."
 SETTLE_AT_HOME, SETTLE_ELSEWHERE = 2.0, 30.0
 """Seconds after which a request has taken effect, if at all: on a platform of this machine, and on any other server."""
 
@@ -211,7 +211,7 @@ def demo(
 ) -> Session:
     """Return a session on the demo, as the person with a `role` (`cli/cast.py`).
 
-    Raises OSError if the data cannot be stored, ValueError if another Octavo prevents the `reset`.
+    Raises OSError if the data cannot be stored, ValueError if the demo is open in another process and cannot be `reset`.
     """
     place = platforms.demo_place(settings, large=large, role=role)
     if reset:
@@ -244,11 +244,11 @@ def demo(
 
 
 def _reset(settings: Settings, place: Place, *, large: bool) -> None:
-    """Delete all changes in the demo. Raises ValueError while another Octavo has the demo open, OSError."""
+    """Delete all changes in the demo. Raises ValueError if the demo is open in another process, OSError."""
     let_others = place.hold_alone()
     if let_others is None:
         raise ValueError(
-            "Could not reset the demo: it is open in another Octavo. Quit that Octavo, then run octavo demo --reset again."
+            "Could not reset the demo: it is open in another terminal. Quit Octavo there, then run octavo demo --reset again."
         )
     try:
         place.clear()
@@ -426,7 +426,7 @@ class Ways:
             return f"{KEPT_IN_KEYRING}, once the keyring is unlocked. {SENT_NOWHERE_ELSE}"
         except StoreUnavailable as error:
             # What to do about that stands with the facts after signing in.
-            return f"Octavo found no keyring, so it will forget the API key when you quit. {error.cause}"
+            return f"No keyring was found, so Octavo will forget the API key when you quit. {error.cause}"
 
     async def sign_in(self, key: str) -> SignedIn:
         from octavo.client import signing_in
@@ -452,7 +452,7 @@ class Ways:
         from octavo.client.threads import aside
 
         if self.again is None:
-            raise ValueError("There is nothing to go back to.")
+            raise ValueError("No previous session to go back to.")
         return await aside(self.again)
 
     async def demo(self) -> Session:

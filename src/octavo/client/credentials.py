@@ -34,7 +34,7 @@ SECONDS = 3.0
 PATIENT_SECONDS = 60.0
 """Seconds to wait for the keyring where a user is there to type its password."""
 STILL_WAITING = (
-    f"The keyring has not responded yet. If it asks for its password in a window, type the password there "
+    f"The keyring has not responded yet. If a window asks for the password of the keyring, type the password there "
     f"(Octavo waits {PATIENT_SECONDS:g} s)."
 )
 
@@ -93,7 +93,7 @@ class Keyring:
 
         if not self._ask(keep):
             raise StoreUnavailable(
-                "The API key was saved in the keyring but could not be read back, so it is not stored there."
+                "The keyring accepted the API key but did not return it, so the API key is not stored in the keyring."
             )
 
     def delete(self, origin: str, profile: str) -> bool:
@@ -124,7 +124,7 @@ class Keyring:
             return within(self._seconds, lambda: self._answer(question), after=(SECONDS, self._still_waiting))
         except Overdue:
             raise StoreTimeout(
-                f"The keyring did not respond within {self._seconds:g} s: it is locked, or it is waiting for its password in a window.",
+                f"The keyring did not respond within {self._seconds:g} s. It may be locked, or a window may be asking for its password.",
                 _UNLOCK,
             ) from None
 

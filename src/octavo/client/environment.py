@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 NO_PROXY_PROBLEM = (
     "The environment variable NO_PROXY (or no_proxy) has an invalid entry. "
-    "Use host names separated by commas, without addresses in brackets."
+    "Use host names separated by commas, without square brackets."
 )
 
 

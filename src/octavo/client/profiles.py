@@ -134,7 +134,7 @@ def read(path: Path) -> Profiles:
     wrong = [f"there is no setting {line(name)[:40]!r}.{nearest(name, _TOP)}" for name in kept if name not in _TOP]
     table = kept.get("profiles", {})
     if not isinstance(table, dict):
-        wrong.append("profiles must be tables, such as [profiles.work].")
+        wrong.append("each profile must be a section, such as [profiles.work].")
         table = {}
     for name, values in table.items():
         try:
@@ -205,7 +205,7 @@ def _named(profiles: Profiles, name: str) -> Profile:
         # A file that cannot be read is no reason to sign in under that name: it may hold the profile.
         step = profiles.problem or "Sign in to create a profile."
         raise ValueError(
-            f"There is no profile {line(name)!r}.{nearest(name, profiles.entries)} Profiles: {known}. {step}"
+            f"The profile {line(name)!r} does not exist.{nearest(name, profiles.entries)} Profiles: {known}. {step}"
         )
     return found
 
@@ -213,7 +213,7 @@ def _named(profiles: Profiles, name: str) -> Profile:
 def _profile(name: str, values: Mapping[str, Any]) -> Profile:
     """Raises ValueError or TypeError with a sentence."""
     if not isinstance(values, dict):
-        raise TypeError("it must be a table.")
+        raise TypeError("it must be a section with settings, such as [profiles.work].")
     for unknown in values.keys() - set(_FIELDS):
         if meant := nearest(unknown, _FIELDS):  # whoever wrote `readonly` meant it
             raise ValueError(f"there is no setting {line(unknown)!r}.{meant}")

@@ -12,7 +12,7 @@ _WITHOUT_A_WORD = {
     404: "{host} could not find this, or you do not have access. Refresh the view.",
     409: "{host} refused the change, because the content has changed. Refresh, then try again.",
     412: "{host} refused the change, because the content has changed. Refresh, then try again.",
-    413: "This is too large for {host}. Shorten the text, or send less at once.",
+    413: "This is too large for {host}. Shorten the text, or send it in parts.",
     422: "{host} did not accept a value in the API request.",
 }
 

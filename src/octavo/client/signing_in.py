@@ -118,7 +118,7 @@ async def check(client: Client) -> Identity:
     if not problem:
         titles = ", ".join(each.title or each.id for each in belonging)
         count = "1 organization" if len(belonging) == 1 else f"{len(belonging)} organizations"
-        facts.append(f"{count}: {titles}." if belonging else "This API key gives access to no organization.")
+        facts.append(f"{count}: {titles}." if belonging else "This API key does not give access to any organization.")
     for each in belonging:
         granted = each.permissions
         if "list_members" in granted.model_fields_set and not granted.list_members:
@@ -321,7 +321,7 @@ def _existing(known: Profiles, name: str) -> Profile:
         if known.problem:
             raise ValueError(known.problem)
         raise ValueError(
-            f"There is no profile {name!r}.{nearest(name, known.entries)} Profiles: {there}."
+            f"The profile {name!r} does not exist.{nearest(name, known.entries)} Profiles: {there}."
             if there
             else "You are not signed in. Sign in first."
         )

@@ -60,7 +60,7 @@ class Way:
     """How a role comes to somebody."""
 
     sort: str
-    """`direct`, `team`, `inherited`, `inherited by team`, `organization` or `administrator`."""
+    """`direct`, `team`, `inherited`, `inherited from team`, `organization` or `administrator`."""
     role: str
     words: str
     """For example `Editor in the collection Product through the team Docs, which includes Jun`."""
@@ -91,7 +91,7 @@ def ways(person: Person, chain: Sequence[Place], organization: str) -> tuple[Way
         for team, (title, role) in place.teams.items():
             if team in person.teams:
                 by = f"{',' if depth > 1 else ''} through the team {title}, which includes {person.name}"
-                found.append(Way("inherited by team" if depth else "team", role, f"{noun(role)}{where}{by}"))
+                found.append(Way("inherited from team" if depth else "team", role, f"{noun(role)}{where}{by}"))
     if (own := _by_organization(person, chain, organization)) is not None:
         found.append(own)
     return tuple(sorted(found, key=lambda way: -rank(way.role)))
@@ -100,9 +100,9 @@ def ways(person: Person, chain: Sequence[Place], organization: str) -> tuple[Way
 def why_kept_out(person: Person, chain: Sequence[Place], organization: str) -> str:
     """Why the role somebody has in the organization does not reach here, in a sentence. Empty: it does, or they have none."""
     if person.disabled:
-        return f"{person.name} is disabled in {organization} and has no access."
+        return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
-        return f"{person.name} is a Guest of {organization}. A Guest has only the roles that are given to them."
+        return f"{person.name} is a Guest in {organization}. Guests have only the roles that are given to them."
     place = _deciding(chain)
     if person.role != "admin" and place is not None and place.default_level is None:
         return f"{person.name} has the {noun(person.role)} role in {organization}, but {place.title} gives no default access."
@@ -154,14 +154,14 @@ def _by_organization(person: Person, chain: Sequence[Place], organization: str) 
     if own is None:
         return None
     if own == "admin":
-        return Way("administrator", own, f"Admin of {organization}, and Admins have access everywhere")
+        return Way("administrator", own, f"Admin in {organization}, and Admins have access everywhere")
     place = _deciding(chain)
     if place is None:
-        return Way("organization", own, f"{noun(own)} of {organization}, and this role is inherited here")
+        return Way("organization", own, f"{noun(own)} in {organization}, and this role is inherited here")
     level = place.default_level
     if level is None:
         return None
     which = "the default access here" if place is chain[0] else f"the default access of {place.title}"
     if rank(own) <= rank(level):
-        return Way("organization", own, f"{noun(own)} of {organization}, and {which} allows up to {noun(level)}")
-    return Way("organization", level, f"{noun(own)} of {organization}, but {which} allows at most {noun(level)}")
+        return Way("organization", own, f"{noun(own)} in {organization}, and {which} allows roles up to {noun(level)}")
+    return Way("organization", level, f"{noun(own)} in {organization}, but {which} limits this role to {noun(level)}")

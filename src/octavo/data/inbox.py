@@ -533,7 +533,7 @@ class _Reading:
                 held.setdefault(entry.at, []).append(entry)
         for into, entries in held.items():
             case = self._request_case(into, _title(entries[0].words))
-            words = f"{_number(len(entries), 'pending comment')}: submit your review to send"
+            words = f"{_number(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
             stamp = " ".join(each.id for each in entries)
             case.claims.append(_Claim("unsent draft", words, entries[-1].created_at, stamp))
         for draft in self._known.drafts:

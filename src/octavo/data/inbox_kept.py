@@ -23,7 +23,7 @@ def packed(rows: tuple[Row, ...]) -> bytes:
 
 
 def unpacked(kept: bytes) -> tuple[Row, ...]:
-    """The rows that are kept. None of what cannot be read: another Octavo wrote it."""
+    """Return the saved rows. Rows that cannot be read are left out: another version of Octavo wrote them."""
     try:
         return tuple(_unpacked(each) for each in parse_json(kept.decode("utf-8", "surrogatepass")))
     except (ValueError, TypeError, KeyError, IndexError):
@@ -50,7 +50,7 @@ def _unpacked(kept: dict[str, Any]) -> Row:
     plain = {name: kept[name] for name in _PLAIN}
     plain["also"] = tuple(plain["also"])
     if not {plain["reason"], *plain["also"]} <= set(REASONS):
-        raise ValueError("a reason of another Octavo")
+        raise ValueError("a reason from another version of Octavo")
     moment = datetime.fromisoformat(kept["moment"]) if kept["moment"] is not None else None
     return Row(**plain, moment=moment, about=_THINGS[kind](*rest))
 

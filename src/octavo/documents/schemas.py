@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -195,16 +195,21 @@ def _inner(said: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
     return inner[:MOST_ITEMS]
 
 
+def _few(values: Sequence[Any]) -> str:
+    """Return the first values, and how many more there are."""
+    more = f" and {len(values) - _A_FEW} more" if len(values) > _A_FEW else ""
+    return ", ".join(map(_said, values[:_A_FEW])) + more
+
+
 def _note(said: Mapping[str, Any]) -> str:
     parts = []
     if values := list_of(said.get("enum")):
-        shown = ", ".join(_said(each) for each in values[:_A_FEW])
-        parts.append(f"one of {shown}" + (f" and {len(values) - _A_FEW} more" if len(values) > _A_FEW else ""))
+        parts.append(f"one of {_few(values)}")
     if "const" in said:
         parts.append(f"always {_said(said['const'])}")
     if "default" in said:
         default = said["default"]
-        words = ", ".join(map(_said, default[:_A_FEW])) if isinstance(default, list) else _said(default)
+        words = _few(default) if isinstance(default, list) else _said(default)
         parts.append(f"default {words}" if words else "empty by default")
     for key, words in _LIMITS:
         value = said.get(key)

@@ -16,7 +16,7 @@ ROW = Row(
     key="k",
     reason="review requested",
     also=("unsent draft",),
-    words="review requested by Tomás Okafor · 2 pending comments: submit your review to send",
+    words="review requested by Tomás Okafor · 2 pending comments: submit your review to send them",
     title="#7",
     context="",
     moment=TODAY - timedelta(days=8),

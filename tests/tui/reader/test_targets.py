@@ -205,7 +205,10 @@ PETS = Specification(
     ("found", "said"),
     [
         (PETS, "Add a pet"),
-        (Specification({"info": {"title": "Pets"}, "paths": {}}), "Pets has no such operation"),
+        (
+            Specification({"info": {"title": "Pets"}, "paths": {}}),
+            "This operation is not in Pets: the operation may have been renamed",
+        ),
         (Specification(trouble="Guests may not see it."), "Guests may not see it."),
     ],
 )

@@ -12,6 +12,7 @@ from octavo.api.organizations import Member
 from octavo.api.sites import Site
 from octavo.api.users import User
 from octavo.data.state import State
+from octavo.tui.resources.acting import MOST_NAMED, first_of
 from octavo.tui.resources.exports import as_csv, as_json, as_markdown
 from octavo.tui.resources.organization_resources import MEMBERS
 from octavo.tui.resources.resource import Column
@@ -144,3 +145,9 @@ def test_what_a_thing_is_called_has_its_room_before_other_columns_are_shown_besi
     for width in (40, 50, 60, 76, 80, 116, 196):
         shown = Columns(table.headings()).row(table.row(site, str).cells, width, safe).plain
         assert title in shown, f"{width}: {shown}"
+
+
+def test_names_beyond_those_shown_are_counted() -> None:
+    names = [f"team {number}" for number in range(MOST_NAMED + 2)]
+    assert first_of(names[:MOST_NAMED], "more effects") == names[:MOST_NAMED]
+    assert first_of(names, "more effects") == [*names[:MOST_NAMED], "and 2 more effects"]

@@ -109,11 +109,12 @@ async def test_a_paragraph_that_is_merged_by_words_is_not_published_unread(live:
         await desk.propose(update(alpha, "# Alpha\n\n1.\n"), subject="Alpha"),
     )
     await merging.see()
-    assert "merged word by word with" in (await before(merging))[1]
+    assert "it changes the same paragraph as #3 in Docs, which is merged first" in (await before(merging))[1]
     ended = await merging()
     assert len(ended.merged) == 1
     assert (
-        "a paragraph would be merged word by word (merge this change request by itself and check the text)" in ended.why
+        "changed the same paragraph, which would be merged word by word (merge this change request by itself and check the text)"
+        in ended.why
     )
 
 
@@ -124,7 +125,7 @@ async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, d
     await merging.see()
     assert (await before(merging))[
         1
-    ] == "all its changes are also in #2 in Docs, which is merged first (press L after that to archive it)"
+    ] == "all its changes are also in #2 in Docs, which is merged first (after that, press L to archive #3 in Docs)"
     ended = await merging()
     assert ended == MergeTotals(("#2 in Docs",), "Stopped at #3 in Docs: already on main: merging would change nothing")
 

@@ -108,8 +108,7 @@ async def test_a_redirect_from_where_a_page_was_is_enough(live: Live, desk: Desk
 async def test_where_nothing_is_published_no_redirect_is_needed(live: Live, desk: Desk) -> None:
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
     assert (
-        fact(known, "redirects").text
-        == "none needed: 1 page moved or deleted, but the space is not on a published site"
+        fact(known, "redirects").text == "none needed: the space is not on a published site (1 page moved or deleted)"
     )
     assert known.live == "The merge changes the main content of Docs immediately."
 
@@ -144,6 +143,15 @@ async def test_marks_that_an_update_left_are_told(live: Live, desk: Desk) -> Non
     said = "Beta still has conflict markers · press esc, then R to resolve the conflicts"
     assert fact(known, "markers") == Fact("bad", "markers", said)
     assert fact(known, "conflicts").text == "none"
+
+
+async def test_markers_on_many_pages_are_counted(live: Live, desk: Desk) -> None:
+    marks = "\n\n<<<<<<< main\n\nA.\n\n=======\n\nB.\n\n>>>>>>> feature\n"
+    titles = ("Home", "Beta", "Gamma", "Below")
+    known = await proposing(live, desk, *[update(await desk.id(title), f"# {title}{marks}") for title in titles])
+    said = str(fact(known, "markers").text)
+    assert " and 1 more still have conflict markers" in said
+    assert sum(title in said for title in titles) == 3
 
 
 async def test_more_pages_than_are_read_are_told(live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, InsertFiles, NewFile
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review.merge_reversal import Edits, Plan, changes_of, plan, reversal_edits, sides
+from octavo.tui.review.merge_reversal import EditedSince, Edits, Plan, changes_of, plan, reversal_edits, sides
+from octavo.tui.review.undo_merge import facts
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
 
@@ -217,3 +218,9 @@ async def test_what_no_operation_puts_back_is_said(live: Live, desk: Desk) -> No
 async def test_without_a_revision_of_the_merge_there_is_nothing_to_go_by(live: Live, desk: Desk) -> None:
     of = await merged(desk, lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")])
     assert await sides(live, desk.space, of.model_copy(update={"revision_merged": None}), None) is None
+
+
+def test_pages_edited_later_are_named_or_counted() -> None:
+    met = tuple(EditedSince(title, title) for title in "ABCDE")
+    found = next(each for each in facts(Plan(met=met)) if each.label == "edited later")
+    assert str(found.text).startswith("A, B, C and 2 more · later edits are kept")

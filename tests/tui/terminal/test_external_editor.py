@@ -116,7 +116,7 @@ def test_what_is_no_text_is_not_read(tmp_path: Path, private: Path, script: str,
     [
         ({"EDITOR": "/no/such/editor"}, "Could not start /no/such/editor"),
         ({"EDITOR": "vi 'unfinished"}, "Could not read the command"),
-        ({"PATH": "/nowhere"}, "Octavo found no editor. Set EDITOR"),
+        ({"PATH": "/nowhere"}, "Octavo could not find an editor. Set EDITOR"),
     ],
 )
 def test_without_an_editor_it_says_what_to_do(private: Path, environment: dict[str, str], said: str) -> None:

@@ -300,7 +300,7 @@ async def test_an_empty_list_says_why_and_what_next() -> None:
         listed.show([])
         await pilot.press("enter")
         assert lines(app)[1:3] == ["  Nothing needs you.", "  3 change requests"]
-        assert app.explained == ["There is nothing to open here."]
+        assert app.explained == ["Nothing to open here."]
 
 
 async def test_the_filter_line() -> None:

@@ -343,7 +343,7 @@ class Octavo(HasCommands, HeldBack[int]):
             wrong = apply_keymap(self, self.settings.keys, (type(self), *KEYMAP_CONTEXTS))
             self.mistakes += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in wrong)
         if len(self.mistakes) > 1:
-            count = f"{len(self.mistakes)} settings are invalid. Press ! to list them. The first one:"
+            count = f"{len(self.mistakes)} settings are invalid. Press ! to list them. First problem:"
             self.say(f"{count} {self.mistakes[0]}", tone="care", seconds=MISTAKES_SECONDS)
         elif self.mistakes:
             self.say(self.mistakes[0], tone="care", seconds=MISTAKES_SECONDS)
@@ -483,7 +483,7 @@ class Octavo(HasCommands, HeldBack[int]):
         from octavo.tui.widgets.help import HelpScreen
 
         me = self.workspace.me if self._session is not None else None
-        about = "Press 1 to 6 to open a view. The header shows item counts. f1 explains the symbols."
+        about = "The keys 1 to 6 open the views. The header shows item counts. f1 explains the symbols."
         about = f"You are {me.name}. {about}" if me is not None else ""
         self.push_screen(HelpScreen(self.screen, partial(_show_topics, self, None), about))
 

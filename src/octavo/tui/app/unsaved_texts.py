@@ -32,7 +32,7 @@ class UnsavedTexts(Confirm):
     CONTEXT: ClassVar[str] = "unsaved texts"
     HELP: ClassVar[str] = (
         "This dialog lists drafts that Octavo cannot save to disk. c copies the drafts, w writes them to a file, "
-        "y quits and loses the drafts. esc goes back."
+        "y quits and discards the drafts. esc goes back."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (UNSAVED,)
 
@@ -41,8 +41,8 @@ class UnsavedTexts(Confirm):
         self._leave = shell.session.drafts.watch(self._look)
         self._texts: tuple[Draft, ...] = shell.session.drafts.unsaved()
         super().__init__(
-            "Quit and lose unsaved drafts?",
-            verb="Quit and lose drafts",
+            "Quit and discard unsaved drafts?",
+            verb="Quit and discard drafts",
             intro=self._why,
             facts=self._named,
             foot="c copy · w write to a file",

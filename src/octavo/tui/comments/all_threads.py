@@ -90,7 +90,7 @@ class CommentsScreen(ListView[Thread]):
     KEPT_ORDER = "order of threads"
     HELP = (
         "Comment threads in the organization, grouped by space and page. c replies, d resolves, enter opens the page, "
-        "and x selects several threads. [ and ] change the tab. The tab Reviews has the review comments, which do not count as open threads. "
+        "and x selects several threads. [ and ] change the tab. The Reviews tab shows the review comments, which do not count as open threads. "
         "esc goes back to the list and clears the filters."
     )
     CSS_PATH = "all_threads.tcss"

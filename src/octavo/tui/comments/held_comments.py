@@ -94,7 +94,8 @@ def drop_held(app: Shell, entry: Entry) -> None:
     words = " ".join(entry.words.split())
     said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
     after = (
-        "Others have not seen this comment. The text stays as a draft: press c in the same place to continue writing."
+        "This comment was not sent, so no one else has seen it. The text will be kept as a draft: "
+        "press c in the same place to continue writing."
     )
     app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=said, after=after), decided)
 

@@ -377,7 +377,7 @@ SPACE: Commands[CursorTarget] = Commands(
                 run=_keep_offline, why_not=_why_no_space, there=lambda app, target: not _keeping(app, target)),
         Command("keep_fresh", "", "Update offline copy", "Update the offline copy of this space",
                 run=_keep_offline, why_not=_why_no_space, there=_keeping),
-        Command("let_go", "", "Remove offline access", "Delete the offline copy of this space",
+        Command("let_go", "", "Remove offline copy", "Delete the offline copy of this space",
                 run=_let_go, why_not=_why_no_space, there=_keeping),
     ),
 )  # fmt: skip

@@ -128,7 +128,7 @@ async def _sites(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
         Fact(
             "care",
             "",
-            f"The {'published ' if site.published else ''}site {site.title or site.id} uses this space and will lose its pages.",
+            f"The {'published ' if site.published else ''}site {site.title or site.id} uses this space. The pages of this space will be removed from the site.",
         )
         for site, answer in zip(asked, answers, strict=True)
         if any(each.space is not None and each.space.id == space.id for each in answer.items)
@@ -184,7 +184,7 @@ async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
         days = f"{plural(round(left / DAY), 'day')} left" if left > DAY else "less than a day left"
         ago = f"deleted {wording.long_age(space.deleted_at)}"
         choices.append(Choice(space.id, title_of(space), detail=ago, right=days, off=off))
-    about = "for spaces deleted elsewhere, which the server does not list"
+    about = "for spaces deleted by others, in a browser or on another computer"
     choices.append(Choice("", "Restore by ID", detail=about, off=no_writes))
     names_of = {space.id: title_of(space) for space in found if space is not None}
 
@@ -206,7 +206,7 @@ async def _as_it_is(live: Live, name: str) -> Space | None:
 
 
 def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
-    draft = DialogDraft(app, "space to bring back")
+    draft = DialogDraft(app, "deleted space to restore")
     field = Field("Space ID", draft.text, required="Enter the ID of a space.", keep=draft.keep, keep_now=draft.keep_now)
     intro = "The ID is in the link to the space. You can paste the whole link."
 
@@ -222,8 +222,8 @@ def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:
     """Restore a deleted space."""
     live, at = app.session.live, SpaceRef(space_id=name)
     undo = UndoAction(
-        f"delete {title} again",
-        partial(writing.send, live, spaces.Delete(at=at), f"Could not delete {title} again"),
+        f"undo the restore of {title}",
+        partial(writing.send, live, spaces.Delete(at=at), f"Could not undo the restore of {title}"),
         f"Deleted {title} again.",
     )
     app.writes.send_once(

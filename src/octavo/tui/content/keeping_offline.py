@@ -55,7 +55,7 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
             f"Make {title} available offline?",
             verb="Download",
             intro=f"Downloads {size.pages:,} pages (about {megabytes(size.bytes)}), their threads and the open change requests.",
-            after="The download runs in the background and continues after a restart.",
+            after="The download runs in the background. If you quit Octavo, the download continues when you start Octavo again.",
         ),
         decided,
     )
@@ -66,7 +66,7 @@ def let_go(app: Shell, space_id: str) -> None:
     offline = app.session.offline
     if (kept := offline.of(space_id)) is not None:
         offline.let_go(space_id)
-        app.say(f"Removed offline access to {kept.title} and freed {megabytes(kept.bytes)}.")
+        app.say(f"Removed the offline copy of {kept.title} and freed {megabytes(kept.bytes)}.")
 
 
 def ask_to_let_go(app: Shell, kept: KeptSpace) -> None:
@@ -77,9 +77,9 @@ def ask_to_let_go(app: Shell, kept: KeptSpace) -> None:
         if answer is not None:
             let_go(app, kept.id)
 
-    after = "Deletes the downloaded copy. Your drafts and queued changes are kept."
+    after = "Your drafts and queued changes are kept."
     app.push_screen(
-        Confirm(f"Remove offline access to {kept.title}?", verb="Remove", intro=f"{said_of(kept)}.", after=after),
+        Confirm(f"Remove the offline copy of {kept.title}?", verb="Remove", intro=f"{said_of(kept)}.", after=after),
         decided,
     )
 

@@ -158,7 +158,9 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         sent = await writing.send(live, _transferring(thing, here.id), f"Could not move {name} back")
         if sent.kind == "done" and (place.parent or place.before or place.after):
             return await writing.send(
-                live, space_places.move(thing, place), f"Moved {name} back to the top level, but not to its old place"
+                live,
+                space_places.move(thing, place),
+                f"Moved {name} back to the top level, but not to its original position",
             )
         return sent
 
@@ -237,7 +239,9 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
             target_request.wrote(app, space.ref, into.change_request)
             app.go(ToChangeRequest(into.change_request.ref(space.ref), into.change_request))
         else:
-            app.writes.is_final("You cannot undo an import into main with u. Delete the imported pages with X.")
+            app.writes.is_final(
+                "An import into main cannot be undone with u. To remove the imported pages, select the pages and press X."
+            )
             app.background(_open_imported(app, space, pages_before))
 
     if into is None:

@@ -32,7 +32,7 @@ def choose_place(app: Shell, managed: ManagedSpaces) -> None:
     """Ask for the collection and the position to move the selected space or collection to."""
     if (thing := managed.thing) is None:
         return
-    places = [("", "Top level, in no collection", managed.why_may_not_add_to(None))]
+    places = [("", "Top level, not in a collection", managed.why_may_not_add_to(None))]
     for each, depth in space_places.folders_for(thing, managed.collections):
         places.append((each.id, f"{'  ' * depth}{title_of(each)}", managed.why_may_not_add_to(each)))
     now = thing.parent or ""

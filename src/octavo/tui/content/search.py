@@ -42,7 +42,7 @@ from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.text_inputs import LineInput
-from octavo.tui.widgets.wording import in_a_line, plural, short_age
+from octavo.tui.widgets.wording import in_a_line, long_age, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.data import index
@@ -408,7 +408,11 @@ class SearchScreen(Dialog[None]):
         said = ", ".join(plural(count, one, many) for count, one, many in counts if count)
         here = (
             notice.removesuffix(".")
-            or (f"searched only this machine ({said}, the newest {short_age(known.latest)} old)" if said else "")
+            or (
+                f"searched only the copies on this machine ({said}, last updated {long_age(known.latest)})"
+                if said
+                else ""
+            )
             or "nothing to search on this machine yet"
         )
         if isinstance(error, Unreachable):

@@ -33,8 +33,8 @@ LINGERS = 0.15
 
 _NO_FILES = (
     "No Markdown files in this folder.",
-    "Octavo looks for files that end in .md, .markdown or .mdx, also in the folders below. Add a file, and Octavo shows it. "
-    "Or quit, and open another folder with octavo open FOLDER.",
+    "Octavo looks for .md, .markdown and .mdx files in this folder and its subfolders. Files that you add appear here. "
+    "To open another folder, quit and run: octavo open FOLDER",
 )
 """The state of a tree of a folder without pages, and what to do."""
 

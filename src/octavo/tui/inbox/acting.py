@@ -43,7 +43,7 @@ class Rows:
 
     @property
     def marks(self) -> InboxMarks:
-        assert self.feed.marks is not None, "rows come from a feed that has marks"
+        assert self.feed.marks is not None, "the inbox feed has no marks"
         return self.feed.marks
 
 

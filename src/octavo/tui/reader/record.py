@@ -108,7 +108,7 @@ class RecordSheet(Dialog[Leaving]):
 
     @on(Reader.ThreadWanted)
     def _nothing_to_open(self) -> None:
-        self._view.explain("There is nothing to open in this field.")
+        self._view.explain("Nothing to open in this field.")
 
     @on(Reader.Copied)
     def _copied(self) -> None:

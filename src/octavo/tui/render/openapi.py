@@ -53,7 +53,10 @@ def openapi(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     is_whole = variant in ("schemas", "file")
     is_open = setting.folds.is_open(block)
     if specification is not None and is_known and operation is None and not is_whole:
-        trouble = f"{specification.title or named} has no such {'webhook' if variant == 'webhook' else 'operation'}: its path may have changed."
+        called = "webhook" if variant == "webhook" else "operation"
+        trouble = (
+            f"This {called} is not in {specification.title or named}: the {called} may have been renamed or deleted."
+        )
     opens = wanted is not None and (is_whole or operation is not None or not is_known)
     details = _details(setting, wanted, operation, width - 2) if wanted is not None and opens and is_open else []
     spot = Spot("fold", block.key) if opens else None

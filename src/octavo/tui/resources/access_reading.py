@@ -48,7 +48,7 @@ _SORTS = {
     "direct": "direct",
     "team": "through a team",
     "inherited": "inherited",
-    "inherited by team": "inherited",
+    "inherited from team": "inherited",
     "organization": "organization",
     "administrator": "organization",
 }

@@ -97,7 +97,7 @@ TEAMS_WITH_A_ROLE: Resource[permissions.TeamPermission] = Resource(
 )  # fmt: skip
 EVERYBODY: Resource[permissions.UserPermission] = Resource(
     "member with access", "everyone with access", permissions.ListAggregate,
-    about="Everyone with a role here, with their highest role. The details say where the role comes from.",
+    about="Everyone who has access here, and the highest role of each person. The details show where the role comes from.",
     title=lambda each: each.user.name,
     key=lambda each: each.user.id,
     columns=(
@@ -149,7 +149,7 @@ SPACES: Resource[spaces.Space] = Resource(
 )  # fmt: skip
 MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
     "space", "spaces", permissions.ListOfMember,
-    about="Spaces this member can see, with their role. The details say where the role comes from.",
+    about="Spaces this member can see, and the member's role in each space. The details show where the role comes from.",
     title=lambda each: each.space.title,
     key=lambda each: each.space.id,
     named=lambda known, each: in_space(known, each.space.id),

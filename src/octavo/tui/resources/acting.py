@@ -111,12 +111,11 @@ def _delete(app: Shell, at: AtHand) -> None:
     live = app.session.live
     back = writing.putting_back(live, resource, at.known, things)
     typed = "" if back is not None else to_type(button.lower(), resource, things)
-    hangs_on = dict.fromkeys(said for thing in things for said in resource.hangs_on(thing))
-    facts = [Fact("care", "", said) for said in hangs_on]
+    effects = list(dict.fromkeys(said for thing in things for said in resource.hangs_on(thing)))
+    facts = [Fact("care", "", said) for said in first_of(effects, "more effects")]
     if len(things) > 1:
-        named = [Fact("note", "", resource.title(each)) for each in things[:MOST_NAMED]]
-        more = [Fact("note", "", f"and {len(things) - MOST_NAMED} more")] if len(things) > MOST_NAMED else []
-        facts = [*named, *more, *facts[:MOST_NAMED]]
+        named = first_of([resource.title(each) for each in things], "more")
+        facts = [*(Fact("note", "", said) for said in named), *facts]
 
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
@@ -140,6 +139,12 @@ def _delete(app: Shell, at: AtHand) -> None:
         ),
         decided,
     )
+
+
+def first_of(names: Sequence[str], more: str) -> list[str]:
+    """Return the first names or sentences. The last item counts those that are not shown, and calls them `more`."""
+    rest = len(names) - MOST_NAMED
+    return [*names[:MOST_NAMED], f"and {rest} {more}"] if rest > 0 else list(names)
 
 
 def to_type(verb: str, resource: Resource[Any], things: Sequence[Any]) -> str:

@@ -133,7 +133,7 @@ def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, p
         app.say(f"{name} is already in this position.")
         return
     if before is None:
-        final = f"You cannot undo this move with u: the place where {name} was is now empty."
+        final = f"You cannot undo this move with u, because {name} was the only item in its section or group."
         app.writes.write(f"move {name}", sort, shown, said=said, final=final)
         return
     back = site_structure.Sort(at=here.at, item=item, position=before)

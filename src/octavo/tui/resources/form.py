@@ -307,7 +307,7 @@ class FormDialog(Dialog[None]):
         if self._row_for_file is not None:
             return None
         named = " and ".join(each.field.label for each in self._rows_for_files)
-        return f"You cannot choose a file for this field. Fields for files: {named}."
+        return f"This field does not accept a file. Fields that accept files: {named}."
 
     def choose_file(self) -> None:
         """Ask for a file for the field with the cursor, or for the only one that is filled from one."""

@@ -155,7 +155,7 @@ INVITE_LINKS: Resource[invites.InviteLink] = Resource(
     lookups=(collections.List,),
     rights=Rights(places={"space": "admin", "collection": "admin"}),
     hangs_on=lambda each: ["The link will stop working. People who joined with the link will stay members."],
-    making="Anyone who opens the link joins with this role. For a space or collection, set a level instead of a role.",
+    making="Anyone who opens the link joins with this role. To invite people to one space or collection only, set a level instead of a role.",
 )  # fmt: skip
 COLLECTION_SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", collections.ListSpaces,
@@ -246,7 +246,7 @@ SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     details=lambda each: [("error", error.message) for error in each.last_processed_errors],
     afterwards=specification_reading.follow,
     rights=Rights(create="create_open_api_spec", change="edit", delete="edit", of_thing=True),
-    hangs_on=lambda each: ["Its versions will be deleted too. Pages will no longer be able to show its operations."],
+    hangs_on=lambda each: ["All versions of this specification will be deleted too. Pages will no longer be able to show the operations of this specification."],
 )  # fmt: skip
 TRANSLATIONS: Resource[translations.TranslationSettings] = Resource(
     "translation", "translations", translations.List,
@@ -293,7 +293,7 @@ SETTINGS: Resource[Organization] = Resource(
 )  # fmt: skip
 SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
     "subdomain", "subdomains", subdomains.Get, needs="subdomain",
-    about="The organization's subdomain in the platform's own domain.",
+    about="The organization's subdomain on the platform's domain.",
     items=lambda answer: (answer,),
     title=lambda each: each.subdomain,
     key=lambda each: each.subdomain,

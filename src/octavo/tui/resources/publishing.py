@@ -162,7 +162,7 @@ def before_publishing(found: Found) -> Shown:
     if drafts:
         facts.append(Fact("note", "not shown", f"{plural(drafts, 'unmerged change request')}: visitors see main only."))
     if found.redirects:
-        facts.append(Fact("note", "redirects", f"{plural(found.redirects, 'redirect')} will work."))
+        facts.append(Fact("note", "redirects", f"{plural(found.redirects, 'redirect')} will become active."))
     blocked = "This site is already published." if site.published else ""
     if not spaces:
         blocked = "The site has no spaces. Open the site with enter, then press ctrl+n to add a space."
@@ -189,7 +189,7 @@ def before_unpublishing(found: Found) -> Shown:
             )
         )
     facts.append(
-        Fact("note", "stays", "the spaces, structure and settings of the site: members can still read the spaces")
+        Fact("note", "stays", "the spaces, structure and settings of the site (members can still read the spaces)")
     )
     blocked = "" if site.published else "This site is not published."
     return Shown(tuple(facts), intro="", after="Press u to publish the site again at the same link.", blocked=blocked)

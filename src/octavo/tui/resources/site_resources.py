@@ -34,7 +34,9 @@ _DEFAULT = Action[Any](
 def _stops(each: site_structure.SiteSpace | site_structure.SiteSection) -> list[str]:
     """Return what visitors lose when a part is removed from the site."""
     if each.default:
-        return [f"Visitors start here. {each.urls.published or 'Its link'} will show another part of the site instead."]
+        return [
+            f"Visitors start here. Visitors to {each.urls.published or 'the site'} will start at another part of the site."
+        ]
     where = each.urls.published
     return [f"{where} and all links under it will stop working."] if where else []
 
@@ -42,7 +44,8 @@ def _stops(each: site_structure.SiteSpace | site_structure.SiteSection) -> list[
 def _leaving(each: site_structure.SiteSection) -> str:
     """Return which spaces are removed from the site with a section."""
     names = ", ".join(space.title or space.id for space in each.site_spaces)
-    return f"Its spaces will also be removed from the site: {names}." if names else "It has no spaces."
+    title = site_tree.title_of(each)
+    return f"The spaces in {title} will also be removed from the site: {names}." if names else f"{title} has no spaces."
 
 
 SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
@@ -60,7 +63,7 @@ SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
     ),
     lookups=(site_structure.Get,),
     rights=_EDIT,
-    hangs_on=lambda each: [*_stops(each), "Its pages will be removed from the site. The space itself will stay."],
+    hangs_on=lambda each: [*_stops(each), "The pages of this space will be removed from the site. The space itself will stay."],
     actions=(_DEFAULT,),
     new="Add a space",
     verbs=("remove", "removed"),
@@ -300,12 +303,12 @@ SITES: Resource[sites.Site] = Resource(
     actions=(
         Action("Publish", "The audience of the site will be able to open it.", sites.Publish, back=sites.Unpublish, ask=publishing.publish,
                why_not=lambda each: "This site is already published." if each.published else None),
-        Action("Unpublish", "Visitors will no longer be able to open the site. Its links will stop working.", sites.Unpublish,
+        Action("Unpublish", "Visitors will no longer be able to open the site. All links to the site will stop working.", sites.Unpublish,
                back=sites.Publish, ask=publishing.unpublish, why_not=lambda each: None if each.published else "This site is not published."),
     ),
     rights=Rights(create="create_content", of_thing=True),
     required=frozenset({"title"}),
-    hangs_on=lambda each: [f"{each.urls.published or 'Its link'} will stop working. The spaces on the site will stay."],
+    hangs_on=lambda each: [f"{each.urls.published or 'The link to the site'} will stop working. The spaces on the site will stay."],
     address=lambda each: each.urls.published or each.urls.app,
 )  # fmt: skip
 

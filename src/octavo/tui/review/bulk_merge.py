@@ -16,6 +16,7 @@ from octavo.data.live import Live
 from octavo.data.send_once import Sleep
 from octavo.tui.review.merge_checks import MERGED_BY_WORDS, Checks, check, forecast
 from octavo.tui.review.merge_dialog import became, blocked, why_typed
+from octavo.tui.review.merge_effects import some
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
@@ -63,10 +64,10 @@ def why_not_mergeable(checks: Checks) -> str:
     if why := blocked(checks):
         return _inside(why)
     if why := why_typed(checks):
-        names = f": {', '.join(checks.conflicts[:2])}" if checks.conflicts else ""
+        names = f": {some(checks.conflicts)}" if checks.conflicts else ""
         return f"{_inside(why)}{names} ({_ALONE})"
     if any(fact.label == MERGED_BY_WORDS for fact in checks.facts):
-        return f"a paragraph would be merged word by word ({_ALONE} and check the text)"
+        return f"main and this change request changed the same paragraph, which would be merged word by word ({_ALONE} and check the text)"
     bad = [fact for fact in checks.facts if fact.mark == "bad"]
     if rules := [fact for fact in bad if fact.label in ("merge rules", "")]:
         lacking = [str(fact.text) for fact in rules if not fact.label] or [str(rules[0].text)]
@@ -114,13 +115,11 @@ async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequenc
         changed = Changes(changes=checks.changes)
         foreseen = await forecast(live, one.at, behind, changed, main=theirs.change_request.revision)
         if foreseen.conflicts:
-            return (
-                f"it may conflict with {other.name}, which is merged first (conflicts: {', '.join(foreseen.names[:2])})"
-            )
+            return f"it may conflict with {other.name}, which is merged first (conflicts: {some(foreseen.names)})"
         if foreseen.is_on_main:
-            return f"all its changes are also in {other.name}, which is merged first (press L after that to archive it)"
+            return f"all its changes are also in {other.name}, which is merged first (after that, press L to archive {one.name})"
         if foreseen.suggestions:
-            return f"a paragraph would be merged word by word with {other.name}, which is merged first (check the text after that)"
+            return f"it changes the same paragraph as {other.name}, which is merged first (after that, merge {one.name} by itself and check the text)"
     return ""
 
 
@@ -212,7 +211,7 @@ class MergeSeveralDialog(Confirm):
     CONTEXT = "merging several change requests"
     HELP = (
         "The change requests to merge, in order. j and k select a change request, J and K move it, and y merges all. "
-        "esc stops before the next merge."
+        "esc stops after the current merge."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TURNS,)
 
@@ -293,7 +292,7 @@ class MergeSeveralDialog(Confirm):
     def why_not_turned(self, step: int) -> str | None:
         """Return why the selected change request cannot be moved. None if it can."""
         if self._is_merging or self._is_over:
-            return "The merge is running." if self._is_merging else _OVER
+            return "You cannot change the order while Octavo is merging." if self._is_merging else _OVER
         if not self._is_known:
             return _ASKING
         if not 0 <= self._here + step < len(self._stand):
@@ -325,9 +324,9 @@ class MergeSeveralDialog(Confirm):
         self._is_merging = True
         self._draw()
         self.update(
-            foot="esc stop before the next merge",
+            foot="esc stop after the current merge",
             after="",
-            blocked="The merge is running. Press esc to stop it before the next merge.",
+            blocked="Merging the change requests. Press esc to stop after the current merge.",
         )
         self._octavo.background(self._merge())
 

@@ -91,7 +91,7 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
         mine = written.strip("\r\n")
         return why_not_saved(kept.save_now, mine) if mine != begin else ""
 
-    about = FileNote("Resolution of a conflict", kept.place, app.session.state.namespace)
+    about = FileNote("Conflict resolution", kept.place, app.session.state.namespace)
     result = edit_text(app, f"{begin}\n", folder(app), name="conflict", keep=keep, about=about)
     if isinstance(result, NotEdited):
         goes_on = _goes_on(result, keep)

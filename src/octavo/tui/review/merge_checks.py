@@ -187,7 +187,7 @@ async def _effects(
     )
     facts = [*put_back, *broken, *addresses, *pictures]
     if titles := marked.titles:
-        said = f"{', '.join(titles[:3])} still {'has' if len(titles) == 1 else 'have'} conflict markers"
+        said = f"{merge_effects.some(titles)} still {'has' if len(titles) == 1 else 'have'} conflict markers"
         facts.insert(0, Fact("bad", "markers", f"{said} · press esc, then R to resolve the conflicts"))
     elif marked.unread:
         said = f"{wording.plural(marked.unread, 'page')} not checked for conflict markers"
@@ -358,9 +358,8 @@ def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
     if not foreseen.is_known:
         return Fact("care", "conflicts", "unknown: the base revision is not available")
     if names := foreseen.names:
-        said = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         kept = "; ".join(dict.fromkeys(_KEPT[each.kind] for each in foreseen.conflicts))
-        return Fact("bad", "conflicts", f"may conflict: {said}. If there are conflicts, {kept}")
+        return Fact("bad", "conflicts", f"may conflict: {merge_effects.some(names)}. If there are conflicts, {kept}")
     if foreseen.unread:
         return Fact("care", "conflicts", f"none found, {wording.plural(foreseen.unread, 'page')} not checked")
     if foreseen.is_on_main:
@@ -373,7 +372,11 @@ def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
 def words_facts(foreseen: Forecast) -> list[Fact]:
     """Return the paragraphs that will be merged by words: the text is shown, as a person has not read it yet."""
     facts = [
-        Fact("care", MERGED_BY_WORDS, f"{each.name}: “{_shortened(each.text)}” Check this text.")
+        Fact(
+            "care",
+            MERGED_BY_WORDS,
+            f"{each.name}: “{_shortened(each.text)}” Check whether the merged text makes sense.",
+        )
         for each in foreseen.suggestions[:3]
     ]
     if (more := len(foreseen.suggestions) - 3) > 0:

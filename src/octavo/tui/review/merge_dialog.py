@@ -119,7 +119,7 @@ def became(sent: Sent[MergeResult], name: str) -> str:
             " Press R on this change request to resolve the conflicts."
         )
     if sent.answer is not None and not sent.answer.result:
-        return f"Merged {name}. The response was lost, so there may be conflicts. Press R on {name} to check."
+        return f"Merged {name}, but the server's response was lost, so Octavo does not know whether there are conflicts. Press R on {name} to check."
     return f"Merged {name}."
 
 

@@ -76,12 +76,14 @@ async def links_broken(
     if not said:
         return (Fact("ok", "links", "no link would break"),)
     more = "at least " if found.next is not None else ""
-    return (Fact("care", "links", f"{more}{wording.plural(len(said), 'link')} would break: {_some(said)}"),)
+    return (Fact("care", "links", f"{more}{wording.plural(len(said), 'link')} would break: {some(said)}"),)
 
 
 def _where(link: links.Link) -> str:
     pages = list(dict.fromkeys(each.page.title for each in link.location_references if each.page is not None))
-    return " and ".join(pages[:2]) + (" and others" if len(pages) > 2 else "") if pages else "a page"
+    if len(pages) > 2:
+        return f"{pages[0]} and {len(pages) - 1} other pages"
+    return " and ".join(pages) or "a page"
 
 
 def _to(link: links.Link) -> str:
@@ -102,7 +104,7 @@ async def _links_read(live: Live, both: PagesBeforeAndAfter, changed: Sequence[s
     if gone:
         unread += f", links to {wording.plural(gone, 'deleted page')} not checked"
     if said:
-        return (Fact("care", "links", f"{wording.plural(len(said), 'broken link')}: {_some(said)}{unread}"),)
+        return (Fact("care", "links", f"{wording.plural(len(said), 'broken link')}: {some(said)}{unread}"),)
     return (Fact("care" if unread else "ok", "links", f"no broken links on the changed pages{unread}"),)
 
 
@@ -152,7 +154,7 @@ async def pictures(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]
     said = [f"{name} on {titles[page]}" for name, page in await asyncio.to_thread(_silent, *texts)]
     if not said:
         return ()
-    text = f"{wording.plural(len(said), 'new image')} without alternative text: {_some(said)}"
+    text = f"{wording.plural(len(said), 'new image')} without alternative text: {some(said)}"
     return (Fact("care", "images", text),)
 
 
@@ -199,7 +201,7 @@ async def puts_back(
     if not said:
         return ()
     lines = wording.plural(sum(counts), "line")
-    return (Fact("care", "reverts", f"{lines} changed in main after this change request was started: {_some(said)}"),)
+    return (Fact("care", "reverts", f"{lines} changed in main after this change request was started: {some(said)}"),)
 
 
 def _lines_back(started: str, main: str, after: str) -> int:
@@ -257,7 +259,7 @@ def goes_live(space: Space, on: Sequence[Site] | None) -> str:
     """Return a sentence that says where readers see the merge."""
     if on:
         named = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in on]
-        return f"The merge goes live immediately on {_some(named)}."
+        return f"The merge goes live immediately on {some(named)}."
     if space.urls.published:
         return f"The merge goes live immediately on {space.urls.published}."
     return f"The merge changes the main content of {space.title} immediately."
@@ -306,7 +308,7 @@ async def addresses(live: Live, both: PagesBeforeAndAfter, space: Space, on: Seq
             Fact("care", "redirects", f"{counted}, redirects not checked: the sites of the space are not available"),
         )
     if not on:
-        return (Fact("ok", "redirects", f"none needed: {counted}, but the space is not on a published site"),)
+        return (Fact("ok", "redirects", f"none needed: the space is not on a published site ({counted})"),)
     lists = await asyncio.gather(*(_redirects(live, space, site) for site in on[:LOOK_AT_SITES]))
     unread = len(on) - sum(each is not None for each in lists)
     sources = {source for each in lists if each is not None for source in each}
@@ -316,9 +318,7 @@ async def addresses(live: Live, both: PagesBeforeAndAfter, space: Space, on: Seq
         return (Fact("care" if unread else "ok", "redirects", f"{counted}, all with a redirect{not_checked}"),)
     said = [f"{each.title} /{each.path}" + (" (deleted)" if each.now is None else f" → /{each.now}") for each in bare]
     return (
-        Fact(
-            "care", "redirects", f"{wording.plural(len(bare), 'page')} without a redirect: {_some(said)}{not_checked}"
-        ),
+        Fact("care", "redirects", f"{wording.plural(len(bare), 'page')} without a redirect: {some(said)}{not_checked}"),
     )
 
 
@@ -338,7 +338,8 @@ def _leads_on(path: str, sources: set[str]) -> bool:
     return any(unquote(source).rstrip("/").endswith(wanted) for source in sources) if wanted else False
 
 
-def _some(said: Sequence[str]) -> str:
+def some(said: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
     return ", ".join(said[:NAMED]) + (f" and {len(said) - NAMED} more" if len(said) > NAMED else "")
 
 

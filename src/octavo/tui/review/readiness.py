@@ -127,8 +127,8 @@ def ask_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeReque
             app.writes.write(f"{verb.lower()} #{change_request.number}", op, said=f"{done} #{change_request.number}")
 
     said = (
-        "The change request will move back to the tab “Open”."
+        "The change request will move back to the “Open” tab."
         if archived
-        else "The change request will move to the tab “Archived”. You can reopen it."
+        else "The change request will move to the “Archived” tab. You can reopen the change request there."
     )
     app.push_screen(Confirm(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=said), decided)

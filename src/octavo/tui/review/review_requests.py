@@ -133,7 +133,7 @@ def choices_of(
         elif user.id in recent:
             right = "recent"
         if role is not None and role not in _MAY_REVIEW and user.id not in asked:
-            off = f"{label(role)}: cannot review. Reviewers need the Reviewer role."
+            off = f"{label(role)}: cannot review. To review, a member needs the Reviewer role or a higher role."
         detail = label(role) if role else ""
         if user.id in said and user.id not in asked:
             detail = f"{detail} · a new review request makes this review outdated".removeprefix(" · ")

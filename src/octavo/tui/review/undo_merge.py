@@ -10,6 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
+from octavo.tui.review.merge_effects import some
 from octavo.tui.review.request_at_hand import RequestAtHand, may_not
 from octavo.tui.shell.permissions import why_no_editing
 from octavo.tui.shell.routes import ToChangeRequest
@@ -90,7 +91,7 @@ def facts(planned: Plan) -> tuple[Fact, ...]:
     said = "   ".join(lines[:_SHOWN]) + (f"   and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else "")
     found = [Fact("ok", "reverts", said or "nothing")]
     if planned.met:
-        titles = ", ".join(met.title for met in planned.met[:3]) + (" and others" if len(planned.met) > 3 else "")
+        titles = some([met.title for met in planned.met])
         found.append(
             Fact("care", "edited later", f"{titles} · later edits are kept, and conflicts are marked in the text")
         )

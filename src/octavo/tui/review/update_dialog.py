@@ -184,7 +184,7 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     else:
         # The response was lost, which says whether there were conflicts.
         app.say(
-            f"Updated {name}. The response was lost, so there may be conflicts. Press R to check.",
+            f"Updated {name}, but the server's response was lost, so Octavo does not know whether there are conflicts. Press R to check.",
             tone="care",
         )
     return ""

@@ -35,7 +35,7 @@ def may_not_withdraw(app: Shell, request: RequestAtHand) -> str | None:
     if (why := may_not(app, request, "review", *UNDECIDED)) is not None:
         return why
     if request.reviews is not None and not _mine(app, request.reviews):
-        return f"You have no current review of {request.name}."
+        return f"You have not reviewed {request.name}, or your review is outdated."
     if may_not(app, request, "edit") is not None:
         return (
             "You need the Editor role to withdraw a review. Ask an editor to request your review again: "
@@ -91,7 +91,7 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
         app.say(f"Could not load your review of {name}: {error}", tone="failed")
         return
     if (mine := _mine(app, given)) is None:
-        app.say(f"You have no current review of {name}.", tone="care")
+        app.say(f"You have not reviewed {name}, or your review is outdated.", tone="care")
         return
 
     def decided(answer: Confirmed | None) -> None:

@@ -194,7 +194,7 @@ def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
         else:
             ask_where(app, export, written=short_path(path))
 
-    intro = f"{path.name} already exists in {short_path(path.parent)}. The existing file will be lost."
+    intro = f"{path.name} already exists in {short_path(path.parent)}. The existing file will be replaced."
     app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
 
 

@@ -75,9 +75,9 @@ class NavigationHistory:
     def why_not(self, step: object) -> str | None:
         """Why one cannot `travel` that way, in a sentence."""
         if step == -1 and not self.has_behind:
-            return "There is no previous location to go back to."
+            return "You cannot go back any further."
         if step == 1 and not self.has_ahead:
-            return "There is no next location to go forward to."
+            return "You cannot go forward any further."
         return None
 
     def travel(self, step: int) -> None:

@@ -452,7 +452,7 @@ class Workspace:
                 "This version of Octavo does not support the server's response. Try a newer version.",
             )
         return (
-            "You are not a member of an organization",
+            "You are not a member of any organization",
             "Ask an organization admin for an invitation, or sign in with another API key.",
         )
 

@@ -70,7 +70,7 @@ class _Talk:
         with child:  # its pipes are closed, and it is waited for
             giving = Thread(target=_give, args=(child, given), daemon=True, name="octavo-giving")
             giving.start()
-            assert child.stdout is not None, "It was asked for"
+            assert child.stdout is not None, "Popen was called without a pipe"
             while len(output) <= most and (chunk := child.stdout.read(_CHUNK)):
                 output += chunk
             if len(output) > most:
@@ -104,7 +104,7 @@ def start(program: str, *, memory: int, seconds: int) -> Popen[bytes]:
 
 
 def _give(child: Popen[bytes], given: bytes) -> None:
-    assert child.stdin is not None, "It was asked for"
+    assert child.stdin is not None, "Popen was called without a pipe"
     rest = memoryview(given)
     with suppress(OSError), child.stdin:  # it has seen enough
         while rest:

@@ -270,7 +270,11 @@ def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
         except ValueError:
             return NotEdited(f"Could not read the command in VISUAL or EDITOR: {wanted}")
     found = next((each for each in _USUAL_EDITORS if shutil.which(each, path=environment.get("PATH"))), None)
-    return [found] if found else NotEdited("Octavo found no editor. Set EDITOR to the command of your editor.")
+    return (
+        [found]
+        if found
+        else NotEdited("Octavo could not find an editor. Set EDITOR to the command that starts your editor.")
+    )
 
 
 def write_file(text: str, folder: Path, name: str, suffix: str, about: FileNote | None = None) -> Path:

@@ -105,7 +105,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         title: str,
         choices: Sequence[Choice[T]] = (),
         *,
-        empty: str = "There is nothing to choose from.",
+        empty: str = "No items to choose from.",
         waits: bool = False,
     ) -> None:
         super().__init__()

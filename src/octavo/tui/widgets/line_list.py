@@ -49,7 +49,7 @@ STILL_LOADING = "Still loading. Wait a moment."
 def _why_not_opened(app: App[Any], lines: Lines) -> str | None:
     if lines.keys:
         return None
-    return STILL_LOADING if lines.state.is_waiting else "There is nothing to open here."
+    return STILL_LOADING if lines.state.is_waiting else "Nothing to open here."
 
 
 def _why_not_moved(app: App[Any], lines: Lines) -> str | None:
@@ -74,7 +74,7 @@ LIST: Commands[Lines] = Commands(
                 run=lambda _, lines: lines.go_to_heading(-1), there=lambda _, lines: bool(lines.between), key_display="{", shown=False),
         Command("filter", "slash", "Filter", "Filter the list",
                 run=lambda _, lines: lines.open_filter(), there=lambda _, lines: lines.can_filter, key_display="/"),
-        Command("clear", "escape", "Clear", "Clear the filter, or the selection if there is no filter", run=lambda _, lines: lines.clear_filter(),
+        Command("clear", "escape", "Clear", "Clear the filter, or the selection if no filter is set", run=lambda _, lines: lines.clear_filter(),
                 there=lambda _, lines: lines.is_narrowed, shown=False),
     ),
     find=lambda lines: lines,

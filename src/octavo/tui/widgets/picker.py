@@ -31,7 +31,7 @@ class Picker(Chooser[T | None, T]):
         title: str,
         choices: Sequence[Choice[T]],
         *,
-        empty: str = "There is nothing to choose from.",
+        empty: str = "No items to choose from.",
         look: Callable[[T], None] | None = None,
         now: T | None = None,
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,

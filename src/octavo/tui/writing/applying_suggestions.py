@@ -79,16 +79,18 @@ async def take_back(
     try:
         about = await live.send(change_requests.Get(at=at))
         if about.revision is None:
-            return Sent("refused", "Could not undo the suggestion: the server did not return the current revision.")
+            return Sent(
+                "refused", "Could not undo applying the suggestion: the server did not return the current revision."
+            )
         for page, after in outcome.after.items():
             if await texts(live, _at(at, about.revision), page) != after:
                 return Sent(
                     "moved",
-                    "Could not undo the suggestion: the page has been edited since. Edit the page, or press Q to revert the block.",
+                    "Could not undo applying the suggestion: the page has been edited since. Edit the page, or press Q to revert the block.",
                 )
         sent = await edit(live, at, about.revision, _says(outcome.before), sleep=sleep)
     except ApiError as error:
-        return Sent("refused", f"Could not undo the suggestion: {error}")
+        return Sent("refused", f"Could not undo applying the suggestion: {error}")
     if sent.kind == "sent":
         return Sent("done", answer=Outcome((), outcome.after, outcome.before))
     return Sent("unknown" if sent.kind == "unknown" else "refused", sent.sentence)
