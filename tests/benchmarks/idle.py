@@ -31,9 +31,9 @@ from octavo.data.freshness import Freshness
 from octavo.data.inbox_answers import InboxAnswers
 from octavo.data.live import Live
 from octavo.data.organization_lists import spaces_of
-from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.outbox import Outbox
 from tests.benchmarks.inbox import Served, serving
 
 STEP = timedelta(seconds=5)

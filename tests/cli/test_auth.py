@@ -17,10 +17,10 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.entry import Entry, QueuedWrite
-from octavo.data.outbox import Outbox
 from octavo.data.pending import Pending
 from octavo.data.state import State
+from octavo.data.writes.machine import Entry, QueuedWrite
+from octavo.data.writes.outbox import Outbox
 from octavo.settings import read
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo

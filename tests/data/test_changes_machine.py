@@ -17,8 +17,8 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
-from octavo.data.entry import OriginalComment
 from octavo.data.state import State
+from octavo.data.writes.machine import OriginalComment
 from octavo.server.app import Platform
 from octavo.server.store import Json
 from tests.data.conftest import MIA, ByHand

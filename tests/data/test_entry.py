@@ -27,9 +27,9 @@ from octavo.api.errors import (
     rejected,
 )
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data import entry as steps
 from octavo.data.delivering import verdict
-from octavo.data.entry import LIFETIME, LOOKS, PATIENCE, Entry, State, WrongState, next_up, replaces, waits_for
+from octavo.data.writes import machine as steps
+from octavo.data.writes.machine import LIFETIME, LOOKS, PATIENCE, Entry, State, WrongState, next_up, replaces, waits_for
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")

@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.deciding import review, review_with_gathered, withdraw_review
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.outbox import QueuedWrite
+from octavo.data.writes.outbox import QueuedWrite
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit, nap

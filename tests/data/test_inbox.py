@@ -19,7 +19,6 @@ from octavo.api.users import User
 from octavo.data.comment_words import mention_of
 from octavo.data.comment_write import CommentWrite
 from octavo.data.drafts import Draft
-from octavo.data.entry import Entry
 from octavo.data.inbox import (
     REASONS,
     DraftRef,
@@ -35,6 +34,7 @@ from octavo.data.inbox import (
     matches,
     said,
 )
+from octavo.data.writes.machine import Entry
 from octavo.settings import InboxFilter
 from tests.server.asking import START
 

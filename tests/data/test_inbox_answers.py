@@ -15,13 +15,13 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
 from octavo.data.comment_words import mention_of
 from octavo.data.drafts import Drafts
-from octavo.data.entry import QueuedWrite
 from octavo.data.inbox import Said, ThreadRef, Unknown
 from octavo.data.inbox_answers import AT_ONCE, MOST_IN_VAIN, InboxAnswers, InboxSnapshot, _Answers
 from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.machine import QueuedWrite
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate

@@ -14,9 +14,9 @@ from octavo.api.operation import SPECS, Operation
 from octavo.api.places import SpaceRef
 from octavo.data.comment_write import CommentWrite
 from octavo.data.drafts import Drafts
-from octavo.data.entry import PATIENCE
-from octavo.data.outbox import Outbox
 from octavo.data.state import State
+from octavo.data.writes.machine import PATIENCE
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate

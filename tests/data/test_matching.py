@@ -14,7 +14,7 @@ from octavo.api.bodies import Body, Markdown
 from octavo.api.comments import Comment, Reaction, Target, TargetPage, UserReaction
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
-from octavo.data.matching import emoji_key, holds, made, normal
+from octavo.data.writes.write_matching import emoji_key, holds, made, normal
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")

@@ -14,9 +14,9 @@ from octavo.api.errors import NotSent, RateLimited, ServerError, Trace, Unauthor
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.entry import Entry, OriginalComment
-from octavo.data.outbox import Outbox, QueuedWrite
 from octavo.data.state import NotSaved, State
+from octavo.data.writes.machine import Entry, OriginalComment
+from octavo.data.writes.outbox import Outbox, QueuedWrite
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate, refuse_to_save

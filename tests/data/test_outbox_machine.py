@@ -25,8 +25,8 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.comment_write import CommentWrite
 from octavo.data.drafts import Drafts
-from octavo.data.outbox import QueuedWrite
 from octavo.data.state import State
+from octavo.data.writes.outbox import QueuedWrite
 from octavo.server.app import Platform
 from octavo.server.world import World
 from tests.data.conftest import MIA, ByHand

@@ -13,12 +13,12 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent, Trace
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
-from octavo.data import entry as steps
 from octavo.data import ledger
 from octavo.data.comment_write import CommentWrite, facts_of
 from octavo.data.drafts import Drafts
-from octavo.data.outbox import Outbox
 from octavo.data.state import State
+from octavo.data.writes import machine as steps
+from octavo.data.writes.outbox import Outbox
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_outbox import comment, texts

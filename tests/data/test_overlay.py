@@ -16,8 +16,8 @@ from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.comment_write import CommentWrite
-from octavo.data.entry import Entry, OriginalComment
-from octavo.data.overlay import basis_of, fold
+from octavo.data.writes.machine import Entry, OriginalComment
+from octavo.data.writes.optimistic_updates import basis_of, fold
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")

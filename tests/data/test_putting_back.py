@@ -10,7 +10,7 @@ from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, PageTree, RevertPage, UpdatePage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.putting_back import put_back
+from octavo.data.writes.restore_pages import put_back
 from octavo.data.writing_content import edit, texts
 from octavo.server.app import Platform
 from tests.data.sends import Gate

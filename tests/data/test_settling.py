@@ -17,9 +17,9 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.entry import OriginalComment
-from octavo.data.outbox import Outbox
 from octavo.data.state import State
+from octavo.data.writes.machine import OriginalComment
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate

@@ -11,7 +11,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.entry import OriginalComment, QueuedWrite
+from octavo.data.writes.machine import OriginalComment, QueuedWrite
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_lost_answers import Lossy

@@ -9,10 +9,10 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.entry import Entry
-from octavo.data.outbox import QueuedWrite
 from octavo.data.state import NotSaved
 from octavo.data.unsent import UnsentIndex, by_block, of_draft
+from octavo.data.writes.machine import Entry
+from octavo.data.writes.outbox import QueuedWrite
 from tests.data.conftest import ByHand
 
 HERE = SpaceRef(space_id="s")

@@ -25,8 +25,8 @@ from textual.widget import Widget
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import route_of
 from octavo.data.driver import Driver
-from octavo.data.entry import Entry
-from octavo.data.outbox import Outbox
+from octavo.data.writes.machine import Entry
+from octavo.data.writes.outbox import Outbox
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.commands import HasCommands
 

@@ -7,7 +7,7 @@ import pytest
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.client.in_process import Application
-from octavo.data.entry import QueuedWrite
+from octavo.data.writes.machine import QueuedWrite
 from tests.journeys.moods import Mood, Moody
 from tests.journeys.stage import MARA, Run, Stage
 

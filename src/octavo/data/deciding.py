@@ -12,13 +12,13 @@ from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
-from octavo.data.entry import Entry, OriginalComment, is_reviewing
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis, read_basis, what_changed
-from octavo.data.outbox import QueuedWrite
 from octavo.data.request_lists import requested_of, reviews_of
 from octavo.data.send_once import Sent, SingleRequest, Sleep, send_once
 from octavo.data.state import NotSaved
+from octavo.data.writes.machine import Entry, OriginalComment, is_reviewing
+from octavo.data.writes.outbox import QueuedWrite
 
 Verdict = Literal["approved", "changes-requested"]
 

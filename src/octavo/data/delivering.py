@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from octavo.api.errors import ApiError, NotSent, Outcome, RateLimited, Rejected, Unauthorized, Unreachable
 from octavo.api.operation import Operation
-from octavo.data import entry as steps
 from octavo.data import ledger
 from octavo.data.connection import Connection
 from octavo.data.drafts import put_back
-from octavo.data.entry import LIFETIME, PATIENCE, Entry, replaces
 from octavo.data.pending import Pending
 from octavo.data.sending import Send
+from octavo.data.writes import machine as steps
+from octavo.data.writes.machine import LIFETIME, PATIENCE, Entry, replaces
 
 if TYPE_CHECKING:
     from octavo.api.users import User

@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from octavo.data import entry as steps
 from octavo.data.connection import Connection
 from octavo.data.delivering import Delivery
-from octavo.data.entry import LIFETIME, Entry, next_up, next_wake
 from octavo.data.pending import Pending
 from octavo.data.sending import Send
 from octavo.data.state import NotSaved
+from octavo.data.writes import machine as steps
+from octavo.data.writes.machine import LIFETIME, Entry, next_up, next_wake
 
 if TYPE_CHECKING:
     from octavo.api.users import User

@@ -36,13 +36,13 @@ from octavo.api.urgency import asked_for
 from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Draft, Drafts
-from octavo.data.entry import Entry
 from octavo.data.inbox import Inbox, Known, Row, ThreadRef, Unknown, ref_of, said, undecided
 from octavo.data.inbox_kept import packed, unpacked
 from octavo.data.inbox_making import InboxMaking, tell_of_bugs
 from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
 from octavo.data.organization_lists import MOST, UNDECIDED, change_requests_of, spaces_of
+from octavo.data.writes.machine import Entry
 
 AT_ONCE = 4
 """Questions under way for the inbox: the client takes six, and what a person waits for is to find room."""

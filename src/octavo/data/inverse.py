@@ -7,7 +7,7 @@ from typing import Any
 from octavo.api import comments, reviews
 from octavo.api.bodies import Markdown
 from octavo.data.comment_write import CommentWrite
-from octavo.data.entry import Entry
+from octavo.data.writes.machine import Entry
 
 
 def inverse(entry: Entry) -> CommentWrite | str:

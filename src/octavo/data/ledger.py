@@ -11,7 +11,7 @@ from typing import Any
 
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import moment
-from octavo.data.entry import Entry, OriginalComment, WrongState
+from octavo.data.writes.machine import Entry, OriginalComment, WrongState
 from octavo.untrusted_input import parse_json
 
 SENT_DAYS, SENT_ROWS = 30, 500

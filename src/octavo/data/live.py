@@ -24,11 +24,11 @@ from octavo.api.urgency import asked_for
 from octavo.api.wire import encode, location
 from octavo.data.answer import Answer, Edit, Snapshot
 from octavo.data.availability import Availability
-from octavo.data.entry import Entry, OriginalComment
-from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache, immutable
 from octavo.data.sending import Send
 from octavo.data.state import utc_now
+from octavo.data.writes.machine import Entry, OriginalComment
+from octavo.data.writes.outbox import Outbox
 
 if TYPE_CHECKING:
     from octavo.data.comment_write import CommentWrite
@@ -428,7 +428,7 @@ class Live:
             on_top = [entry for mark, entry in self._confirmed if mark > answer.mark]
             on_top += self.outbox.entries
             if on_top:
-                from octavo.data.overlay import fold  # brings the comments with it
+                from octavo.data.writes.optimistic_updates import fold  # brings the comments with it
 
                 value, pending = fold(answer.op, value, on_top, self.outbox.me)
             for edit in answer.edits:
@@ -474,7 +474,7 @@ class Live:
                 self.touched(op)
 
     def _basis(self, op: CommentWrite) -> OriginalComment:
-        from octavo.data.overlay import basis_of  # brings the comments with it
+        from octavo.data.writes.optimistic_updates import basis_of  # brings the comments with it
 
         return basis_of(
             op,

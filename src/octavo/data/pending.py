@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import partial
 
 from octavo.data import ledger
-from octavo.data.entry import Entry
 from octavo.data.state import State
+from octavo.data.writes.machine import Entry
 
 Also = Callable[[sqlite3.Connection, Entry], None]
 """What else belongs into the transaction of a step."""

@@ -11,9 +11,9 @@ from octavo.api import change_requests, comments, reviews
 from octavo.api.errors import NotFound
 from octavo.api.operation import Listing
 from octavo.data.comment_write import CommentWrite
-from octavo.data.entry import Entry, OriginalComment
-from octavo.data.matching import holds, made, normal, same_words
 from octavo.data.sending import Send
+from octavo.data.writes.machine import Entry, OriginalComment
+from octavo.data.writes.write_matching import holds, made, normal, same_words
 
 PAGE, PAGES = 100, 50
 

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from octavo.api import comments
 from octavo.api.operation import Operation
 from octavo.api.places import Discussion
-from octavo.data.entry import Entry
 from octavo.data.pending import Pending
 from octavo.data.sending import Send
+from octavo.data.writes.machine import Entry
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Literal
 
 from octavo.data import ledger
-from octavo.data.entry import Entry, QueuedWrite, gathered_again
 from octavo.data.pending import Also, Pending
+from octavo.data.writes.machine import Entry, QueuedWrite, gathered_again
 
 Fate = Literal["Canceled", "Pending again", "Undone", "", "late"]
 """The result of the undo of one write. Empty: no change. `late`: it is being sent, and undo can be tried again."""

@@ -14,9 +14,9 @@ from textual.widgets import Static
 
 from octavo.api import comments
 from octavo.api.activity import Activity
-from octavo.data.entry import Entry, waits_for
 from octavo.data.offline import KeptSpace
 from octavo.data.state import NotSaved
+from octavo.data.writes.machine import Entry, waits_for
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words

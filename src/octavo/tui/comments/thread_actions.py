@@ -10,7 +10,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_words import words_of
-from octavo.data.entry import OriginalComment
+from octavo.data.writes.machine import OriginalComment
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import fenced
 from octavo.tui.render.quotes import excerpt_of, quoted

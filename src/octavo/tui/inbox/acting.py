@@ -18,7 +18,7 @@ from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.entry import Entry
+    from octavo.data.writes.machine import Entry
     from octavo.tui.shell.inbox_feed import InboxFeed
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed

@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from octavo.api.places import ChangeRequestRef
-from octavo.data.entry import Entry
+from octavo.data.writes.machine import Entry
 from octavo.tui.comments import held_comments
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame

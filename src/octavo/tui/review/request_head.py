@@ -10,9 +10,9 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
 from octavo.api.reviews import RequestedReviewer
 from octavo.api.users import Contributor
-from octavo.data.entry import Entry
 from octavo.data.live import Snapshot
 from octavo.data.request_lists import requested_of
+from octavo.data.writes.machine import Entry
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.review import status_summary

@@ -10,7 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DocumentBody, RevertPage, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.data.putting_back import put_back
+from octavo.data.writes.restore_pages import put_back
 from octavo.data.writing_content import texts
 from octavo.documents.blocks import Block
 from octavo.documents.reverting import UnknownBlock, reverted

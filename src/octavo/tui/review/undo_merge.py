@@ -124,7 +124,7 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
 
 async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """What is said of it, and which change request it is if it was made. Raises ApiError."""
-    from octavo.data.putting_back import put_back
+    from octavo.data.writes.restore_pages import put_back
     from octavo.data.writing_content import CHANGES_OF_ONE_EDIT
     from octavo.tui.review import merge_reversal
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
-from octavo.data.entry import is_reviewing
+from octavo.data.writes.machine import is_reviewing
 from octavo.tui.review.request_at_hand import RequestAtHand, may_not
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
@@ -16,7 +16,7 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
     from octavo.data.deciding import Verdict
-    from octavo.data.entry import Entry
+    from octavo.data.writes.machine import Entry
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
     from octavo.data.answer import Answer
-    from octavo.data.entry import Entry
+    from octavo.data.writes.machine import Entry
 
 MOST_SPACES = 1000
 HELD = "pending comment"

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
-from octavo.data.outbox import QueuedWrite as QueuedWrite
 from octavo.data.state import NotSaved
+from octavo.data.writes.outbox import QueuedWrite as QueuedWrite
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.routes import ToThread
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.entry import Entry
     from octavo.data.send_once import Sent
+    from octavo.data.writes.machine import Entry
 
 T = TypeVar("T")
 P = ParamSpec("P")

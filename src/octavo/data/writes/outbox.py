@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING
 from octavo.data.discarding import Discarded, bring_back, discard_words
 from octavo.data.drafts import Drafts, put_back, take_again
 from octavo.data.driver import Driver
-from octavo.data.entry import (
+from octavo.data.pending import Also, Pending
+from octavo.data.sending import Send
+from octavo.data.state import NotSaved, State
+from octavo.data.taking_back import UndoResult, take_back
+from octavo.data.writes.machine import (
     Entry,
     OriginalComment,
     QueuedWrite,
@@ -26,10 +30,6 @@ from octavo.data.entry import (
     reworded,
     waits_for,
 )
-from octavo.data.pending import Also, Pending
-from octavo.data.sending import Send
-from octavo.data.state import NotSaved, State
-from octavo.data.taking_back import UndoResult, take_back
 
 if TYPE_CHECKING:
     from datetime import datetime

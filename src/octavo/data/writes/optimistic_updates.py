@@ -16,8 +16,8 @@ from octavo.api.operation import SPECS, ListPage, Operation
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.users import User
 from octavo.data.comment_write import CommentWrite
-from octavo.data.entry import Entry, OriginalComment
-from octavo.data.matching import emoji_key, made
+from octavo.data.writes.machine import Entry, OriginalComment
+from octavo.data.writes.write_matching import emoji_key, made
 
 C = TypeVar("C", Comment, Reply)
 Fold = Callable[[Any, Any, Entry, User], Any]
