@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
@@ -27,15 +27,19 @@ from octavo.api.errors import (
     rejected,
 )
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.delivering import verdict
 from octavo.data.writes import machine as steps
+from octavo.data.writes.attempt import Fate, fate
+from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import LIFETIME, LOOKS, PATIENCE, Entry, State, WrongState, next_up, replaces, waits_for
 from tests.server.asking import START
+
+if TYPE_CHECKING:
+    from octavo.data.writes.attempt import DurableWrite
 
 HERE = SpaceRef(space_id="docs")
 LATER = START + timedelta(seconds=60)
 OP = comments.Create(at=HERE, body=Markdown(markdown="Hello"))
-NEW = Entry(id="e1", op=OP, doing="comment", created_at=START, asked_at=START)
+NEW = Entry(id="e1", op=OP, facts=kind_of(OP).facts(OP), doing="comment", created_at=START, asked_at=START)
 
 
 def entry(state: State, **changes: Any) -> Entry:
@@ -48,14 +52,19 @@ def entry(state: State, **changes: Any) -> Entry:
     return replace(NEW, state=state, **{**times.get(state, {}), **changes})
 
 
+def with_op(before: Entry, op: DurableWrite, **changes: Any) -> Entry:
+    """An entry with another operation."""
+    return replace(before, op=op, facts=kind_of(op).facts(op), **changes)
+
+
 STEPS: dict[str, tuple[Callable[[Entry], Entry], dict[str, str]]] = {
     "released": (lambda each: steps.released(each, START), {"held": "queued"}),
     "let_go": (lambda each: steps.let_go(each, "r1", START, LATER), {"gathered": "held"}),
     "gathered_again": (steps.gathered_again, {"held": "gathered", "queued": "gathered"}),
-    "reworded": (lambda each: steps.reworded(each, OP), {"gathered": "gathered"}),
+    "reworded": (lambda each: steps.reworded(each, OP, NEW.facts), {"gathered": "gathered"}),
     "held_anew": (lambda each: steps.held_anew(each, LATER), {"held": "held"}),
     "parked": (lambda each: steps.parked(each, "Old."), {"held": "held", "queued": "held"}),
-    "started": (lambda each: steps.started(each, OP, START), {"queued": "sending"}),
+    "started": (lambda each: steps.started(each, START), {"queued": "sending"}),
     "confirmed": (steps.confirmed, {"queued": "done", "sending": "done", "unknown": "done"}),
     "postponed": (lambda each: steps.postponed(each, LATER, "No."), {"queued": "queued", "sending": "queued"}),
     "refused": (
@@ -96,12 +105,12 @@ def test_what_would_be_there_twice_is_never_sent_again_unasked() -> None:
     assert absent.due_at > LATER, "it is looked for all the same"
     again = steps.retried(absent, LATER)
     assert (again.state, again.rounds) == ("queued", 1), "that it was lost once is remembered"
-    assert not steps.lost(steps.started(again, OP, LATER), LATER, LATER, "?").asks
+    assert not steps.lost(steps.started(again, LATER), LATER, LATER, "?").asks
 
 
 def test_what_only_says_how_it_shall_be_is_sent_again_unasked() -> None:
     wish = comments.Update(at=HERE, comment_id="c", resolved=True)
-    absent = steps.absent(replace(entry("unknown"), op=wish), LATER)
+    absent = steps.absent(with_op(entry("unknown"), op=wish), LATER)
     assert (absent.state, absent.due_at, absent.asks) == ("queued", LATER, False)
 
 
@@ -123,7 +132,7 @@ def test_a_retry_does_not_look_before_the_server_can_have_acted() -> None:
 
 def test_the_oldest_that_is_due_comes_first() -> None:
     elsewhere = comments.Create(at=SpaceRef(space_id="other"), body=OP.body)
-    early, late = entry("queued"), replace(entry("queued"), id="e2", op=elsewhere)
+    early, late = entry("queued"), with_op(entry("queued"), id="e2", op=elsewhere)
     assert next_up((early, late), START) == early
     assert next_up((early, late), START, busy={early.place_of_order}) == late
     assert next_up((replace(early, due_at=LATER), late), START) == late
@@ -133,12 +142,12 @@ def test_the_oldest_that_is_due_comes_first() -> None:
 @pytest.mark.parametrize("state", ["held", "queued", "sending", "unknown"])
 @pytest.mark.parametrize("page", ["intro", "usage"])
 def test_what_is_under_way_is_not_overtaken_in_its_place(state: State, page: str) -> None:
-    before, after = entry(state, due_at=LATER), replace(entry("queued"), id="e2", op=_on(page))
+    before, after = entry(state, due_at=LATER), with_op(entry("queued"), id="e2", op=_on(page))
     assert next_up((before, after), START) is None
     assert waits_for(after, (before, after)) == before
-    elsewhere = replace(after, op=comments.Create(at=SpaceRef(space_id="other"), body=OP.body))
+    elsewhere = with_op(after, op=comments.Create(at=SpaceRef(space_id="other"), body=OP.body))
     request = ChangeRequestRef(space_id="docs", change_request_id="c1")
-    in_a_request = replace(after, op=comments.Create(at=request, body=OP.body))
+    in_a_request = with_op(after, op=comments.Create(at=request, body=OP.body))
     assert next_up((before, elsewhere), START) == elsewhere
     assert next_up((before, in_a_request), START) == in_a_request
 
@@ -160,13 +169,13 @@ def test_what_is_in_doubt_has_a_moment_before_others_go_first() -> None:
     assert (now - START).total_seconds() == 15
     again = steps.retried(doubted, now)
     assert next_up((again, after), now) == again
-    lost = steps.lost(steps.started(again, OP, now), LATER, LATER, "?")
+    lost = steps.lost(steps.started(again, now), LATER, LATER, "?")
     assert next_up((lost, after), now) is None
 
 
 def test_what_needs_one_that_waits_for_a_person_stands_in_nobodys_way_either() -> None:
     asked = replace(entry("unknown", settles_at=None, rounds=LOOKS), review="r")
-    reply = replace(entry("queued"), id="e2", op=_reply(asked.pending_id))
+    reply = with_op(entry("queued"), id="e2", op=_reply(asked.pending_id))
     of_review = replace(entry("queued"), id="e3", review="r")
     after = replace(entry("queued"), id="e4")
     entries = (asked, reply, of_review, after)
@@ -175,8 +184,8 @@ def test_what_needs_one_that_waits_for_a_person_stands_in_nobodys_way_either() -
 
 
 def test_what_is_in_trouble_of_its_own_holds_up_no_more_than_its_thread() -> None:
-    before = replace(entry("queued"), op=comments.Update(at=HERE, comment_id="c", resolved=True))
-    after, same = replace(entry("queued"), id="e2"), replace(entry("queued"), id="e3", op=_reply("c"))
+    before = with_op(entry("queued"), op=comments.Update(at=HERE, comment_id="c", resolved=True))
+    after, same = replace(entry("queued"), id="e2"), with_op(entry("queued"), id="e3", op=_reply("c"))
     for _ in range(PATIENCE):
         assert next_up((before, after), START) in (before, None)
         before = steps.postponed(before, LATER, "No.", own=True)
@@ -198,7 +207,7 @@ def test_what_is_lost_is_looked_for_though_another_of_its_place_is_under_way() -
 
 def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> None:
     resolve, reopen = (
-        replace(entry("queued"), id=str(wish), op=comments.Update(at=HERE, comment_id="c", resolved=wish))
+        with_op(entry("queued"), id=str(wish), op=comments.Update(at=HERE, comment_id="c", resolved=wish))
         for wish in (True, False)
     )
     assert replaces(reopen, resolve)
@@ -206,13 +215,13 @@ def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> No
     assert next_up((resolve,), START) == resolve
     for weak in ("held", "failed"):
         assert not replaces(replace(reopen, state=weak), resolve)
-    elsewhere = replace(reopen, op=comments.Update(at=HERE, comment_id="other", resolved=False))
+    elsewhere = with_op(reopen, op=comments.Update(at=HERE, comment_id="other", resolved=False))
     assert next_up((resolve, elsewhere), START) == resolve
 
 
 def test_a_reply_waits_for_its_thread_unless_that_failed() -> None:
     thread = entry("unknown", due_at=LATER)
-    reply = replace(entry("queued"), id="e2", op=_reply(thread.pending_id))
+    reply = with_op(entry("queued"), id="e2", op=_reply(thread.pending_id))
     doubted = replace(thread, settles_at=None, rounds=LOOKS)
     for waiting in (thread, replace(thread, state="queued"), doubted):
         assert next_up((waiting, reply), START) is None
@@ -221,26 +230,26 @@ def test_a_reply_waits_for_its_thread_unless_that_failed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "travelled", "asking"),
+    ("error", "of_write", "of_read"),
     [
-        (NotSent("-"), "waits", "waits"),
-        (TlsError("-"), "waits", "waits"),
-        (RateLimited("-"), "waits", "waits"),
-        (Unauthorized("-"), "waits", "waits"),
+        (NotSent("-"), "waiting", "waiting"),
+        (TlsError("-"), "waiting", "waiting"),
+        (RateLimited("-"), "waiting", "waiting"),
+        (Unauthorized("-"), "waiting", "waiting"),
         (Forbidden("-"), "refused", "refused"),
         (NotFound("-"), "refused", "refused"),
         (rejected("-", Trace(status=413)), "refused", "refused"),
-        (rejected("-", Trace(status=408)), "lost", "waits"),
-        (rejected("-", Trace(status=409)), "lost", "waits"),
-        (ServerError("-"), "lost", "waits"),
-        (Lost("-"), "lost", "waits"),
-        (TimedOut("-"), "lost", "waits"),
-        (BadResponse("-"), "lost", "waits"),
+        (rejected("-", Trace(status=408)), "unknown", "waiting"),
+        (rejected("-", Trace(status=409)), "unknown", "waiting"),
+        (ServerError("-"), "unknown", "waiting"),
+        (Lost("-"), "unknown", "waiting"),
+        (TimedOut("-"), "unknown", "waiting"),
+        (BadResponse("-"), "unknown", "waiting"),
     ],
 )
-def test_what_an_error_means_for_a_write(error: ApiError, travelled: str, asking: str) -> None:
-    assert verdict(error, travelled=True) == travelled
-    assert verdict(error, travelled=False) == asking
+def test_what_an_error_means_for_a_write(error: ApiError, of_write: Fate, of_read: Fate) -> None:
+    assert fate(error, has_left=True) == of_write
+    assert fate(error, has_left=False) == of_read
 
 
 def _on(page: str) -> comments.Create:

@@ -15,7 +15,8 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state import NotSaved, State
-from octavo.data.writes.machine import Entry, OriginalComment
+from octavo.data.writes.attempt import Basis
+from octavo.data.writes.machine import Entry
 from octavo.data.writes.outbox import Outbox, QueuedWrite
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
@@ -314,7 +315,7 @@ async def test_an_edit_of_what_changed_since_is_refused_and_its_text_kept(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, drafts: Drafts
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
-    outbox.known = lambda op: OriginalComment(text="Version 1")
+    outbox.known = lambda op: Basis(text="Version 1")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 of mine"))
     await outbox.add(edit, doing="change the comment", place="edit")
     await ask(comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 elsewhere")), "mia")

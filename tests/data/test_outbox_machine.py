@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from hypothesis import settings
@@ -23,7 +23,6 @@ from hypothesis.stateful import (
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
-from octavo.data.comment_write import CommentWrite
 from octavo.data.drafts import Drafts
 from octavo.data.state import State
 from octavo.data.writes.outbox import QueuedWrite
@@ -32,6 +31,9 @@ from octavo.server.world import World
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Killed, Line
 from tests.server.asking import Ask, Clock, small_world, space_with
+
+if TYPE_CHECKING:
+    from octavo.data.writes.attempt import DurableWrite
 
 R = TypeVar("R")
 
@@ -117,7 +119,7 @@ class Writes(RuleBasedStateMachine):
         if words == "Note":
             words = f"Note {len(self.notes)}"
         body = Markdown(markdown=words)
-        ops: dict[str, CommentWrite] = {
+        ops: dict[str, DurableWrite] = {
             "reply": comments.CreateReply(at=self.here, comment_id=self.thread.id, body=body),
             "intro": comments.Create(at=self.here, page="intro", body=body),
             "usage": comments.Create(at=self.here, page="usage", body=body),

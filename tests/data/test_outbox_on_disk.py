@@ -6,7 +6,7 @@ import asyncio
 import json
 import sqlite3
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING
 
 from octavo.api import change_requests, comments, reviews
 from octavo.api.bodies import Markdown
@@ -14,15 +14,18 @@ from octavo.api.errors import NotSent, Trace
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
 from octavo.data import ledger
-from octavo.data.comment_write import CommentWrite, facts_of
 from octavo.data.drafts import Drafts
 from octavo.data.state import State
 from octavo.data.writes import machine as steps
+from octavo.data.writes.kinds import KINDS, kind_of
 from octavo.data.writes.outbox import Outbox
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_outbox import comment, texts
 from tests.server.asking import Ask, Clock
+
+if TYPE_CHECKING:
+    from octavo.data.writes.attempt import DurableWrite
 
 
 class TestOnDisk:
@@ -80,7 +83,7 @@ class TestOnDisk:
         clock.forward(seconds=5)
         await first.step()
         now = clock()
-        await first._pending.step(entry.id, lambda each: steps.started(each, entry.op, now))
+        await first._pending.step(entry.id, lambda each: steps.started(each, now))
         first._driver._let_go()  # killed between the mark on disk and the answer
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
@@ -177,7 +180,7 @@ def _spoil_lock(state: State, folder: Path) -> Path:
 
 PLACE = ChangeRequestRef(space_id="docs", change_request_id="cr1")
 BODY = Markdown(markdown="Hello")
-WRITES: dict[str, CommentWrite] = {
+WRITES: dict[str, DurableWrite] = {
     "POST /v1/spaces/docs/change-requests/cr1/comments": comments.Create(at=PLACE, page="intro", node="b1", body=BODY),
     "POST /v1/spaces/docs/change-requests/cr1/comments/k1/replies": comments.CreateReply(
         at=PLACE, comment_id="k1", body=BODY
@@ -195,7 +198,7 @@ WRITES: dict[str, CommentWrite] = {
 
 
 async def test_every_write_is_kept_as_its_request_and_read_back(tmp_path: Path, gate: Gate) -> None:
-    assert {type(op) for op in WRITES.values()} == set(get_args(CommentWrite))
+    assert {type(op) for op in WRITES.values()} == {op for op, kind in KINDS.items() if kind.is_durable}
     first = await _outbox(tmp_path, gate, Clock())
     for op in WRITES.values():
         await first.add(op, doing="write")
@@ -207,7 +210,7 @@ async def test_every_write_is_kept_as_its_request_and_read_back(tmp_path: Path, 
     state = State(tmp_path, "mia@test")
     again = Outbox(gate, state, Drafts(state))
     assert again.entries == before
-    assert [(each.op, each.facts) for each in again.entries] == [(op, facts_of(op)) for op in WRITES.values()]
+    assert [(each.op, each.facts) for each in again.entries] == [(op, kind_of(op).facts(op)) for op in WRITES.values()]
     state.close()
 
 

@@ -17,7 +17,8 @@ from octavo.data.merge_basis import MergeBasis, read_basis, what_changed
 from octavo.data.request_lists import requested_of, reviews_of
 from octavo.data.send_once import Sent, SingleRequest, Sleep, send_once
 from octavo.data.state import NotSaved
-from octavo.data.writes.machine import Entry, OriginalComment, is_reviewing
+from octavo.data.writes.attempt import Basis
+from octavo.data.writes.machine import Entry, is_reviewing
 from octavo.data.writes.outbox import QueuedWrite
 
 Verdict = Literal["approved", "changes-requested"]
@@ -174,9 +175,7 @@ async def review_with_gathered(
     must not be lost with the process. It is sent when all of them have arrived. Nothing leaves without a connection.
     """
     body = {"comment": Markdown(markdown=comment)} if comment else {}
-    verdict = QueuedWrite(
-        reviews.Submit(at=at, status=status, **body), doing, place, OriginalComment(revision=expected_revision)
-    )
+    verdict = QueuedWrite(reviews.Submit(at=at, status=status, **body), doing, place, Basis(revision=expected_revision))
     try:
         now = await live.send(change_requests.Get(at=at))
         if now.status not in ("draft", "open"):

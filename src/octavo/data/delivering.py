@@ -7,9 +7,9 @@ import sqlite3
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from octavo.api.errors import ApiError, NotSent, Outcome, RateLimited, Rejected, Unauthorized, Unreachable
+from octavo.api.errors import ApiError, Outcome, RateLimited, Rejected, Unauthorized, Unreachable
 from octavo.api.operation import Operation
 from octavo.data import ledger
 from octavo.data.connection import Connection
@@ -17,12 +17,11 @@ from octavo.data.drafts import put_back
 from octavo.data.pending import Pending
 from octavo.data.sending import Send
 from octavo.data.writes import machine as steps
+from octavo.data.writes.attempt import AlreadyDone, Attempt, Changed, fate
 from octavo.data.writes.machine import LIFETIME, PATIENCE, Entry, replaces
 
 if TYPE_CHECKING:
     from octavo.api.users import User
-    from octavo.data.comment_write import CommentWrite
-    from octavo.data.readback import AlreadyDone
     from octavo.data.reading_ahead import ReadingAhead
 
 FIRST_LOOK = timedelta(seconds=1)
@@ -63,12 +62,12 @@ class Delivery:
 
     async def deliver(self, entry: Entry) -> None:
         """Send `entry` if its target has not changed, and record the result. Raises NotSaved."""
-        from octavo.data.readback import AlreadyDone, ChangedSince, prepare  # brings the comments with it
+        from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
         try:
             await self._caller()
         except ApiError as error:
-            await self._not_done(entry, error, travelled=False)
+            await self._not_done(entry, error, has_left=False)
             return
         if self.is_of_another(entry):
             self._pending.tell()  # it is known only now
@@ -81,31 +80,33 @@ class Delivery:
             if entry.review and mates:
                 await self._refuse(entry, _without(len(mates)))
                 return
-        op = self._addressed(entry)
-        if op is None:
+        thread = self._posted_thread(entry)
+        if thread is None:
             await self._refuse(entry, "the thread was not posted.")
             return
+        op = steps.addressed(entry, thread).op if thread else entry.op
         again = entry.makes and entry.rounds > 0
         try:
             if again and (found := await self._found(entry)):
-                await self._confirm(entry, found.remote)
+                await self._confirm(entry, found.remote_id)
                 return
-            before = entry.baseline if entry.rounds else ()
-            ready = await prepare(await self._before(entry), op, entry.basis, await self._caller(), before)
+            before = entry.baseline if entry.rounds else None
+            attempt = Attempt(op, entry.basis, before, me=await self._caller())
+            ready = await kind_of(op).check(await self._before(entry), attempt)
         except ApiError as error:
-            await self._not_done(entry, error, travelled=False)
+            await self._not_done(entry, error, has_left=False)
             return
         match ready:
             case AlreadyDone():
                 self._connection.reached()
-                await self._confirm(entry, ready.remote, needless=True)
+                await self._confirm(entry, ready.remote_id, needless=True)
                 return
-            case ChangedSince():
-                await self._refuse(entry, f"{ready.sentence}.", contested=True)
+            case Changed():
+                await self._refuse(entry, f"{ready.reason}.", contested=True)
                 return
         # What was sent before may arrive still: all that was not there before that may be it.
         baseline, since = (entry.baseline, entry.since) if again else (ready.baseline, ready.since)
-        start = partial(steps.started, op=op, now=self._pending.now(), baseline=baseline, since=since)
+        start = partial(steps.started, now=self._pending.now(), thread=thread, baseline=baseline, since=since)
         if under_way := await self._pending.step(entry.id, start):
             await self._travel(under_way, op)
 
@@ -122,7 +123,7 @@ class Delivery:
             async with asyncio.timeout(self._timeout.total_seconds()):
                 answer = await self._send(op)
         except ApiError as error:
-            await self._not_done(entry, error, travelled=True)
+            await self._not_done(entry, error, has_left=True)
         except TimeoutError:
             await self.lose(entry)
         else:
@@ -144,7 +145,7 @@ class Delivery:
             return
         self._connection.reached()
         if found:
-            await self._confirm(entry, found.remote)
+            await self._confirm(entry, found.remote_id)
         elif entry.settles_at is not None and now < entry.settles_at:
             # It may still arrive: it is not sent again before that.
             again = min(entry.settles_at, now + max(FIRST_LOOK, 2 * (now - (entry.started_at or now))))
@@ -154,15 +155,16 @@ class Delivery:
 
     async def _found(self, entry: Entry) -> AlreadyDone | None:
         """Return what the server made of `entry`. None if it is not on the server. Raises ApiError."""
-        from octavo.data.readback import look  # brings the comments with it
+        from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
         claimed = self._pending.state.read(lambda db: ledger.claimed(db, self._pending.state.namespace))
-        return await look(self._send, entry, await self._caller(), claimed)
+        attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.since, await self._caller(), claimed)
+        return await kind_of(entry.op).find(self._send, attempt)
 
     async def _not_found(self, entry: Entry, now: datetime, error: ApiError) -> None:
         """Record that the check failed."""
         reason = f"Octavo could not check whether this arrived. {error}"
-        refused, own = verdict(error, travelled=False) == "refused", _is_own(error)
+        refused, own = fate(error, has_left=False) == "refused", _is_own(error)
         settles = entry.settles_at is not None and now < entry.settles_at
         if refused and not entry.makes:
             await self._refuse(entry, str(error))
@@ -172,13 +174,13 @@ class Delivery:
             due = self._connection.failed(error)
             await self._pending.step(entry.id, partial(steps.unread, due_at=due, reason=reason, own=own))
 
-    async def _not_done(self, entry: Entry, error: ApiError, *, travelled: bool) -> None:
-        match verdict(error, travelled=travelled):
+    async def _not_done(self, entry: Entry, error: ApiError, *, has_left: bool) -> None:
+        match fate(error, has_left=has_left):
             case "refused":
                 await self._refuse(entry, str(error))
-            case "lost":
+            case "unknown":
                 await self.lose(entry)
-            case "waits":
+            case "waiting":
                 due, reason = self._connection.failed(error), f"Not sent yet. {error}"
                 postponed = partial(steps.postponed, due_at=due, reason=reason, own=_is_own(error))
                 await self._pending.step(entry.id, postponed)
@@ -232,25 +234,16 @@ class Delivery:
             self._asked_me = True
         return self.me.id if self.me else None
 
-    def _addressed(self, entry: Entry) -> CommentWrite | None:
-        """Its operation with the name the server gave to a thread that was pending when it was written.
+    def _posted_thread(self, entry: Entry) -> str | None:
+        """Return the id of the thread of `entry`, if that was not posted yet when `entry` was written. Empty if it was.
 
-        None when there is no such thread and will not be.
+        None if the thread was not posted, and will not be.
         """
         thread = entry.facts.thread
         if not thread.startswith("pending-"):
-            return entry.op
-        made = self._pending.state.read(lambda db: ledger.done(db, thread.removeprefix("pending-")))
-        return entry.op.model_copy(update={"comment_id": made.remote}) if made and made.remote else None
-
-
-def verdict(error: ApiError, *, travelled: bool) -> Literal["refused", "waits", "lost"]:
-    """Return what an error means for a write. `travelled`: the write itself failed, not a read before it."""
-    if isinstance(error, (Unauthorized, RateLimited, NotSent)) or error.outcome is Outcome.NOT_SENT:
-        return "waits"
-    if error.outcome is Outcome.REFUSED:
-        return "refused"
-    return "lost" if travelled else "waits"
+            return ""
+        posted = self._pending.state.read(lambda db: ledger.done(db, thread.removeprefix("pending-")))
+        return (posted.remote or None) if posted else None
 
 
 def _is_own(error: ApiError) -> bool:

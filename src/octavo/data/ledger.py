@@ -11,7 +11,8 @@ from typing import Any
 
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import moment
-from octavo.data.writes.machine import Entry, OriginalComment, WrongState
+from octavo.data.writes.attempt import Basis
+from octavo.data.writes.machine import Entry, WrongState
 from octavo.untrusted_input import parse_json
 
 SENT_DAYS, SENT_ROWS = 30, 500
@@ -114,7 +115,9 @@ def _finish(db: sqlite3.Connection, namespace: str, entry: Entry, now: datetime)
 
 def _record(entry: Entry) -> str:
     request = encode(entry.op)
-    plain = {each.name: getattr(entry, each.name) for each in fields(entry) if each.name not in ("op", "basis")}
+    plain = {
+        each.name: getattr(entry, each.name) for each in fields(entry) if each.name not in ("op", "facts", "basis")
+    }
     for name in _TIMES:
         if plain[name] is not None:
             plain[name] = plain[name].timestamp()
@@ -131,16 +134,17 @@ def read(record: str) -> Entry:
 
 
 def _entry(plain: Any) -> Entry:
-    from octavo.data.comment_write import CommentWrite  # brings the comments with it
+    from octavo.data.writes.kinds import KINDS  # lazy: the areas of the API that write
 
-    op = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
-    if not isinstance(op, CommentWrite):
+    op: Any = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
+    kind = KINDS.get(type(op))
+    if kind is None or not kind.is_durable:
         raise ValueError(f"{type(op).__name__} is no write that waits on disk")
-    known = {each.name for each in fields(Entry)}
+    known = {each.name for each in fields(Entry)} - {"facts"}
     values = {name: value for name, value in plain.items() if name in known}
     for name in _TIMES:
         if values.get(name) is not None:
             values[name] = moment(values[name])
     values["baseline"] = tuple(values.get("baseline", ()))
-    values["basis"] = OriginalComment(**values.get("basis", {}))
-    return Entry(op=op, **values)
+    values["basis"] = Basis(**values.get("basis", {}))
+    return Entry(op=op, facts=kind.facts(op), **values)

@@ -27,12 +27,13 @@ from octavo.data.availability import Availability
 from octavo.data.response_cache import ResponseCache, immutable
 from octavo.data.sending import Send
 from octavo.data.state import utc_now
-from octavo.data.writes.machine import Entry, OriginalComment
+from octavo.data.writes.attempt import Basis
+from octavo.data.writes.machine import Entry
 from octavo.data.writes.outbox import Outbox
 
 if TYPE_CHECKING:
-    from octavo.data.comment_write import CommentWrite
     from octavo.data.index import Index
+    from octavo.data.writes.attempt import DurableWrite
 
 __all__ = ["Live", "Send", "Snapshot"]
 
@@ -473,7 +474,7 @@ class Live:
             for op in written:
                 self.touched(op)
 
-    def _basis(self, op: CommentWrite) -> OriginalComment:
+    def _basis(self, op: DurableWrite) -> Basis:
         from octavo.data.writes.optimistic_updates import basis_of  # brings the comments with it
 
         return basis_of(

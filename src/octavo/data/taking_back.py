@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from octavo.data import ledger
 from octavo.data.pending import Also, Pending
@@ -77,13 +77,13 @@ async def take_back(
 
 def _opposite(entry: Entry) -> tuple[_Told, list[QueuedWrite]]:
     """What becomes of a write that does not wait any more, and what undoes it."""
-    from octavo.data.inverse import inverse  # brings the comments with it
+    from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
     if entry.state == "failed" or entry.asks:
         return _Told(entry, "", f"Nothing to undo: {entry.reason}"), []
     if entry.needless:
         return _Told(entry, "", f"Could not undo “{entry.doing}”: another person did it first."), []
-    opposite = inverse(entry)
+    opposite: Any = kind_of(entry.op).undo(entry.op, entry.basis)
     if not isinstance(opposite, str):
         going = "" if entry.state == "done" else "It was already being sent, and is undone after that."
         return _Told(entry, "Undone", going), [QueuedWrite(opposite, f"undo “{entry.doing}”", about=entry.about)]

@@ -23,14 +23,16 @@ any other, after all that was written before it for the same review, and is gath
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from octavo.data.writes.attempt import Basis, WriteFacts
+
 if TYPE_CHECKING:
     from octavo.api.places import Discussion
-    from octavo.data.comment_write import CommentWrite, WriteFacts
+    from octavo.data.writes.attempt import DurableWrite
 
 State = Literal["gathered", "held", "queued", "sending", "unknown", "failed", "done"]
 LONGEST_ROUND = timedelta(minutes=5)
@@ -44,24 +46,13 @@ LIFETIME = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
-class OriginalComment:
-    """What a comment was when its change was written: what the change is held against before it travels."""
-
-    text: str | None = None
-    """Its markdown, if it was known as markdown."""
-    is_open: bool | None = None
-    revision: str | None = None
-    """Of a verdict: the revision that was read."""
-
-
-@dataclass(frozen=True)
 class QueuedWrite:
     """A write for the outbox: `doing` follows "Could not", `place` is that of its draft."""
 
-    op: CommentWrite
+    op: DurableWrite
     doing: str
     place: str = ""
-    basis: OriginalComment | None = None
+    basis: Basis | None = None
     """What it is held against before it travels. None: what the screens show."""
     about: str = ""
     """What it is done to: the words of the thread, and its page."""
@@ -74,7 +65,9 @@ class Entry:
     """One write that is not done."""
 
     id: str
-    op: CommentWrite
+    op: DurableWrite
+    facts: WriteFacts
+    """The facts of `op`."""
     doing: str
     """What it does, to follow "Could not": "reply", "resolve the thread"."""
     created_at: datetime
@@ -108,7 +101,7 @@ class Entry:
     """What was there already before it was first sent: ids; of what is changed, what others' changes show in."""
     since: datetime | None = None
     """When the newest of those was posted, by the clock of the server."""
-    basis: OriginalComment = OriginalComment()
+    basis: Basis = field(default_factory=Basis)
     remote: str = ""
     """What the server calls what it made."""
     review: str = ""
@@ -122,13 +115,6 @@ class Entry:
     def at(self) -> Discussion:
         """Where it happens."""
         return self.op.at
-
-    @cached_property
-    def facts(self) -> WriteFacts:
-        """What its operation says of itself."""
-        from octavo.data.comment_write import facts_of  # brings the comments with it
-
-        return facts_of(self.op)
 
     @property
     def pending_id(self) -> str:
@@ -206,9 +192,9 @@ def gathered_again(entry: Entry) -> Entry:
     return replace(_only(entry, "held", "queued"), state="gathered", review="", held_until=None, due_at=None, reason="")
 
 
-def reworded(entry: Entry, op: CommentWrite) -> Entry:
-    """What is gathered says something else."""
-    return replace(_only(entry, "gathered"), op=op)
+def reworded(entry: Entry, op: DurableWrite, facts: WriteFacts) -> Entry:
+    """Return a pending comment with another text. `facts` are those of `op`."""
+    return replace(_only(entry, "gathered"), op=op, facts=facts)
 
 
 def held_anew(entry: Entry, now: datetime) -> Entry:
@@ -223,14 +209,22 @@ def parked(entry: Entry, reason: str) -> Entry:
     return replace(_only(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
 
 
+def addressed(entry: Entry, thread: str) -> Entry:
+    """Return a reply to, or a change of, a thread that was not posted yet, with the id that the server gave to the thread."""
+    return replace(
+        entry, op=entry.op.model_copy(update={"comment_id": thread}), facts=replace(entry.facts, thread=thread)
+    )
+
+
 def started(
-    entry: Entry, op: CommentWrite, now: datetime, baseline: tuple[str, ...] = (), since: datetime | None = None
+    entry: Entry, now: datetime, *, thread: str = "", baseline: tuple[str, ...] = (), since: datetime | None = None
 ) -> Entry:
-    """It is about to travel as `op`: names that were pending are known by now."""
+    """Return an entry that is about to be sent, `addressed` to `thread` unless that is empty."""
     entry = _only(entry, "queued")
+    if thread:
+        entry = addressed(entry, thread)
     return replace(
         entry,
-        op=op,
         state="sending",
         due_at=None,
         started_at=now,
@@ -289,7 +283,7 @@ def retried(entry: Entry, now: datetime) -> Entry:
     """A person said it should be sent. What may have arrived is looked for first, even so."""
     entry = _only(entry, "gathered", "held", "queued", "unknown", "failed")
     if entry.contested and not entry.makes:
-        entry = replace(entry, basis=OriginalComment(), baseline=(), contested=False)
+        entry = replace(entry, basis=Basis(), baseline=(), contested=False)
     entry = replace(entry, asked_at=now, rounds=min(entry.rounds, 1 if entry.makes else 0), put_off=0)
     if entry.state == "unknown" and not entry.asks:
         # One that still settles is not looked for any earlier.

@@ -20,9 +20,9 @@ from octavo.data.pending import Also, Pending
 from octavo.data.sending import Send
 from octavo.data.state import NotSaved, State
 from octavo.data.taking_back import UndoResult, take_back
+from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import (
     Entry,
-    OriginalComment,
     QueuedWrite,
     let_go,
     released,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from octavo.api.places import Discussion
     from octavo.api.users import User
-    from octavo.data.comment_write import CommentWrite
+    from octavo.data.writes.attempt import DurableWrite
 
 Insert = Callable[[Sequence[Entry], Also], Awaitable[tuple[Entry, ...]]]
 """Puts new entries on disk, and answers what is there then."""
@@ -70,7 +70,7 @@ class Outbox:
         """
         self.undo_seconds = undo_seconds
         self._read_only = read_only
-        self.known: Callable[[CommentWrite], OriginalComment] = lambda op: OriginalComment()
+        self.known: Callable[[DurableWrite], Basis] = lambda op: Basis()
         """What the screen shows of what a write changes. Live sets it."""
         self.state = state
         self._drafts = drafts
@@ -158,7 +158,7 @@ class Outbox:
         """Do what is due now and return how many seconds there is nothing to do: the driver by hand, for tests."""
         return await self._driver.step()
 
-    async def add(self, op: CommentWrite, *, doing: str, place: str = "") -> Entry:
+    async def add(self, op: DurableWrite, *, doing: str, place: str = "") -> Entry:
         """Take over a write: it is on disk when this returns, and the draft of `place` is gone in the same moment.
 
         `doing` follows "Could not": "reply", "resolve the thread". Raises NotSaved.
@@ -192,11 +192,14 @@ class Outbox:
     def _is_gathered(self, entry: Entry, at: Discussion) -> bool:
         return entry.state == "gathered" and entry.at == at and not self._driver.delivery.is_of_another(entry)
 
-    async def reword(self, entry_id: str, op: CommentWrite, place: str) -> bool:
+    async def reword(self, entry_id: str, op: DurableWrite, place: str) -> bool:
         """Let what is gathered be `op`; the draft of `place` is gone in the same moment. False: it is gathered no more,
         and the draft stays. Raises NotSaved."""
         removal, turn = self._drafts.removal(place), self._drafts.turn(place)
-        after = await self._pending.step(entry_id, partial(reworded, op=op), lambda db, _: removal(db))
+        from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
+
+        change = partial(reworded, op=op, facts=kind_of(op).facts(op))
+        after = await self._pending.step(entry_id, change, lambda db, _: removal(db))
         if after is not None:
             self._drafts.forget(place, turn)
         return after is not None
@@ -321,6 +324,8 @@ class Outbox:
             self._history = [*self._history[1 - REMEMBERED :], tuple(entry.id for entry in entries)]
 
     async def _add(self, writes: Sequence[QueuedWrite], hold: float, insert: Insert | None = None) -> tuple[Entry, ...]:
+        from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
+
         self._may_send()
         now, entries = self._now(), []
         group = secrets.token_hex(8)
@@ -332,6 +337,7 @@ class Outbox:
             entry = Entry(
                 id=secrets.token_hex(8),
                 op=write.op,
+                facts=kind_of(write.op).facts(write.op),
                 doing=write.doing,
                 place=write.place,
                 about=write.about,

@@ -1,0 +1,199 @@
+"""The laws of the table of write kinds: each row against the embedded platform."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, comments, content, reviews
+from octavo.api.bodies import Markdown
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Ready
+from octavo.data.writes.kinds import KINDS, kind_of
+from tests.data.sends import Gate
+from tests.server.asking import Ask
+
+NEW = Markdown(markdown="Is this *really* right?")
+
+
+@dataclass(frozen=True)
+class World:
+    """A space with a thread of Mia that has a reply of hers, and a change request for her to review."""
+
+    ask: Ask
+    here: SpaceRef
+    thread: comments.Comment
+    reply: comments.Reply
+    at: ChangeRequestRef
+    seen: change_requests.ChangeRequest
+
+    @property
+    def of_thread(self) -> dict[str, Any]:
+        return {"at": self.here, "comment_id": self.thread.id}
+
+    @property
+    def of_reply(self) -> dict[str, Any]:
+        return {**self.of_thread, "comment_reply_id": self.reply.id}
+
+    async def elsewhere(self, op: Operation[Any], user: str = "mia") -> None:
+        """Send an operation from another place: a comment can only be edited by its author."""
+        await self.ask(op, user)
+
+    async def edit(self, words: str) -> None:
+        """Another person edits a page of the change request."""
+        change = content.UpdatePage(page="intro", document=content.DocumentBody(markdown=f"# Intro\n\n{words}"))
+        await self.elsewhere(content.Edit(at=self.at, changes=(change,)), "ada")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A write of one kind."""
+
+    op: Callable[[World], Operation[Any]]
+    basis: Callable[[World], Basis] = lambda world: Basis()
+    change: Callable[[World], Awaitable[None]] | None = None
+    """Changes the target in another place. None if the write depends on nothing that can change."""
+    read: Callable[[World], Operation[Any]] | None = None
+    """Reads what the write changes. None if the write cannot be undone."""
+    is_done_once: bool = True
+    """Whether a second write like it has nothing to do."""
+
+
+CASES: dict[str, Case] = {
+    "new thread": Case(lambda world: comments.Create(at=world.here, page="intro", body=NEW), is_done_once=False),
+    "reply": Case(lambda world: comments.CreateReply(**world.of_thread, body=NEW), is_done_once=False),
+    "edit of a thread": Case(
+        lambda world: comments.Update(**world.of_thread, body=NEW),
+        lambda world: Basis(text="Is this right?"),
+        lambda world: world.elsewhere(comments.Update(**world.of_thread, body=Markdown(markdown="No."))),
+        lambda world: comments.Get(**world.of_thread, format="markdown"),
+    ),
+    "resolve": Case(
+        lambda world: comments.Update(**world.of_thread, resolved=True),
+        read=lambda world: comments.Get(**world.of_thread, format="markdown"),
+    ),
+    "reaction to a thread": Case(
+        lambda world: comments.Update(**world.of_thread, added_reactions=("1f389",)),
+        read=lambda world: comments.Get(**world.of_thread, format="markdown"),
+    ),
+    "edit of a reply": Case(
+        lambda world: comments.UpdateReply(**world.of_reply, body=NEW),
+        lambda world: Basis(text="It is."),
+        lambda world: world.elsewhere(comments.UpdateReply(**world.of_reply, body=Markdown(markdown="No."))),
+        lambda world: comments.GetReply(**world.of_reply, format="markdown"),
+    ),
+    "reaction to a reply": Case(
+        lambda world: comments.UpdateReply(**world.of_reply, added_reactions=("1f44d",)),
+        read=lambda world: comments.GetReply(**world.of_reply, format="markdown"),
+    ),
+    "deletion of a thread": Case(
+        lambda world: comments.Delete(**world.of_thread),
+        lambda world: Basis(text="Is this right?"),
+        lambda world: world.elsewhere(comments.Update(**world.of_thread, body=Markdown(markdown="No."))),
+    ),
+    "deletion of a reply": Case(
+        lambda world: comments.DeleteReply(**world.of_reply),
+        lambda world: Basis(text="It is."),
+        lambda world: world.elsewhere(comments.UpdateReply(**world.of_reply, body=Markdown(markdown="No."))),
+    ),
+    "review": Case(
+        lambda world: reviews.Submit(at=world.at, status="approved", comment=NEW),
+        lambda world: Basis(revision=world.seen.revision),
+        lambda world: world.edit("Something else."),
+        is_done_once=False,
+    ),
+}
+
+
+@pytest.fixture
+async def world(ask: Ask, here: SpaceRef) -> World:
+    thread = await ask(comments.Create(at=here, page="intro", body=Markdown(markdown="Is this right?")), "mia")
+    where = {"at": here, "comment_id": thread.id}
+    reply = await ask(comments.CreateReply(**where, body=Markdown(markdown="It is.")), "mia")
+    made = await ask(change_requests.Create(at=here, subject="Say more"))
+    at = made.ref(here)
+    first = World(ask, here, thread, reply, at, made)
+    await first.edit("Hello, reader.")
+    return replace(first, seen=await ask(change_requests.Update(at=at, status="open")))
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    return CASES[request.param]
+
+
+async def checked(gate: Gate, case: Case, world: World) -> Attempt[Any]:
+    """An attempt that was checked and may be sent."""
+    op = case.op(world)
+    before = Attempt(op, case.basis(world), me="mia")
+    ready = await kind_of(op).check(gate, before)
+    assert isinstance(ready, Ready)
+    return replace(before, baseline=ready.baseline, since=ready.since)
+
+
+async def test_lost_response_is_found(case: Case, world: World, gate: Gate) -> None:
+    attempt = await checked(gate, case, world)
+    result = await gate(attempt.op)
+    found = await kind_of(attempt.op).find(gate, attempt)
+    assert isinstance(found, AlreadyDone)
+    if kind_of(attempt.op).facts(attempt.op).makes:
+        assert found.remote_id == result.id
+
+
+async def test_lost_request_is_not_found(case: Case, world: World, gate: Gate) -> None:
+    attempt = await checked(gate, case, world)
+    assert await kind_of(attempt.op).find(gate, attempt) is None
+
+
+async def test_same_write_of_another_person_is_not_found_as_own(case: Case, world: World, gate: Gate, ask: Ask) -> None:
+    attempt = await checked(gate, case, world)
+    if kind_of(attempt.op).facts(attempt.op).makes:
+        await ask(attempt.op)
+        assert await kind_of(attempt.op).find(gate, attempt) is None
+
+
+async def test_changed_target_is_noticed_before_sending(case: Case, world: World, gate: Gate) -> None:
+    op, basis = case.op(world), case.basis(world)
+    if case.change is not None:
+        await case.change(world)
+        assert isinstance(await kind_of(op).check(gate, Attempt(op, basis, me="mia")), Changed)
+    assert gate.writes == []
+
+
+async def test_check_of_a_write_that_is_done_sends_nothing(case: Case, world: World, gate: Gate) -> None:
+    attempt = await checked(gate, case, world)
+    await gate(attempt.op)
+    again = await kind_of(attempt.op).check(gate, attempt)
+    assert isinstance(again, AlreadyDone) == case.is_done_once
+
+
+async def test_undo_restores_the_response(case: Case, world: World, gate: Gate) -> None:
+    op, basis = case.op(world), case.basis(world)
+    undo = kind_of(op).undo(op, basis)
+    if case.read is None:
+        assert isinstance(undo, str)
+        return
+    assert not isinstance(undo, str)
+    before = await gate(case.read(world))
+    await gate(op)
+    assert await gate(case.read(world)) != before
+    await gate(undo)
+    assert timeless(await gate(case.read(world))) == timeless(before)
+
+
+def timeless(thing: comments.Comment | comments.Reply) -> comments.Comment | comments.Reply:
+    """The thing without times, which tell that it was changed."""
+    return thing.model_copy(update={"edited_at": None, "updated_at": None})
+
+
+async def test_changed_text_is_not_restored_if_unknown(world: World) -> None:
+    op = comments.Update(**world.of_thread, body=NEW)
+    assert isinstance(kind_of(op).undo(op, Basis()), str)
+
+
+async def test_every_row_has_a_case(world: World) -> None:
+    assert {type(case.op(world)) for case in CASES.values()} == set(KINDS)
