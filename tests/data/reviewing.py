@@ -12,11 +12,11 @@ from pathlib import Path
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef
-from octavo.data.deciding import review_with_gathered
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.change_request_writes import review_with_gathered
 from octavo.data.writes.outbox import Outbox, QueuedWrite
 from octavo.documents.parse import parse
 from tests.data.posting import DEADLINE, SETTLE, Anew

@@ -13,11 +13,11 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.deciding import create, request_reviews, review, set_ready, update
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
-from octavo.data.send_once import Sent, under_way
 from octavo.data.state import State
+from octavo.data.writes.change_request_writes import create, request_reviews, review, set_ready, update
+from octavo.data.writes.direct import Sent, under_way
 from octavo.server.app import Platform
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock

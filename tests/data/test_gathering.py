@@ -10,9 +10,9 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent, Trace, rejected
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.deciding import review, review_with_gathered, withdraw_review
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
+from octavo.data.writes.change_request_writes import review, review_with_gathered, withdraw_review
 from octavo.data.writes.outbox import QueuedWrite
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate

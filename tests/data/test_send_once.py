@@ -13,11 +13,11 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.deciding import merge, merging
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.change_request_writes import merge
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate, refuse_to_save
@@ -250,7 +250,7 @@ async def test_conflicts_are_named(live: Live, ask: Ask, here: SpaceRef, at: Cha
 async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
     live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef, clock: Clock
 ) -> None:
-    row = (state.namespace, merging(at), clock().timestamp())
+    row = (state.namespace, f"merge {at.space_id}/{at.change_request_id}", clock().timestamp())
     await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?)", row))
     seen = await basis(ask, at)
     assert (await merge(live, at, seen, sleep=Naps())).kind == "unknown"

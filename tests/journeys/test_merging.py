@@ -5,8 +5,7 @@ import sqlite3
 import pytest
 
 from octavo.api import change_requests, comments, content, reviews
-from octavo.data.deciding import merging
-from octavo.data.send_once import under_way
+from octavo.data.writes.direct import under_way
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.unfinished_merges import tell
 from octavo.tui.widgets.buttons import TextButton
@@ -199,7 +198,7 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
             await run.later(seconds=seconds)
 
         for at, said in ((merged.at, "is merged now."), (other, "is not merged. Octavo did not retry:")):
-            row = (state.namespace, merging(at), state.now().timestamp())
+            row = (state.namespace, f"merge {at.space_id}/{at.change_request_id}", state.now().timestamp())
 
             def begin(db: sqlite3.Connection, row: tuple[str, str, float] = row) -> None:
                 db.execute("INSERT INTO once VALUES (?, ?, ?)", row)

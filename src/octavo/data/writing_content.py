@@ -15,8 +15,8 @@ from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.safety import line
 from octavo.api.text import Raw, SafeJson
 from octavo.data.live import Live
-from octavo.data.send_once import Sent, SingleRequest, send_once
 from octavo.data.sending import Send
+from octavo.data.writes.direct import Sent, SingleRequest, send_once
 
 FAR = 10
 """Revisions that are gone back in search of an edit whose answer was lost."""

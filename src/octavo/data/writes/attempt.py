@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from octavo.api.errors import ApiError, NotSent, Outcome, RateLimited, Unauthorized
-from octavo.api.operation import Operation
+from octavo.api.operation import SPECS, Operation
+from octavo.api.wire import location
 from octavo.data.sending import Send
 
 if TYPE_CHECKING:
@@ -59,6 +60,14 @@ class Basis:
     """Whether the thread is open. None if unknown."""
     revision: str | None = None
     """Head revision of the change request. None if unknown."""
+    base: str | None = None
+    """Revision of main that the change request is based on. None if unknown."""
+    status: str | None = None
+    """Status of the change request. None if unknown."""
+    is_outdated: bool | None = None
+    """Whether main has changed since the base. None if unknown."""
+    main: str | None = None
+    """Revision of main. None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,10 @@ class AlreadyDone:
 
     remote_id: str = ""
     """Id of what the write created. Empty if it creates nothing."""
+    result: Any = None
+    """What the server would have answered. None if only the id matters."""
+    remark: str = ""
+    """Sentence for the user if the write was not needed. Empty if its result says enough."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +111,7 @@ class Changed:
     """The target has changed since the user saw it: the write is not sent."""
 
     reason: str
-    """Follows “Could not …: ”, without the last full stop."""
+    """Why, without the last full stop. For a durable write, follows “Could not …: ”."""
 
 
 Check: TypeAlias = Ready | AlreadyDone | Changed
@@ -106,21 +119,35 @@ Overlay: TypeAlias = Callable[[Any, Any, Any, Any], Any]
 """Returns a response with a write of the outbox on it. Takes the read operation, its response, the entry and the user."""
 
 
+def _no_facts(op: Operation[Any]) -> WriteFacts:
+    return WriteFacts()
+
+
+def _no_undo(op: Operation[Any], basis: Basis) -> str:
+    return "You cannot undo this with u."
+
+
+def _path(op: Operation[Any], basis: Basis) -> str:
+    return f"{SPECS[type(op)].method.lower()} {location(op)}"
+
+
 @dataclass(frozen=True)
 class WriteKind(Generic[W]):
     """How Octavo checks, finds and undoes one kind of write. `check` and `find` raise ApiError."""
 
-    facts: Callable[[W], WriteFacts]
     check: Callable[[Send, Attempt[W]], Awaitable[Check]]
     """Compares the target with the basis, before the write is sent."""
     find: Callable[[Send, Attempt[W]], Awaitable[AlreadyDone | None]]
     """Looks for the write on the server after its response was lost. None if it is not there."""
-    undo: Callable[[W, Basis], Operation[Any] | str]
+    facts: Callable[[W], WriteFacts] = _no_facts
+    undo: Callable[[W, Basis], Operation[Any] | str] = _no_undo
     """Returns the operation that undoes the write, else the sentence that says why there is none."""
     overlay: Mapping[type[Operation[Any]], Overlay] = field(default_factory=dict)
     """How the write changes the responses on screen before the server confirms it, by read operation."""
     is_durable: bool = False
     """Whether the write may wait in the outbox."""
+    claim: Callable[[W, Basis], str] = _path
+    """Names a direct write: equal writes have equal names, and are sent one at a time."""
 
 
 Fate: TypeAlias = Literal["refused", "waiting", "unknown"]

@@ -6,11 +6,53 @@ from collections.abc import Mapping
 from typing import Any
 
 from octavo.api import change_requests, reviews
+from octavo.api.change_requests import MergeResult
 from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef
+from octavo.data.merge_basis import read_basis, what_changed
 from octavo.data.sending import Send
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Check, Ready, WriteFacts, WriteKind
 
 PAGE = 100
+
+
+async def check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> Check:
+    """Compare the change request and main with those that the checks before the merge were made for."""
+    now = await read_basis(send, attempt.op.at)
+    if now.change_request.status == "merged":
+        result = MergeResult(revision=now.change_request.revision_merged, result="")
+        return AlreadyDone(result=result, remark=f"#{now.change_request.number} is already merged.")
+    if changed := await what_changed(send, attempt.op.at, attempt.basis, now):
+        return Changed(f"{changed} Read the checks again, then merge")
+    return Ready()
+
+
+async def find_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
+    """Return the merge. None if the change request is not merged. Its `result` is empty: conflicts are unknown."""
+    now = await send(change_requests.Get(at=attempt.op.at))
+    if now.status != "merged":
+        return None
+    return AlreadyDone(result=MergeResult(revision=now.revision_merged, result=""))
+
+
+async def check_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> Check:
+    """Compare the change request and main with those that the checks before the update were made for."""
+    now = await read_basis(send, attempt.op.at)
+    about = now.change_request
+    if about.status == attempt.basis.status and not about.outdated:
+        result = MergeResult(revision=about.revision, result="update")
+        return AlreadyDone(result=result, remark=f"#{about.number} is already up to date with main.")
+    if changed := await what_changed(send, attempt.op.at, attempt.basis, now):
+        return Changed(f"{changed} Read the checks again, then update")
+    return Ready()
+
+
+async def find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
+    """Return the update. None if the change request has the same base. Its `result` is empty: conflicts are unknown."""
+    now = await send(change_requests.Get(at=attempt.op.at))
+    if now.base == attempt.basis.base or now.revision == attempt.basis.revision:
+        return None
+    return AlreadyDone(result=MergeResult(revision=now.revision, result=""))
 
 
 async def check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
@@ -38,6 +80,10 @@ def no_undo_of_review(op: reviews.Submit, basis: Basis) -> str:
     return "Could not undo: your review is already submitted. Withdraw it, or submit another."
 
 
+def _name(at: ChangeRequestRef) -> str:
+    return f"{at.space_id}/{at.change_request_id}"
+
+
 def _reviews(op: reviews.Submit) -> reviews.List:
     return reviews.List(at=op.at, format="markdown", limit=PAGE)
 
@@ -47,6 +93,10 @@ def _facts_of_review(op: reviews.Submit) -> WriteFacts:
 
 
 CHANGE_REQUEST_KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {
+    change_requests.Merge: WriteKind(check_merge, find_merge, claim=lambda op, basis: f"merge {_name(op.at)}"),
+    change_requests.UpdateFromMain: WriteKind(
+        check_update, find_update, claim=lambda op, basis: f"update {_name(op.at)}"
+    ),
     reviews.Submit: WriteKind(
         facts=_facts_of_review, check=check_review, find=find_review, undo=no_undo_of_review, is_durable=True
     ),

@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef, ContentRef, OrganizationRef
 from octavo.api.spaces import Space
-from octavo.data.send_once import Sent
+from octavo.data.writes.direct import Sent
 from octavo.tui.content import deleting_spaces, space_places
 from octavo.tui.content.space_places import Held, title_of
 from octavo.tui.resources import filling, writing

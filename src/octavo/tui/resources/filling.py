@@ -12,7 +12,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import SPECS, Model, Operation
 from octavo.api.wire import location
 from octavo.data.live import Live
-from octavo.data.send_once import Sent
+from octavo.data.writes.direct import Sent
 from octavo.tui.resources import writing
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.form_references import References

@@ -16,7 +16,7 @@ from octavo.api.places import SiteRef
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, SiteStructure
 from octavo.api.sites import Checkout, Site
 from octavo.data.live import Live
-from octavo.data.send_once import Sent
+from octavo.data.writes.direct import Sent
 from octavo.tui.resources import site_tree, writing
 from octavo.tui.resources.access_reading import whole
 from octavo.tui.resources.resource import AT_ONCE, Facts, Known

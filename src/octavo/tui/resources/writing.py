@@ -9,7 +9,7 @@ from octavo.api.errors import ApiError, NotFound, Outcome
 from octavo.api.operation import ListPage, Operation
 from octavo.api.wire import location
 from octavo.data.live import Live
-from octavo.data.send_once import Sent, SingleRequest, send_once
+from octavo.data.writes.direct import Sent, SingleRequest, send_once
 from octavo.tui.resources.resource import Action, Known, Resource, made
 from octavo.tui.shell.write_queue import UndoAction
 from octavo.tui.widgets.wording import plural

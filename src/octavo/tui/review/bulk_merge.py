@@ -11,9 +11,9 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Changes
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
-from octavo.data.deciding import merge
 from octavo.data.live import Live
-from octavo.data.send_once import Sleep
+from octavo.data.writes.change_request_writes import merge
+from octavo.data.writes.direct import Sleep
 from octavo.tui.review.merge_checks import MERGED_BY_WORDS, Checks, check, forecast
 from octavo.tui.review.merge_dialog import became, blocked, why_typed
 from octavo.tui.terminal.textual_internals import is_whole

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.content import Change
 from octavo.api.places import ChangeRequestRef
-from octavo.data.deciding import merge
 from octavo.data.merge_basis import MergeBasis, what_changed
-from octavo.data.send_once import Sent
+from octavo.data.writes.change_request_writes import merge
+from octavo.data.writes.direct import Sent
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
 from octavo.tui.review.merge_checks import PRESS_L, Checks, check, goes_out
 from octavo.tui.review.readiness import offer_to_archive
@@ -37,7 +37,7 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             shown=lambda checks: _shown(app, at, checks),
             send=lambda checks: send(app, at, checks.basis),
             again="Read the checks again, then merge.",
-            what_changed=lambda before, after: what_changed(app.session.live, at, before.basis, after.basis),
+            what_changed=lambda before, after: what_changed(app.session.live.known, at, before.basis.seen, after.basis),
             goes_live=True,
         ),
     )

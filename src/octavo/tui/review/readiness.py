@@ -13,7 +13,7 @@ from octavo.tui.shell.permissions import UNDECIDED, not_allowed
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.send_once import Sent
+    from octavo.data.writes.direct import Sent
     from octavo.tui.shell.shell import Shell
     from octavo.tui.shell.write_queue import UndoAction
     from octavo.tui.widgets.confirm import Confirmed
@@ -29,7 +29,7 @@ def why_not(app: Shell, several: Sequence[ChangeRequest]) -> str | None:
         if why := not_allowed(app, each, space, "edit"):
             return why
     if app.has_session and not app.session.live.marks_drafts:
-        from octavo.data.deciding import NO_DRAFTS
+        from octavo.data.writes.change_request_writes import NO_DRAFTS
 
         return NO_DRAFTS
     return None
@@ -81,8 +81,8 @@ def _name(app: Shell, about: ChangeRequest) -> str:
 
 
 async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> Sent[tuple[ChangeRequest, ...]]:
-    from octavo.data.deciding import set_ready
-    from octavo.data.send_once import Sent
+    from octavo.data.writes.change_request_writes import set_ready
+    from octavo.data.writes.direct import Sent
 
     done: list[ChangeRequest] = []
     left: list[str] = []

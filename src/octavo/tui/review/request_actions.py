@@ -207,7 +207,7 @@ def _start(app: Shell, space: SpaceRef) -> None:
         app.go(ToChangeRequest(change_request.ref(space), change_request))
 
     def start(subject: str) -> None:
-        from octavo.data.deciding import create
+        from octavo.data.writes.change_request_writes import create
 
         starting = create(app.session.live, space, subject)
         app.writes.send_once("create the change request", starting, then=made, otherwise=dialog_draft.SAID)

@@ -68,7 +68,7 @@ async def _choose_reviewers(app: Shell, request: RequestAtHand) -> None:
 
 
 def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[str]) -> None:
-    from octavo.data.deciding import request_reviews
+    from octavo.data.writes.change_request_writes import request_reviews
 
     def asked(_: object) -> None:
         request.view.ask_again()

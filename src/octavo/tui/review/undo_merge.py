@@ -155,7 +155,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
 
 async def _draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
     """A draft of mine with this subject, made if there is none. Raises ApiError."""
-    from octavo.data.deciding import create
+    from octavo.data.writes.change_request_writes import create
 
     live, me = app.session.live, app.workspace.me
     mine = {"creator": me.id} if me is not None else {}

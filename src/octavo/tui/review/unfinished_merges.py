@@ -11,8 +11,8 @@ from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
-from octavo.data.send_once import POLL_FOR, POLL_SECONDS, STALE_SECONDS, Sleep, release, under_way
 from octavo.data.state import NotSaved
+from octavo.data.writes.direct import POLL_FOR, POLL_SECONDS, STALE_SECONDS, Sleep, release, under_way
 from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ async def _begun(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRe
 
 
 async def _start(app: Shell, request: RequestAtHand, subject: str) -> None:
-    from octavo.data.deciding import create
+    from octavo.data.writes.change_request_writes import create
 
     sent = await create(app.session.live, request.at.space, subject)
     if sent.kind != "done" or sent.answer is None:

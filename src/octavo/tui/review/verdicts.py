@@ -15,7 +15,7 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
-    from octavo.data.deciding import Verdict
+    from octavo.data.writes.change_request_writes import Verdict
     from octavo.data.writes.machine import Entry
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
@@ -80,8 +80,8 @@ def withdraw(app: Shell, request: RequestAtHand) -> None:
 
 
 async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
-    from octavo.data.deciding import withdraw_review
     from octavo.data.request_lists import reviews_of
+    from octavo.data.writes.change_request_writes import withdraw_review
     from octavo.tui.widgets.confirm import Confirm
 
     at, name, live = request.at, request.name, app.session.live
@@ -142,7 +142,7 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        from octavo.data import deciding
+        from octavo.data.writes import change_request_writes as deciding
 
         doing = f"approve {name}" if approves else f"request changes in {name}"
         said = f"Approved {name}" if approves else f"Requested changes in {name}"

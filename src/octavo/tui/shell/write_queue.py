@@ -16,7 +16,7 @@ from octavo.tui.shell.routes import ToThread
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.send_once import Sent
+    from octavo.data.writes.direct import Sent
     from octavo.data.writes.machine import Entry
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.send_once import Sent, Sleep
+from octavo.data.writes.direct import Sent, Sleep
 from octavo.data.writing_content import edit, texts
 from octavo.documents.suggesting import applied, source_of
 

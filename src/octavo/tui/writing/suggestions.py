@@ -9,7 +9,7 @@ from octavo.api import change_requests
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.send_once import Sent
+from octavo.data.writes.direct import Sent
 from octavo.documents.suggesting import beside, suggestions
 from octavo.tui.shell.permissions import not_allowed_in, why_no_editing
 from octavo.tui.shell.write_queue import UndoAction

@@ -11,7 +11,7 @@ from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.deciding import create
+from octavo.data.writes.change_request_writes import create
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.wording import long_age

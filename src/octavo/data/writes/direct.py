@@ -1,4 +1,6 @@
-"""Requests that are sent only once: two key presses are one request, and a lost response is checked, never retried."""
+"""Direct writes: the user waits for them, so they are never queued. Each is sent once.
+
+Two key presses are one request. A lost response is looked for, and the request is never sent again."""
 
 from __future__ import annotations
 
@@ -6,14 +8,18 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from octavo.api.errors import ApiError, Conflict, Outcome
 from octavo.api.operation import Operation
+from octavo.data import ledger
 from octavo.data.live import Live
+from octavo.data.sending import Send
 from octavo.data.state import NotSaved, State
+from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, WriteKind, fate
+from octavo.data.writes.kinds import kind_of
 
 T = TypeVar("T")
 
@@ -67,6 +73,83 @@ class Sent(Generic[T]):
     """Response of the server, or the result found after the response was lost."""
     error: ApiError | None = None
     """Error of a refused request."""
+
+
+async def send_direct(
+    live: Live,
+    op: Operation[T],
+    basis: Basis | None = None,
+    *,
+    failed: str,
+    missing: str,
+    kind: WriteKind[Any] | None = None,
+    sleep: Sleep = asyncio.sleep,
+) -> Sent[T]:
+    """Send a write once, if its target is still as in `basis`.
+
+    While the same write is being sent here or in another instance, this sends nothing and looks for its result. Without a
+    connection the write is refused.
+
+    `failed` begins the message of a refusal, such as “Could not merge #7”. `missing` says what is seen as long as the write
+    has not arrived, such as “the server has not merged #7”. `kind` is the row of the write. None takes it from `KINDS`.
+    """
+    row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
+    claimed = state.read(lambda db: ledger.claimed(db, state.namespace))
+    attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, claimed=claimed)
+    try:
+        async with once(state, row.claim(op, attempt.basis)) as is_mine:
+            if is_mine:
+                sent: Sent[T] = await _checked(live.send, row, attempt, failed, missing, sleep)
+            else:
+                return await _find(live.send, row, attempt, "This is already being sent.", missing, sleep)
+    except NotSaved as error:
+        return Sent("refused", f"{failed}: {error}")
+    if sent.kind in ("done", "unknown"):
+        live.touched(op)
+    return sent
+
+
+async def _checked(
+    send: Send, kind: WriteKind[Any], attempt: Attempt[Any], failed: str, missing: str, sleep: Sleep
+) -> Sent[Any]:
+    try:
+        check = await kind.check(send, attempt)
+    except ApiError as error:
+        return Sent("refused", f"{failed}: {error}")
+    match check:
+        case AlreadyDone():
+            return Sent("done", check.remark, check.result)
+        case Changed(reason):
+            return Sent("moved", f"{reason[:1].upper()}{reason[1:]}.")
+    attempt = replace(attempt, baseline=check.baseline, since=check.since)
+    try:
+        return Sent("done", answer=await send(attempt.op))
+    except Conflict as error:
+        return await _found(send, kind, attempt) or Sent("refused", f"{failed}: {error}")
+    except ApiError as error:
+        if fate(error, has_left=True) == "unknown":
+            return await _find(send, kind, attempt, str(error), missing, sleep)
+        return Sent("refused", f"{failed}: {error}", error=error)
+
+
+async def _find(
+    send: Send, kind: WriteKind[Any], attempt: Attempt[Any], cause: str, missing: str, sleep: Sleep
+) -> Sent[Any]:
+    """Look for a write for a minute."""
+    for _ in range(int(POLL_FOR / POLL_SECONDS) + 1):
+        if (sent := await _found(send, kind, attempt)) is not None:
+            return sent
+        await sleep(POLL_SECONDS)
+    sentence = f"{cause} After a minute {missing}. Octavo did not retry: check it, then try again."
+    return Sent("unknown", sentence)
+
+
+async def _found(send: Send, kind: WriteKind[Any], attempt: Attempt[Any]) -> Sent[Any] | None:
+    try:
+        found = await kind.find(send, attempt)
+    except ApiError:
+        return None
+    return None if found is None else Sent("done", answer=found.result)
 
 
 @dataclass(frozen=True)

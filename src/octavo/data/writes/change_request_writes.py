@@ -13,11 +13,11 @@ from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
 from octavo.data.live import Live
-from octavo.data.merge_basis import MergeBasis, read_basis, what_changed
+from octavo.data.merge_basis import MergeBasis
 from octavo.data.request_lists import requested_of, reviews_of
-from octavo.data.send_once import Sent, SingleRequest, Sleep, send_once
 from octavo.data.state import NotSaved
 from octavo.data.writes.attempt import Basis
+from octavo.data.writes.direct import Sent, SingleRequest, Sleep, send_direct, send_once
 from octavo.data.writes.machine import Entry, is_reviewing
 from octavo.data.writes.outbox import QueuedWrite
 
@@ -28,42 +28,16 @@ _STAY = "Your comments stay pending."
 _ON_ITS_WAY = "Your review is already being sent, after its comments. Press ! to see its status."
 
 
-def merging(at: ChangeRequestRef) -> str:
-    """What a merge is claimed as."""
-    return f"merge {at.space_id}/{at.change_request_id}"
-
-
 async def merge(
     live: Live, at: ChangeRequestRef, checked: MergeBasis, *, sleep: Sleep = asyncio.sleep
 ) -> Sent[MergeResult]:
     """Merge the change request at `at` if the change request and main are still as they were `checked`.
 
-    If the response was lost, its `result` is empty: only the response says whether there were conflicts.
+    If the response was lost, the `result` of the merge is empty: only the response says whether there were conflicts.
     """
-    name = f"#{checked.change_request.number}"
-
-    async def happened() -> MergeResult | None:
-        now = await live.send(change_requests.Get(at=at))
-        return MergeResult(revision=now.revision_merged, result="") if now.status == "merged" else None
-
-    async def ready() -> Sent[MergeResult] | None:
-        now = await read_basis(live, at)
-        if now.change_request.status == "merged":
-            answer = MergeResult(revision=now.change_request.revision_merged, result="")
-            return Sent("done", f"{name} is already merged.", answer)
-        if changed := await what_changed(live, at, checked, now):
-            return Sent("moved", f"{changed} Read the checks again, then merge.")
-        return None
-
-    what = SingleRequest(
-        merging(at),
-        change_requests.Merge(at=at),
-        happened,
-        ready,
-        undone=f"Could not merge {name}",
-        missing=f"the server has not merged {name}",
-    )
-    return await send_once(live, what, sleep=sleep)
+    name, op = f"#{checked.change_request.number}", change_requests.Merge(at=at)
+    failed, missing = f"Could not merge {name}", f"the server has not merged {name}"
+    return await send_direct(live, op, checked.seen, failed=failed, missing=missing, sleep=sleep)
 
 
 async def update(
@@ -71,34 +45,11 @@ async def update(
 ) -> Sent[MergeResult]:
     """Update the change request from main if the change request and main are still as they were `checked`.
 
-    If the response was lost, its `result` is empty: only the response says whether there were conflicts.
+    If the response was lost, the `result` of the update is empty: only the response says whether there were conflicts.
     """
-    seen = checked.change_request
-    name = f"#{seen.number}"
-
-    async def happened() -> MergeResult | None:
-        now = await live.send(change_requests.Get(at=at))
-        updated = now.base != seen.base and now.revision != seen.revision
-        return MergeResult(revision=now.revision, result="") if updated else None
-
-    async def ready() -> Sent[MergeResult] | None:
-        now = await read_basis(live, at)
-        if now.change_request.status == seen.status and not now.change_request.outdated:
-            done = MergeResult(revision=now.change_request.revision, result="update")
-            return Sent("done", f"{name} is already up to date with main.", done)
-        if changed := await what_changed(live, at, checked, now):
-            return Sent("moved", f"{changed} Read the checks again, then update.")
-        return None
-
-    what = SingleRequest(
-        f"update {at.space_id}/{at.change_request_id}",
-        change_requests.UpdateFromMain(at=at),
-        happened,
-        ready,
-        undone=f"Could not update {name}",
-        missing=f"the server has not updated {name}",
-    )
-    return await send_once(live, what, sleep=sleep)
+    name, op = f"#{checked.change_request.number}", change_requests.UpdateFromMain(at=at)
+    failed, missing = f"Could not update {name}", f"the server has not updated {name}"
+    return await send_direct(live, op, checked.seen, failed=failed, missing=missing, sleep=sleep)
 
 
 async def review(
