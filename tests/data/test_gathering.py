@@ -179,7 +179,7 @@ async def test_where_the_change_request_went_on_nothing_leaves(
     assert "Your comments stay pending." in sent.sentence
 
 
-@pytest.mark.parametrize("how", ["changed", "archived"])
+@pytest.mark.parametrize("how", ["edited", "archived"])
 async def test_where_it_went_on_after_its_comments_the_verdict_stays_a_draft(
     how: str,
     live: Live,
@@ -192,7 +192,7 @@ async def test_where_it_went_on_after_its_comments_the_verdict_stays_a_draft(
 ) -> None:
     await hold(outbox, at, "One")
     await approve(live, seen, at, "Well done.")
-    if how == "changed":
+    if how == "edited":
         await edit(ask, at, "intro", "# Intro\n\nOther words.")
     else:
         await ask(change_requests.Update(at=at, status="archived"))

@@ -12,6 +12,7 @@ from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.merge_basis import MergeBasis, read_basis
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Ready
 from octavo.data.writes.kinds import KINDS, kind_of
 from tests.data.sends import Gate
@@ -29,7 +30,8 @@ class World:
     thread: comments.Comment
     reply: comments.Reply
     at: ChangeRequestRef
-    seen: change_requests.ChangeRequest
+    checked: MergeBasis
+    """What checks of the change request were made for: main has changed since its base."""
 
     @property
     def of_thread(self) -> dict[str, Any]:
@@ -61,6 +63,8 @@ class Case:
     """Reads what the write changes. None if the write cannot be undone."""
     is_done_once: bool = True
     """Whether a second write like it has nothing to do."""
+    user: str = "mia"
+    """Who writes."""
 
 
 CASES: dict[str, Case] = {
@@ -102,9 +106,21 @@ CASES: dict[str, Case] = {
     ),
     "review": Case(
         lambda world: reviews.Submit(at=world.at, status="approved", comment=NEW),
-        lambda world: Basis(revision=world.seen.revision),
+        lambda world: Basis(revision=world.checked.seen.revision),
         lambda world: world.edit("Something else."),
         is_done_once=False,
+    ),
+    "merge": Case(
+        lambda world: change_requests.Merge(at=world.at),
+        lambda world: world.checked.seen,
+        lambda world: world.edit("Something else."),
+        user="ada",
+    ),
+    "update from main": Case(
+        lambda world: change_requests.UpdateFromMain(at=world.at),
+        lambda world: world.checked.seen,
+        lambda world: world.edit("Something else."),
+        user="ada",
     ),
 }
 
@@ -116,9 +132,14 @@ async def world(ask: Ask, here: SpaceRef) -> World:
     reply = await ask(comments.CreateReply(**where, body=Markdown(markdown="It is.")), "mia")
     made = await ask(change_requests.Create(at=here, subject="Say more"))
     at = made.ref(here)
-    first = World(ask, here, thread, reply, at, made)
-    await first.edit("Hello, reader.")
-    return replace(first, seen=await ask(change_requests.Update(at=at, status="open")))
+    world = World(ask, here, thread, reply, at, MergeBasis(made, None))
+    await world.edit("Hello, reader.")
+    other = await ask(change_requests.Create(at=here, subject="Press more"))
+    change = content.UpdatePage(page="usage", document=content.DocumentBody(markdown="# Usage\n\nPress two keys."))
+    await ask(content.Edit(at=other.ref(here), changes=(change,)))
+    await ask(change_requests.Merge(at=other.ref(here)))
+    await ask(change_requests.Update(at=at, status="open"))
+    return replace(world, checked=await read_basis(ask, at))
 
 
 @pytest.fixture(params=CASES)
@@ -126,10 +147,18 @@ def case(request: pytest.FixtureRequest) -> Case:
     return CASES[request.param]
 
 
+@pytest.fixture
+def user(request: pytest.FixtureRequest) -> str:
+    if "case" not in request.fixturenames:
+        return "mia"
+    user: str = request.getfixturevalue("case").user
+    return user
+
+
 async def checked(gate: Gate, case: Case, world: World) -> Attempt[Any]:
     """An attempt that was checked and may be sent."""
     op = case.op(world)
-    before = Attempt(op, case.basis(world), me="mia")
+    before = Attempt(op, case.basis(world), me=case.user)
     ready = await kind_of(op).check(gate, before)
     assert isinstance(ready, Ready)
     return replace(before, baseline=ready.baseline, since=ready.since)
@@ -160,7 +189,7 @@ async def test_changed_target_is_noticed_before_sending(case: Case, world: World
     op, basis = case.op(world), case.basis(world)
     if case.change is not None:
         await case.change(world)
-        assert isinstance(await kind_of(op).check(gate, Attempt(op, basis, me="mia")), Changed)
+        assert isinstance(await kind_of(op).check(gate, Attempt(op, basis, me=case.user)), Changed)
     assert gate.writes == []
 
 
@@ -180,7 +209,7 @@ async def test_undo_restores_the_response(case: Case, world: World, gate: Gate) 
     assert not isinstance(undo, str)
     before = await gate(case.read(world))
     await gate(op)
-    assert await gate(case.read(world)) != before
+    assert await gate(case.read(world)) != before, "The write changes what is read"
     await gate(undo)
     assert timeless(await gate(case.read(world))) == timeless(before)
 

@@ -113,6 +113,11 @@ class Changed:
     reason: str
     """Why, without the last full stop. For a durable write, follows “Could not …: ”."""
 
+    @property
+    def message(self) -> str:
+        """The reason as a sentence of its own."""
+        return f"{self.reason[:1].upper()}{self.reason[1:]}."
+
 
 Check: TypeAlias = Ready | AlreadyDone | Changed
 Overlay: TypeAlias = Callable[[Any, Any, Any, Any], Any]

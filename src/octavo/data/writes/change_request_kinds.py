@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from octavo.api import change_requests, reviews
-from octavo.api.change_requests import MergeResult
+from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef
 from octavo.data.merge_basis import read_basis, what_changed
@@ -55,23 +55,34 @@ async def find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMai
     return AlreadyDone(result=MergeResult(revision=now.revision, result=""))
 
 
+def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
+    """Return why a review for `basis` does not fit the change request any more. None if it fits."""
+    if now.status not in ("draft", "open"):
+        return Changed(f"the change request is {now.status} now")
+    if basis.revision is not None and now.revision != basis.revision:
+        return Changed("the change request was edited since you opened it. Read the changes, then review again")
+    return None
+
+
 async def check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
     """Compare the head of the change request with the revision that the user read. The baseline is the reviews so far."""
     now = await send(change_requests.Get(at=attempt.op.at))
-    if now.status not in ("draft", "open"):
-        return Changed(f"the change request is {now.status} now")
-    if attempt.basis.revision is not None and now.revision != attempt.basis.revision:
-        return Changed("the change request has changed since you opened it. Read the changes, then review again")
+    if (changed := review_target_changed(now, attempt.basis)) is not None:
+        return changed
     return Ready(tuple(each.id for each in (await send(_reviews(attempt.op))).items))
 
 
 async def find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDone | None:
-    """Return the review that a lost write submitted, also if it is outdated by now. None if it is not there."""
+    """Return the review that a lost write submitted, also if it is outdated by now. None if it is not there.
+
+    Without a baseline, the write was sent by another instance: then the review has to be of the revision that was read.
+    """
+    known = attempt.baseline
     for each in (await send(_reviews(attempt.op))).items:
         is_mine = attempt.me is None or each.reviewer.id == attempt.me
-        is_new = each.id not in (attempt.baseline or ()) and each.id not in attempt.claimed
-        if is_mine and is_new and each.status == attempt.op.status:
-            return AlreadyDone(each.id)
+        is_new = each.id not in known if known is not None else each.revision == attempt.basis.revision
+        if is_mine and is_new and each.id not in attempt.claimed and each.status == attempt.op.status:
+            return AlreadyDone(each.id, each)
     return None
 
 
@@ -98,6 +109,11 @@ CHANGE_REQUEST_KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {
         check_update, find_update, claim=lambda op, basis: f"update {_name(op.at)}"
     ),
     reviews.Submit: WriteKind(
-        facts=_facts_of_review, check=check_review, find=find_review, undo=no_undo_of_review, is_durable=True
+        check_review,
+        find_review,
+        facts=_facts_of_review,
+        undo=no_undo_of_review,
+        is_durable=True,
+        claim=lambda op, basis: f"review {_name(op.at)}",
     ),
 }

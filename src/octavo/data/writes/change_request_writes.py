@@ -17,13 +17,13 @@ from octavo.data.merge_basis import MergeBasis
 from octavo.data.request_lists import requested_of, reviews_of
 from octavo.data.state import NotSaved
 from octavo.data.writes.attempt import Basis
+from octavo.data.writes.change_request_kinds import review_target_changed
 from octavo.data.writes.direct import Sent, SingleRequest, Sleep, send_direct, send_once
 from octavo.data.writes.machine import Entry, is_reviewing
 from octavo.data.writes.outbox import QueuedWrite
 
 Verdict = Literal["approved", "changes-requested"]
 
-_EDITED = "the change request was edited since you opened it. Read the changes, then review again."
 _STAY = "Your comments stay pending."
 _ON_ITS_WAY = "Your review is already being sent, after its comments. Press ! to see its status."
 
@@ -65,41 +65,13 @@ async def review(
 
     The API takes no revision: if the change request is edited in between, the message of success says so.
     """
-    me = live.outbox.me
-    before: frozenset[str] | None = None
-
-    async def given() -> tuple[Review, ...]:
-        return (await live.send(reviews.List(at=at, format="markdown", outdated=False))).items
-
-    async def happened() -> Review | None:
-        for each in await given():
-            mine = me is None or each.reviewer.id == me.id
-            # Where another instance sends it, what there was before is not known: then the revision has to tell.
-            new = each.id not in before if before is not None else each.revision == expected_revision
-            if mine and new and each.status == status:
-                return each
-        return None
-
-    async def ready() -> Sent[Review] | None:
-        nonlocal before
-        if is_reviewing(live.outbox.entries, at):
-            return Sent("refused", _ON_ITS_WAY)
-        now, known = await asyncio.gather(live.send(change_requests.Get(at=at)), given())
-        if expected_revision is not None and now.revision != expected_revision:
-            return Sent("moved", f"Review not sent: {_EDITED}")
-        before = frozenset(each.id for each in known)
-        return None
-
+    if is_reviewing(live.outbox.entries, at):
+        return Sent("refused", _ON_ITS_WAY)
     body = {"comment": Markdown(markdown=comment)} if comment else {}
-    what = SingleRequest(
-        f"review {at.space_id}/{at.change_request_id}",
-        reviews.Submit(at=at, status=status, **body),
-        happened,
-        ready,
-        undone="Could not approve" if status == "approved" else "Could not request changes",
-        missing="the server does not show your review",
-    )
-    sent = await send_once(live, what, sleep=sleep)
+    op = reviews.Submit(at=at, status=status, **body)
+    failed = "Could not approve" if status == "approved" else "Could not request changes"
+    missing = "the server does not show your review"
+    sent = await send_direct(live, op, Basis(revision=expected_revision), failed=failed, missing=missing, sleep=sleep)
     of = sent.answer.revision if sent.answer is not None else None
     if sent.kind == "done" and expected_revision and of and of != expected_revision:
         return Sent(
@@ -126,13 +98,12 @@ async def review_with_gathered(
     must not be lost with the process. It is sent when all of them have arrived. Nothing leaves without a connection.
     """
     body = {"comment": Markdown(markdown=comment)} if comment else {}
-    verdict = QueuedWrite(reviews.Submit(at=at, status=status, **body), doing, place, Basis(revision=expected_revision))
+    basis = Basis(revision=expected_revision)
+    verdict = QueuedWrite(reviews.Submit(at=at, status=status, **body), doing, place, basis)
     try:
         now = await live.send(change_requests.Get(at=at))
-        if now.status not in ("draft", "open"):
-            return Sent("moved", f"The change request is {now.status} now. {_STAY}")
-        if expected_revision is not None and now.revision != expected_revision:
-            return Sent("moved", f"{_EDITED[:1].upper()}{_EDITED[1:]} {_STAY}")
+        if (changed := review_target_changed(now, basis)) is not None:
+            return Sent("moved", f"{changed.message} {_STAY}")
         entries = await live.outbox.let_go(at, verdict)
     except (ApiError, NotSaved) as error:
         return Sent("refused", f"{error} {_STAY}")

@@ -119,8 +119,8 @@ async def _checked(
     match check:
         case AlreadyDone():
             return Sent("done", check.remark, check.result)
-        case Changed(reason):
-            return Sent("moved", f"{reason[:1].upper()}{reason[1:]}.")
+        case Changed():
+            return Sent("moved", check.message)
     attempt = replace(attempt, baseline=check.baseline, since=check.since)
     try:
         return Sent("done", answer=await send(attempt.op))
