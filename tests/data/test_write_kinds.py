@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from octavo.api import change_requests, comments, content, reviews
+from octavo.api import change_requests, comments, reviews
 from octavo.api.bodies import Markdown
-from octavo.api.operation import Operation
+from octavo.api.operation import Model, Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.merge_basis import MergeBasis, read_basis
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Ready
 from octavo.data.writes.kinds import KINDS, kind_of
 from tests.data.sends import Gate
+from tests.data.test_deciding import edit
 from tests.server.asking import Ask
 
 NEW = Markdown(markdown="Is this *really* right?")
@@ -30,6 +31,8 @@ class World:
     thread: comments.Comment
     reply: comments.Reply
     at: ChangeRequestRef
+    review: reviews.Review
+    """A review of Mia."""
     checked: MergeBasis
     """What checks of the change request were made for: main has changed since its base."""
 
@@ -47,8 +50,7 @@ class World:
 
     async def edit(self, words: str) -> None:
         """Another person edits a page of the change request."""
-        change = content.UpdatePage(page="intro", document=content.DocumentBody(markdown=f"# Intro\n\n{words}"))
-        await self.elsewhere(content.Edit(at=self.at, changes=(change,)), "ada")
+        await edit(self.ask, self.at, "intro", f"# Intro\n\n{words}")
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,24 @@ CASES: dict[str, Case] = {
         lambda world: world.edit("Something else."),
         is_done_once=False,
     ),
+    "new change request": Case(
+        lambda world: change_requests.Create(at=world.here, subject="Say less"), is_done_once=False
+    ),
+    "ready for review": Case(
+        lambda world: change_requests.Update(at=world.at, status="draft"),
+        lambda world: Basis(status="open"),
+        lambda world: world.elsewhere(change_requests.Update(at=world.at, status="archived"), "ada"),
+        lambda world: change_requests.Get(at=world.at),
+        is_done_once=False,
+    ),
+    "review request": Case(
+        lambda world: reviews.Request(at=world.at, users=("tom", "ada")),
+        change=lambda world: world.elsewhere(reviews.Request(at=world.at, users=("tom",)), "ada"),
+    ),
+    "withdrawal of a review": Case(
+        lambda world: reviews.Request(at=world.at, users=("mia",)),
+        lambda world: Basis(review=world.review.id),
+    ),
     "merge": Case(
         lambda world: change_requests.Merge(at=world.at),
         lambda world: world.checked.seen,
@@ -132,14 +152,13 @@ async def world(ask: Ask, here: SpaceRef) -> World:
     reply = await ask(comments.CreateReply(**where, body=Markdown(markdown="It is.")), "mia")
     made = await ask(change_requests.Create(at=here, subject="Say more"))
     at = made.ref(here)
-    world = World(ask, here, thread, reply, at, MergeBasis(made, None))
-    await world.edit("Hello, reader.")
+    await edit(ask, at, "intro", "# Intro\n\nHello, reader.")
     other = await ask(change_requests.Create(at=here, subject="Press more"))
-    change = content.UpdatePage(page="usage", document=content.DocumentBody(markdown="# Usage\n\nPress two keys."))
-    await ask(content.Edit(at=other.ref(here), changes=(change,)))
+    await edit(ask, other.ref(here), "usage", "# Usage\n\nPress two keys.")
     await ask(change_requests.Merge(at=other.ref(here)))
     await ask(change_requests.Update(at=at, status="open"))
-    return replace(world, checked=await read_basis(ask, at))
+    review = await ask(reviews.Submit(at=at, status="approved"), "mia")
+    return World(ask, here, thread, reply, at, review, await read_basis(ask, at))
 
 
 @pytest.fixture(params=CASES)
@@ -214,7 +233,7 @@ async def test_undo_restores_the_response(case: Case, world: World, gate: Gate) 
     assert timeless(await gate(case.read(world))) == timeless(before)
 
 
-def timeless(thing: comments.Comment | comments.Reply) -> comments.Comment | comments.Reply:
+def timeless(thing: Model) -> Model:
     """The thing without times, which tell that it was changed."""
     return thing.model_copy(update={"edited_at": None, "updated_at": None})
 

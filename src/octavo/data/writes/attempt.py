@@ -68,6 +68,8 @@ class Basis:
     """Whether main has changed since the base. None if unknown."""
     main: str | None = None
     """Revision of main. None if unknown."""
+    review: str | None = None
+    """Id of the review that a new request makes outdated. None if the request is for another reason."""
 
 
 @dataclass(frozen=True)
