@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from octavo.api import change_requests, comments, reviews
+from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Model, Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
@@ -18,6 +18,12 @@ from octavo.data.writes.kinds import KINDS, kind_of
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit
 from tests.server.asking import Ask
+
+
+def update_of(page: str, markdown: str) -> content.UpdatePage:
+    """The change of a page."""
+    return content.UpdatePage(page=page, document=content.DocumentBody(markdown=markdown))
+
 
 NEW = Markdown(markdown="Is this *really* right?")
 
@@ -129,6 +135,13 @@ CASES: dict[str, Case] = {
     "withdrawal of a review": Case(
         lambda world: reviews.Request(at=world.at, users=("mia",)),
         lambda world: Basis(review=world.review.id),
+    ),
+    "edit of a page": Case(
+        lambda world: content.Edit(at=world.at, changes=(update_of("intro", "# Intro\n\nMine"),), compat=False),
+        lambda world: Basis(revision=world.checked.change_request.revision),
+        lambda world: world.edit("Something else."),
+        user="ada",
+        is_done_once=False,
     ),
     "merge": Case(
         lambda world: change_requests.Merge(at=world.at),

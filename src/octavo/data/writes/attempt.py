@@ -114,6 +114,8 @@ class Changed:
 
     reason: str
     """Why, without the last full stop. For a durable write, follows “Could not …: ”."""
+    now: str | None = None
+    """Head revision of the change request. None if something else has changed."""
 
     @property
     def message(self) -> str:

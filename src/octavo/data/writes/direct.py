@@ -73,6 +73,8 @@ class Sent(Generic[T]):
     """Response of the server, or the result found after the response was lost."""
     error: ApiError | None = None
     """Error of a refused request."""
+    now: str | None = None
+    """Head revision of a change request that has changed. None otherwise."""
 
 
 async def send_direct(
@@ -120,7 +122,7 @@ async def _checked(
         case AlreadyDone():
             return Sent("done", check.remark, check.result)
         case Changed():
-            return Sent("moved", check.message)
+            return Sent("moved", check.message, now=check.now)
     attempt = replace(attempt, baseline=check.baseline, since=check.since)
     try:
         return Sent("done", answer=await send(attempt.op))

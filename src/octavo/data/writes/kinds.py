@@ -9,10 +9,11 @@ from octavo.api.operation import Operation
 from octavo.data.writes.attempt import WriteKind
 from octavo.data.writes.change_request_kinds import CHANGE_REQUEST_KINDS
 from octavo.data.writes.comment_kinds import COMMENT_KINDS
+from octavo.data.writes.content_kinds import CONTENT_KINDS
 
 W = TypeVar("W", bound=Operation[Any])
 
-KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {**COMMENT_KINDS, **CHANGE_REQUEST_KINDS}
+KINDS: Mapping[type[Operation[Any]], WriteKind[Any]] = {**COMMENT_KINDS, **CHANGE_REQUEST_KINDS, **CONTENT_KINDS}
 """The row of each kind of write, by operation."""
 
 

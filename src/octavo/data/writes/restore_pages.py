@@ -12,7 +12,7 @@ from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage
 from octavo.api.errors import ApiError, Invalid
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.live import Live
-from octavo.data.writing_content import EditOutcome, edit, texts
+from octavo.data.writes.content_writes import EditOutcome, edit, texts
 
 FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
 """What an edit can say of a page."""
@@ -42,7 +42,7 @@ async def put_back(
     except _NotSpelledOut as error:
         return EditOutcome("refused", f"Not written: {error}.")
     outcome = await edit(live, at, expected, spelled)
-    if outcome.kind == "sent":
+    if outcome.kind == "done":
         live.reverts_pages = False
     return outcome
 

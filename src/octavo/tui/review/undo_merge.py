@@ -124,8 +124,8 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
 
 async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """What is said of it, and which change request it is if it was made. Raises ApiError."""
+    from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT
     from octavo.data.writes.restore_pages import put_back
-    from octavo.data.writing_content import CHANGES_OF_ONE_EDIT
     from octavo.tui.review import merge_reversal
 
     live = app.session.live
@@ -140,7 +140,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(made.edits), CHANGES_OF_ONE_EDIT):
         outcome = await put_back(live, at, head, made.edits[start : start + CHANGES_OF_ONE_EDIT])
-        if outcome.kind != "sent":
+        if outcome.kind != "done":
             return (
                 f"Could not revert #{of.number}: {outcome.cause} Press Z to continue in the draft #{draft.number}.",
                 None,

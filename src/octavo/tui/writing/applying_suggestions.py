@@ -13,8 +13,8 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
+from octavo.data.writes.content_writes import edit, texts
 from octavo.data.writes.direct import Sent, Sleep
-from octavo.data.writing_content import edit, texts
 from octavo.documents.suggesting import applied, source_of
 
 _TIMES = 3
@@ -63,9 +63,9 @@ async def apply(
             if not outcome.applied:
                 return Sent("moved", "", outcome)
             sent = await edit(live, at, about.revision, _says(outcome.after), sleep=sleep)
-            if sent.kind == "sent":
+            if sent.kind == "done":
                 return Sent("done", "" if sent.over is None else sent.sentence, outcome)
-            if sent.kind != "moved":
+            if sent.kind != "changed":
                 return Sent("unknown" if sent.kind == "unknown" else "refused", sent.cause)
     except ApiError as error:
         return Sent("refused", str(error))
@@ -89,7 +89,7 @@ async def take_back(
         sent = await edit(live, at, about.revision, _says(outcome.before), sleep=sleep)
     except ApiError as error:
         return Sent("refused", f"Could not undo the suggestion: {error}")
-    if sent.kind == "sent":
+    if sent.kind == "done":
         return Sent("done", answer=Outcome((), outcome.after, outcome.before))
     return Sent("unknown" if sent.kind == "unknown" else "refused", sent.sentence)
 
