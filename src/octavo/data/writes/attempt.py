@@ -128,6 +128,11 @@ Overlay: TypeAlias = Callable[[Any, Any, Any, Any], Any]
 """Returns a response with a write of the outbox on it. Takes the read operation, its response, the entry and the user."""
 
 
+async def no_check(send: Send, attempt: Attempt[Any]) -> Check:
+    """Return Ready: the write depends on nothing that could have changed."""
+    return Ready()
+
+
 def _no_facts(op: Operation[Any]) -> WriteFacts:
     return WriteFacts()
 

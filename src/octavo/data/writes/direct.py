@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Literal, TypeVar
 
-from octavo.api.errors import ApiError, Conflict, Outcome
+from octavo.api.errors import ApiError, Conflict
 from octavo.api.operation import Operation
 from octavo.data import ledger
 from octavo.data.live import Live
@@ -152,75 +152,6 @@ async def _found(send: Send, kind: WriteKind[Any], attempt: Attempt[Any]) -> Sen
     except ApiError:
         return None
     return None if found is None else Sent("done", answer=found.result)
-
-
-@dataclass(frozen=True)
-class SingleRequest(Generic[T]):
-    """A request that may be sent only once."""
-
-    name: str
-    """Name of the action and its target. Equal requests have equal names."""
-    op: Operation[T]
-    happened: Callable[[], Awaitable[T | None]]
-    """Checks whether the request was done: returns its result, else None. ApiError if the check fails."""
-    ready: Callable[[], Awaitable[Sent[T] | None]]
-    """Checks the target before sending: returns None, else a result instead of sending. ApiError refuses the request."""
-    undone: str
-    """What to say first when it was not done: `Could not merge #7`."""
-    missing: str
-    """What is seen for as long as it was not done: `the server has not merged #7`."""
-
-
-async def send_once(live: Live, what: SingleRequest[T], *, sleep: Sleep = asyncio.sleep) -> Sent[T]:
-    """Send `what`. While another is at it, in this instance or another, this follows that one and sends nothing.
-
-    It is never queued: without a connection it is refused.
-    """
-    try:
-        async with once(live.outbox.state, what.name) as mine:
-            if not mine:
-                return await _followed(what, sleep, "This is already being sent.")
-            sent = await _sent(live, what, sleep)
-    except NotSaved as error:
-        return Sent("refused", f"{what.undone}: {error}")
-    if sent.kind in ("done", "unknown"):
-        live.touched(what.op)
-    return sent
-
-
-async def _sent(live: Live, what: SingleRequest[T], sleep: Sleep) -> Sent[T]:
-    try:
-        if (instead := await what.ready()) is not None:
-            return instead
-    except ApiError as error:
-        return Sent("refused", f"{what.undone}: {error}")
-    try:
-        answer: T = await live.send(what.op)
-        return Sent("done", answer=answer)
-    except Conflict as error:
-        return await _looked(what) or Sent("refused", f"{what.undone}: {error}")
-    except ApiError as error:
-        if error.outcome is Outcome.UNKNOWN:
-            return await _followed(what, sleep, str(error))
-        return Sent("refused", f"{what.undone}: {error}", error=error)
-
-
-async def _followed(what: SingleRequest[T], sleep: Sleep, cause: str) -> Sent[T]:
-    """Check for a minute whether the request was done."""
-    for _ in range(int(POLL_FOR / POLL_SECONDS) + 1):
-        if (sent := await _looked(what)) is not None:
-            return sent
-        await sleep(POLL_SECONDS)
-    sentence = f"{cause} After a minute {what.missing}. Octavo did not retry: check it, then try again."
-    return Sent("unknown", sentence)
-
-
-async def _looked(what: SingleRequest[T]) -> Sent[T] | None:
-    try:
-        found = await what.happened()
-    except ApiError:
-        return None
-    return None if found is None else Sent("done", answer=found)
 
 
 def _claim(db: sqlite3.Connection, state: State, name: str) -> bool:

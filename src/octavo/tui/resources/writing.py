@@ -7,9 +7,10 @@ from typing import Any
 
 from octavo.api.errors import ApiError, NotFound, Outcome
 from octavo.api.operation import ListPage, Operation
-from octavo.api.wire import location
 from octavo.data.live import Live
-from octavo.data.writes.direct import Sent, SingleRequest, send_once
+from octavo.data.sending import Send
+from octavo.data.writes.attempt import AlreadyDone, Attempt, WriteKind, no_check
+from octavo.data.writes.direct import Sent, send_direct
 from octavo.tui.resources.resource import Action, Known, Resource, made
 from octavo.tui.shell.write_queue import UndoAction
 from octavo.tui.widgets.wording import plural
@@ -64,22 +65,13 @@ async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: 
     assert resource.delete is not None, "only what can be deleted is"
     op = made(resource.delete, resource.known_of(known, thing))
 
-    async def happened() -> bool | None:
-        return True if await look(live, resource, known, thing) is None else None
-
-    async def ready() -> Sent[bool] | None:
-        return None
+    async def find(send: Send, attempt: Attempt[Any]) -> AlreadyDone | None:
+        return AlreadyDone(result=True) if await look(live, resource, known, thing) is None else None
 
     name = resource.title(thing)
-    what: SingleRequest[Any] = SingleRequest(
-        f"delete {location(op)}",
-        op,
-        happened,
-        ready,
-        undone=f"Could not {resource.verbs[0]} {name}",
-        missing=f"the server had not {resource.verbs[1]} {name}",
-    )
-    sent = await send_once(live, what)
+    failed, missing = f"Could not {resource.verbs[0]} {name}", f"the server had not {resource.verbs[1]} {name}"
+    kind = WriteKind[Any](no_check, find)  # not in the table: where a thing is listed depends on its resource
+    sent = await send_direct(live, op, failed=failed, missing=missing, kind=kind)
     if sent.kind == "refused" and isinstance(sent.error, NotFound):
         return Sent("done", answer=True)  # somebody else was faster
     return sent
