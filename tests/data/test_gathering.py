@@ -174,9 +174,9 @@ async def test_where_the_change_request_went_on_nothing_leaves(
     else:
         await ask(change_requests.Update(at=at, status="archived"))
     sent = await review_with_gathered(live, at, "approved", seen.revision, doing="approve")
-    assert (sent.kind, [each.state for each in outbox.entries]) == ("moved", ["gathered"])
-    assert how in sent.sentence
-    assert "Your comments stay pending." in sent.sentence
+    assert (sent.kind, [each.state for each in outbox.entries]) == ("changed", ["gathered"])
+    assert how in sent.message
+    assert "Your comments stay pending." in sent.message
 
 
 @pytest.mark.parametrize("how", ["edited", "archived"])
@@ -277,10 +277,10 @@ async def test_a_verdict_that_is_withdrawn_counts_no_more(
 ) -> None:
     if asked:
         await ask(reviews.Request(at=at, users=("mia",)))
-    given = (await review(live, at, "approved", seen.revision, sleep=nap)).answer
+    given = (await review(live, at, "approved", seen.revision, sleep=nap)).result
     assert given
     assert (await withdraw_review(live, at, given, sleep=nap)).kind == "done"
     assert [each.outdated for each in (await ask(reviews.List(at=at))).items] == [True]
     requested = [each.user.id for each in (await ask(reviews.ListRequested(at=at))).items if each.user]
     assert requested == (["mia"] if asked else [])
-    assert (await withdraw_review(live, at, given, sleep=nap)).sentence == "Your review is already withdrawn."
+    assert (await withdraw_review(live, at, given, sleep=nap)).message == "Your review is already withdrawn."

@@ -58,7 +58,7 @@ async def test_without_an_operation_for_it_the_earlier_page_is_written(
     made = next((page.id for page in now.walk() if page.title == "New"), "intro")
     platform.refuse_next(content.Edit, 400, "changes.0.operation must be one of insert_page, update_page, delete_page.")
     outcome = await put_back(live, at, written.revision, (RevertPage(page=made, revision=start.base),))
-    assert outcome.kind == "done", outcome.sentence
+    assert outcome.kind == "done", outcome.message
     after = await ask(content.ListPages(at=at))
     assert shape(after) == shape(before)
     page = next(
@@ -80,6 +80,6 @@ async def test_what_is_refused_for_another_reason_is_told(
     platform.refuse_next(content.Edit, 403, "You may not edit this page.")
     outcome = await put_back(live, at, start.revision, (RevertPage(page="intro", revision=start.base),))
     assert outcome.kind == "refused"
-    assert "You may not edit this page." in outcome.sentence
+    assert "You may not edit this page." in outcome.message
     assert live.reverts_pages
     assert await texts(live, RevisionRef(space_id=here.space_id, revision_id=start.base), "intro") is not None

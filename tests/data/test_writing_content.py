@@ -181,7 +181,7 @@ async def test_a_lost_request_is_not_taken_for_what_others_wrote(
     live.send, naps = send, Naps()
     outcome = await edit(live, at, seen, (EVERY[what],), sleep=naps)
     assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
-    assert "Octavo did not retry" in outcome.sentence
+    assert "Octavo did not retry" in outcome.message
 
 
 async def test_it_is_found_below_what_others_wrote_since(
@@ -205,7 +205,7 @@ async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask:
     seen = await head(ask, at)
     gate.errors.append(NotSent("Can't reach the server."))
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
-    assert (outcome.kind, outcome.sentence) == ("refused", "Not saved: Can't reach the server.")
+    assert (outcome.kind, outcome.message) == ("refused", "Not saved: Can't reach the server.")
     assert outcome.cause == "Can't reach the server."
     assert live.outbox.entries == ()
     assert edits(gate) == 0
@@ -218,7 +218,7 @@ async def test_a_change_request_that_is_closed_meanwhile_is_told(
     await ask(change_requests.Update(at=at, status="archived"))
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
     assert outcome.kind == "refused"
-    assert "Reopen it first" in outcome.sentence
+    assert "Reopen it first" in outcome.message
     assert edits(gate) == 1
 
 
@@ -230,7 +230,7 @@ async def test_nothing_is_sent_that_cannot_be_sent_just_once(
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
     allow()
     assert outcome.kind == "refused"
-    assert "Nothing is being saved" in outcome.sentence
+    assert "Nothing is being saved" in outcome.message
     assert edits(gate) == 0
 
 
@@ -253,7 +253,7 @@ async def test_a_server_without_the_operation_is_known_by_its_answer(
     assert (await edit(live, at, seen, says("Mine", "gone"))).kind == "refused", "It may be the page that is not there"
     assert live.unavailable(content.Edit) is None
     outcome = await edit(live, at, seen, says("Mine"))
-    assert (outcome.kind, outcome.sentence) == ("refused", NO_OPERATION)
+    assert (outcome.kind, outcome.message) == ("refused", NO_OPERATION)
     assert live.unavailable(content.Edit) == NO_OPERATION
 
 

@@ -17,7 +17,7 @@ from octavo.data.merge_basis import MergeBasis
 from octavo.data.state import NotSaved
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.change_request_kinds import called, review_target_changed
-from octavo.data.writes.direct import Sent, Sleep, send_direct
+from octavo.data.writes.direct import SendResult, Sleep, send_direct
 from octavo.data.writes.machine import Entry, is_reviewing
 from octavo.data.writes.outbox import QueuedWrite
 
@@ -29,7 +29,7 @@ _ON_ITS_WAY = "Your review is already being sent, after its comments. Press ! to
 
 async def merge(
     live: Live, at: ChangeRequestRef, checked: MergeBasis, *, sleep: Sleep = asyncio.sleep
-) -> Sent[MergeResult]:
+) -> SendResult[MergeResult]:
     """Merge the change request at `at` if the change request and main are still as they were `checked`.
 
     If the response was lost, the `result` of the merge is empty: only the response says whether there were conflicts.
@@ -41,7 +41,7 @@ async def merge(
 
 async def update(
     live: Live, at: ChangeRequestRef, checked: MergeBasis, *, sleep: Sleep = asyncio.sleep
-) -> Sent[MergeResult]:
+) -> SendResult[MergeResult]:
     """Update the change request from main if the change request and main are still as they were `checked`.
 
     If the response was lost, the `result` of the update is empty: only the response says whether there were conflicts.
@@ -59,24 +59,24 @@ async def review(
     comment: str = "",
     *,
     sleep: Sleep = asyncio.sleep,
-) -> Sent[Review]:
+) -> SendResult[Review]:
     """Submit a review, if the head of the change request is still `expected_revision`, which was read.
 
     The API takes no revision: if the change request is edited in between, the message of success says so.
     """
     if is_reviewing(live.outbox.entries, at):
-        return Sent("refused", _ON_ITS_WAY)
+        return SendResult("refused", _ON_ITS_WAY)
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     op = reviews.Submit(at=at, status=status, **body)
     failed = "Could not approve" if status == "approved" else "Could not request changes"
     missing = "the server does not show your review"
     sent = await send_direct(live, op, Basis(revision=expected_revision), failed=failed, missing=missing, sleep=sleep)
-    of = sent.answer.revision if sent.answer is not None else None
+    of = sent.result.revision if sent.result is not None else None
     if sent.kind == "done" and expected_revision and of and of != expected_revision:
-        return Sent(
+        return SendResult(
             "done",
             "Sent your review, but the change request was edited at the same time. Read the new revision.",
-            sent.answer,
+            sent.result,
         )
     return sent
 
@@ -90,7 +90,7 @@ async def review_with_gathered(
     *,
     doing: str,
     place: str = "",
-) -> Sent[tuple[Entry, ...]]:
+) -> SendResult[tuple[Entry, ...]]:
     """Send the pending comments, and the review after them, if the head is still `expected_revision`.
 
     Both are in the outbox in one moment: a verdict on its own may wait in memory, but one whose comments have gone out
@@ -102,16 +102,16 @@ async def review_with_gathered(
     try:
         now = await live.send(change_requests.Get(at=at))
         if (changed := review_target_changed(now, basis)) is not None:
-            return Sent("moved", f"{changed.message} {_STAY}")
+            return SendResult("changed", f"{changed.message} {_STAY}")
         entries = await live.outbox.let_go(at, verdict)
     except (ApiError, NotSaved) as error:
-        return Sent("refused", f"{error} {_STAY}")
-    return Sent("done", answer=entries) if entries else Sent("refused", _ON_ITS_WAY)
+        return SendResult("refused", f"{error} {_STAY}")
+    return SendResult("done", result=entries) if entries else SendResult("refused", _ON_ITS_WAY)
 
 
 async def withdraw_review(
     live: Live, at: ChangeRequestRef, given: Review, *, sleep: Sleep = asyncio.sleep
-) -> Sent[Review]:
+) -> SendResult[Review]:
     """Withdraw your review: it becomes outdated.
 
     The API cannot delete a review: a review becomes outdated when it is requested again. So it is requested from you,
@@ -122,17 +122,17 @@ async def withdraw_review(
     failed, missing = "Could not withdraw your review", "your review is still current"
     sent = await send_direct(live, op, basis, failed=failed, missing=missing, sleep=sleep)
     if sent.kind != "done":
-        return Sent(sent.kind, sent.sentence, error=sent.error)
-    if given.requested_by is None and sent.sentence == "":
+        return SendResult(sent.kind, sent.message, error=sent.error)
+    if given.requested_by is None and sent.message == "":
         try:
             await live.send(reviews.Withdraw(at=at, user_id=me))
         except ApiError as error:
-            return Sent("done", f"Withdrew your review, but your review is still requested: {error}", given)
+            return SendResult("done", f"Withdrew your review, but your review is still requested: {error}", given)
         live.touched(op)
-    return Sent("done", sent.sentence, given)
+    return SendResult("done", sent.message, given)
 
 
-async def create(live: Live, at: SpaceRef, subject: str, *, sleep: Sleep = asyncio.sleep) -> Sent[ChangeRequest]:
+async def create(live: Live, at: SpaceRef, subject: str, *, sleep: Sleep = asyncio.sleep) -> SendResult[ChangeRequest]:
     """Create a draft with this subject."""
     op = change_requests.Create(at=at, subject=subject)
     failed, missing = "Could not create the change request", "the server does not show the new draft"
@@ -147,24 +147,26 @@ _NO_OPERATION = {405, 501}
 
 async def set_ready(
     live: Live, at: ChangeRequestRef, seen: ChangeRequest, *, sleep: Sleep = asyncio.sleep
-) -> Sent[ChangeRequest]:
+) -> SendResult[ChangeRequest]:
     """Mark a draft as ready for review, or convert a ready change request to a draft, if it is still as it was `seen`."""
     status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
     op, still = change_requests.Update(at=at, status=status), f"#{seen.number} is still {called(seen.status)}"
     sent = await send_direct(live, op, Basis(status=seen.status), failed=still, missing=still, sleep=sleep)
-    if sent.kind == "moved":
+    if sent.kind == "changed":
         live.touched(op)  # The shown status is outdated.
     if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in _NO_OPERATION):
         live.marks_drafts = False  # it was read just before, so it is there: the server does not know the way
-        return Sent("refused", NO_DRAFTS)
-    if sent.kind == "done" and sent.answer is not None and sent.answer.status != status:
-        return Sent("refused", f"{still}: the server did not change the status. Press o to change it in the browser.")
+        return SendResult("refused", NO_DRAFTS)
+    if sent.kind == "done" and sent.result is not None and sent.result.status != status:
+        return SendResult(
+            "refused", f"{still}: the server did not change the status. Press o to change it in the browser."
+        )
     return sent
 
 
 async def request_reviews(
     live: Live, at: ChangeRequestRef, people: Sequence[str], *, sleep: Sleep = asyncio.sleep
-) -> Sent[RequestedReviewers]:
+) -> SendResult[RequestedReviewers]:
     """Request reviews, but not from people who are already requested: a new request makes their review outdated."""
     op = reviews.Request(at=at, users=tuple(people))
     failed, missing = "Could not request the reviews", "the server does not show the review request"

@@ -28,8 +28,8 @@ class EditOutcome:
     """Result of an edit."""
 
     kind: Literal["done", "changed", "refused", "unknown"]
-    """As in Sent."""
-    sentence: str
+    """As in SendResult."""
+    message: str
     revision: str | None = None
     """Current revision of the change request. None if unknown."""
     over: str | None = None
@@ -40,8 +40,8 @@ class EditOutcome:
 
     @property
     def cause(self) -> str:
-        """Return the sentence without “Not saved”, to follow “Could not revert #7:”."""
-        return self.sentence.removeprefix(f"{NOT_SAVED}: ")
+        """Return the message without “Not saved”, to follow “Could not revert #7:”."""
+        return self.message.removeprefix(f"{NOT_SAVED}: ")
 
 
 async def texts(live: Live, at: ContentRef, page_id: str) -> Raw | None:
@@ -73,16 +73,16 @@ async def edit(
     missing = "the server does not have the edit"
     sent = await send_direct(live, op, Basis(revision=expected), failed=NOT_SAVED, missing=missing, sleep=sleep)
     if sent.kind == "done":
-        found = sent.answer if isinstance(sent.answer, FoundEdit) else None
-        revision, made = (found.head, found.made) if found is not None else (_revision(sent.answer), None)
+        found = sent.result if isinstance(sent.result, FoundEdit) else None
+        revision, made = (found.head, found.made) if found is not None else (_revision(sent.result), None)
         return await _judged(live.send, at, expected, revision, made)
-    if sent.kind == "moved":
+    if sent.kind == "changed":
         live.touched(op)  # The revision on screen is outdated.
-        return EditOutcome("changed", sent.sentence, sent.now)
+        return EditOutcome("changed", sent.message, sent.now)
     if isinstance(sent.error, NotFound) and await _all_there(live.send, op):
         live.availability.lacks(op, NO_OPERATION)
         return EditOutcome("refused", NO_OPERATION)
-    return EditOutcome(sent.kind, sent.sentence, error=sent.error)
+    return EditOutcome(sent.kind, sent.message, error=sent.error)
 
 
 async def _judged(

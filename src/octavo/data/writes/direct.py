@@ -62,14 +62,14 @@ async def release(state: State, name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Sent(Generic[T]):
+class SendResult(Generic[T]):
     """Result of a request."""
 
-    kind: Literal["done", "refused", "moved", "unknown"]
-    """`moved`: not sent, because the target has changed. `unknown`: possibly done; nothing was retried."""
-    sentence: str = ""
+    kind: Literal["done", "changed", "refused", "unknown"]
+    """`changed`: not sent, because the target has changed. `unknown`: possibly done; nothing was retried."""
+    message: str = ""
     """Why the request was not done, or a remark about the result."""
-    answer: T | None = None
+    result: T | None = None
     """Response of the server, or the result found after the response was lost."""
     error: ApiError | None = None
     """Error of a refused request."""
@@ -86,7 +86,7 @@ async def send_direct(
     missing: str,
     kind: WriteKind[Any] | None = None,
     sleep: Sleep = asyncio.sleep,
-) -> Sent[T]:
+) -> SendResult[T]:
     """Send a write once, if its target is still as in `basis`.
 
     While the same write is being sent here or in another instance, this sends nothing and looks for its result. Without a
@@ -101,11 +101,11 @@ async def send_direct(
     try:
         async with once(state, row.claim(op, attempt.basis)) as is_mine:
             if is_mine:
-                sent: Sent[T] = await _checked(live.send, row, attempt, failed, missing, sleep)
+                sent: SendResult[T] = await _checked(live.send, row, attempt, failed, missing, sleep)
             else:
                 return await _find(live.send, row, attempt, "This is already being sent.", missing, sleep)
     except NotSaved as error:
-        return Sent("refused", f"{failed}: {error}")
+        return SendResult("refused", f"{failed}: {error}")
     if sent.kind in ("done", "unknown"):
         live.touched(op)
     return sent
@@ -113,45 +113,45 @@ async def send_direct(
 
 async def _checked(
     send: Send, kind: WriteKind[Any], attempt: Attempt[Any], failed: str, missing: str, sleep: Sleep
-) -> Sent[Any]:
+) -> SendResult[Any]:
     try:
         check = await kind.check(send, attempt)
     except ApiError as error:
-        return Sent("refused", f"{failed}: {error}")
+        return SendResult("refused", f"{failed}: {error}")
     match check:
         case AlreadyDone():
-            return Sent("done", check.remark, check.result)
+            return SendResult("done", check.remark, check.result)
         case Changed():
-            return Sent("moved", check.message, now=check.now)
+            return SendResult("changed", check.message, now=check.now)
     attempt = replace(attempt, baseline=check.baseline, since=check.since)
     try:
-        return Sent("done", answer=await send(attempt.op))
+        return SendResult("done", result=await send(attempt.op))
     except Conflict as error:
-        return await _found(send, kind, attempt) or Sent("refused", f"{failed}: {error}")
+        return await _found(send, kind, attempt) or SendResult("refused", f"{failed}: {error}")
     except ApiError as error:
         if fate(error, has_left=True) == "unknown":
             return await _find(send, kind, attempt, str(error), missing, sleep)
-        return Sent("refused", f"{failed}: {error}", error=error)
+        return SendResult("refused", f"{failed}: {error}", error=error)
 
 
 async def _find(
     send: Send, kind: WriteKind[Any], attempt: Attempt[Any], cause: str, missing: str, sleep: Sleep
-) -> Sent[Any]:
+) -> SendResult[Any]:
     """Look for a write for a minute."""
     for _ in range(int(POLL_FOR / POLL_SECONDS) + 1):
         if (sent := await _found(send, kind, attempt)) is not None:
             return sent
         await sleep(POLL_SECONDS)
-    sentence = f"{cause} After a minute {missing}. Octavo did not retry: check it, then try again."
-    return Sent("unknown", sentence)
+    message = f"{cause} After a minute {missing}. Octavo did not retry: check it, then try again."
+    return SendResult("unknown", message)
 
 
-async def _found(send: Send, kind: WriteKind[Any], attempt: Attempt[Any]) -> Sent[Any] | None:
+async def _found(send: Send, kind: WriteKind[Any], attempt: Attempt[Any]) -> SendResult[Any] | None:
     try:
         found = await kind.find(send, attempt)
     except ApiError:
         return None
-    return None if found is None else Sent("done", answer=found.result)
+    return None if found is None else SendResult("done", result=found.result)
 
 
 def _claim(db: sqlite3.Connection, state: State, name: str) -> bool:

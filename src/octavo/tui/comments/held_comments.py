@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef
 from octavo.data.state import NotSaved
-from octavo.data.writes.direct import Sent
+from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import Entry
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.wording import plural
@@ -102,11 +102,11 @@ def drop_held(app: Shell, entry: Entry) -> None:
 def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
     """Send the pending comments without a review."""
 
-    async def let_go() -> Sent[tuple[Entry, ...]]:
+    async def let_go() -> SendResult[tuple[Entry, ...]]:
         try:
-            return Sent("done", answer=await app.session.outbox.let_go(at))
+            return SendResult("done", result=await app.session.outbox.let_go(at))
         except NotSaved as error:
-            return Sent("refused", str(error))
+            return SendResult("refused", str(error))
 
     number = len(app.session.outbox.gathered(at))
     them = plural(number, "pending comment")

@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef, ContentRef, OrganizationRef
 from octavo.api.spaces import Space
-from octavo.data.writes.direct import Sent
+from octavo.data.writes.direct import SendResult
 from octavo.tui.content import deleting_spaces, space_places
 from octavo.tui.content.space_places import Held, title_of
 from octavo.tui.resources import filling, writing
@@ -154,7 +154,7 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
     live, name, here = app.session.live, title_of(thing), managed.organization
     place = space_places.place_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both are of its kind
 
-    async def back() -> Sent[Any]:
+    async def back() -> SendResult[Any]:
         sent = await writing.send(live, _transferring(thing, here.id), f"Could not move {name} back")
         if sent.kind == "done" and (place.parent or place.before or place.after):
             return await writing.send(

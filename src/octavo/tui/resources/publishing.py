@@ -16,7 +16,7 @@ from octavo.api.places import SiteRef
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, SiteStructure
 from octavo.api.sites import Checkout, Site
 from octavo.data.live import Live
-from octavo.data.writes.direct import Sent
+from octavo.data.writes.direct import SendResult
 from octavo.tui.resources import site_tree, writing
 from octavo.tui.resources.access_reading import whole
 from octavo.tui.resources.resource import AT_ONCE, Facts, Known
@@ -131,11 +131,13 @@ async def _send(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None
     )
 
 
-async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> Sent[Any]:
+async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendResult[Any]:
     op = sites.Publish(at=at) if publishes else sites.Unpublish(at=at)
     sent = await writing.send(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
-    if isinstance(sent.answer, Checkout):
-        return Sent("refused", f"Could not publish {name}: its plan must be paid first. Press o to pay in the browser.")
+    if isinstance(sent.result, Checkout):
+        return SendResult(
+            "refused", f"Could not publish {name}: its plan must be paid first. Press o to pay in the browser."
+        )
     return sent
 
 

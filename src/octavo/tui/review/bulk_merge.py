@@ -168,7 +168,7 @@ async def merge_in_order(
             return MergeTotals(tuple(merged), f"Stopped before {one.name}, as you asked")
         told(number, one.fact("asking", "merging…"))
         sent = await merge(live, one.at, now.basis, sleep=sleep)
-        clean = sent.kind == "done" and (sent.answer is None or sent.answer.result != "conflicts")
+        clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
         said: tuple[Literal["ok", "bad"], str] = (
             ("ok", "merged") if clean else ("bad", became(sent, f"#{one.about.number}"))
         )

@@ -13,7 +13,7 @@ from octavo.tui.shell.permissions import UNDECIDED, not_allowed
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.writes.direct import Sent
+    from octavo.data.writes.direct import SendResult
     from octavo.tui.shell.shell import Shell
     from octavo.tui.shell.write_queue import UndoAction
     from octavo.tui.widgets.confirm import Confirmed
@@ -80,9 +80,9 @@ def _name(app: Shell, about: ChangeRequest) -> str:
     return f"#{about.number} in {space.title}" if space is not None else f"#{about.number}"
 
 
-async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> Sent[tuple[ChangeRequest, ...]]:
+async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
     from octavo.data.writes.change_request_writes import set_ready
-    from octavo.data.writes.direct import Sent
+    from octavo.data.writes.direct import SendResult
 
     done: list[ChangeRequest] = []
     left: list[str] = []
@@ -90,14 +90,14 @@ async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> Sent[tuple[Chan
         if each.space is None:
             continue  # it had one when it was marked
         sent = await set_ready(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
-        if sent.kind == "done" and sent.answer is not None:
-            done.append(sent.answer.model_copy(update={"space": each.space}))
+        if sent.kind == "done" and sent.result is not None:
+            done.append(sent.result.model_copy(update={"space": each.space}))
         else:
-            left.append(sent.sentence if len(several) == 1 else f"{_name(app, each)}: {sent.sentence}")
+            left.append(sent.message if len(several) == 1 else f"{_name(app, each)}: {sent.message}")
     if not done:
-        return Sent("refused", left[0])
+        return SendResult("refused", left[0])
     said = f"Changed {len(done)} of {plural(len(several), 'change request')}. {left[0]}" if left else ""
-    return Sent("done", said, tuple(done))
+    return SendResult("done", said, tuple(done))
 
 
 def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> UndoAction:

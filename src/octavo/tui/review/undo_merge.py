@@ -164,4 +164,4 @@ async def _draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeReque
     if found is not None:
         return await live.fetch(change_requests.Get(at=found.ref(space))), ""
     sent = await create(live, space, subject)
-    return (sent.answer, "") if sent.kind == "done" else (None, sent.sentence)
+    return (sent.result, "") if sent.kind == "done" else (None, sent.message)

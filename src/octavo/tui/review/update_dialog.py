@@ -159,16 +159,16 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     number = app.notices.say(f"Updating #{change_request.number}…", seconds=90)
     sent = await update(app.session.live, at, seen.basis)
     app.notices.close(number)
-    if sent.kind == "moved":
-        return sent.sentence
+    if sent.kind == "changed":
+        return sent.message
     name = f"#{change_request.number}"
-    if sent.kind != "done" or sent.answer is None:
-        app.say(sent.sentence, tone="failed")
+    if sent.kind != "done" or sent.result is None:
+        app.say(sent.message, tone="failed")
         return ""
     app.writes.is_final(f"The update of {name} cannot be undone with u.")
-    result = sent.answer.result
+    result = sent.result.result
     if result == "conflicts" or (not result and seen.foreseen.conflicts):
-        made = sent.answer.revision if result else None
+        made = sent.result.revision if result else None
         app.session.state.remember(f"update {change_request.id}", {**met, "conflicts": made})
         if not then():
             app.say(
@@ -180,7 +180,7 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     elif result and seen.foreseen.is_on_main:
         app.say(f"Updated {name}. {merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}")
     elif result:
-        app.say(sent.sentence or f"Updated {name}.")
+        app.say(sent.message or f"Updated {name}.")
     else:
         # The response was lost, which says whether there were conflicts.
         app.say(

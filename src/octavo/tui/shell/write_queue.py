@@ -16,7 +16,7 @@ from octavo.tui.shell.routes import ToThread
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.writes.direct import Sent
+    from octavo.data.writes.direct import SendResult
     from octavo.data.writes.machine import Entry
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ class UndoAction:
 
     doing: str
     """What that does, to follow "Couldn't": "take #7 back to draft"."""
-    sending: Callable[[], Coroutine[Any, Any, Sent[Any]]]
+    sending: Callable[[], Coroutine[Any, Any, SendResult[Any]]]
     said: str
 
 
@@ -143,14 +143,19 @@ class WriteQueue:
 
     @_in_background
     async def review(
-        self, doing: str, sending: Coroutine[Any, Any, Sent[T]], *, said: str, then: Callable[[], None] | None = None
+        self,
+        doing: str,
+        sending: Coroutine[Any, Any, SendResult[T]],
+        *,
+        said: str,
+        then: Callable[[], None] | None = None,
     ) -> None:
         """Let go what is held for a review, and say so; it is sent when the time to undo is over."""
         app = self._app
         async with self._turn:
             sent = await sending
             if sent.kind != "done":
-                app.say(f"Could not {doing}. {sent.sentence}", tone="failed")
+                app.say(f"Could not {doing}. {sent.message}", tone="failed")
                 return
             self._is_done(None)
         held = app.settings.undo_seconds
@@ -209,7 +214,7 @@ class WriteQueue:
     async def send_once(
         self,
         doing: str,
-        sending: Coroutine[Any, Any, Sent[T]],
+        sending: Coroutine[Any, Any, SendResult[T]],
         *,
         said: str = "",
         then: Callable[[T], None] | None = None,
@@ -222,17 +227,17 @@ class WriteQueue:
         sent = await self._followed(doing, sending)
         if sent.kind in ("done", "unknown"):
             self.is_final(f"You cannot undo this with u: {doing}.")
-        if sent.kind != "done" or sent.answer is None:
-            app.say(f"{sent.sentence} {otherwise}".rstrip(), tone="failed")
+        if sent.kind != "done" or sent.result is None:
+            app.say(f"{sent.message} {otherwise}".rstrip(), tone="failed")
             return
         if back is not None:
-            self.take_back_by(back(sent.answer))
-        if sent.sentence or said:
-            app.say(sent.sentence or said, tone="care" if sent.sentence else "done", undo=back is not None)
+            self.take_back_by(back(sent.result))
+        if sent.message or said:
+            app.say(sent.message or said, tone="care" if sent.message else "done", undo=back is not None)
         if then is not None and not app.ending:
-            then(sent.answer)
+            then(sent.result)
 
-    async def _followed(self, doing: str, sending: Coroutine[Any, Any, Sent[T]]) -> Sent[T]:
+    async def _followed(self, doing: str, sending: Coroutine[Any, Any, SendResult[T]]) -> SendResult[T]:
         # Not in turn with the others: where the answer is lost it takes a minute until it is known.
         number = self._app.notices.say(f"{doing[:1].upper()}{doing[1:]}…", seconds=90)
         try:
@@ -283,8 +288,8 @@ class WriteQueue:
 
     async def _take_back(self, back: UndoAction) -> None:
         sent = await self._followed(back.doing, back.sending())
-        done = sent.kind == "done" and not sent.sentence
-        self._app.say(back.said if done else sent.sentence, tone="done" if done else "failed")
+        done = sent.kind == "done" and not sent.message
+        self._app.say(back.said if done else sent.message, tone="done" if done else "failed")
 
     def _close_undo(self) -> None:
         """Take the notices away that offer to take something back."""

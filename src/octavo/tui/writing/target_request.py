@@ -118,9 +118,9 @@ async def started(app: Shell, into: TargetRequest) -> ChangeRequest | None:
     if into.change_request is not None:
         return into.change_request
     sent = await create(app.session.live, into.space, into.subject)
-    if sent.answer is None:
-        app.say(sent.sentence, tone="failed")
-    return sent.answer
+    if sent.result is None:
+        app.say(sent.message, tone="failed")
+    return sent.result
 
 
 def wrote(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:

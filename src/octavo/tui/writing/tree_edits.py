@@ -302,8 +302,8 @@ class TreeEdit:
             head = held.head or change_request.revision
             outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
         named = f"#{change_request.number} {change_request.title}"
-        can_retry = outcome.kind == "refused" and outcome.sentence != NO_OPERATION
-        if can_retry and refused is not None and refused(outcome.sentence, change_request):
+        can_retry = outcome.kind == "refused" and outcome.message != NO_OPERATION
+        if can_retry and refused is not None and refused(outcome.message, change_request):
             return
         if outcome.kind != "done":
             kept = f" {SAID}" if draft is not None else ""

@@ -54,7 +54,7 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
             if sent.kind == "changed":
                 continue
             if sent.kind != "done":
-                return PageOutcome(sent.kind, sent.sentence, sent.revision or head, text)
+                return PageOutcome(sent.kind, sent.message, sent.revision or head, text)
             if sent.over is not None and sent.revision is not None:
                 return await _beside(live, at, page_id, now, text, sent.over, sent.revision)
             return PageOutcome("sent" if text == mine else "merged", revision=sent.revision or head, text=text)
