@@ -17,7 +17,7 @@ from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
 from octavo.data.state import State
 from octavo.data.writes.change_request_writes import create, request_reviews, review, set_ready, update
-from octavo.data.writes.direct import SendResult, under_way
+from octavo.data.writes.direct import SendResult, find_claimed, open_claims
 from octavo.server.app import Platform
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock
@@ -117,7 +117,7 @@ async def test_it_is_done(
     assert (outcome.kind, outcome.message) == ("done", "")
     assert outcome.result is not None
     assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
-    assert under_way(state) == ()
+    assert open_claims(state) == ()
 
 
 async def test_a_lost_answer_is_found_and_nothing_is_sent_again(
@@ -266,4 +266,41 @@ async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert under_way(state) == ((f"update {at.space_id}/{at.change_request_id}", clock()),)
+    (begun,) = open_claims(state)
+    assert (begun.name, begun.since) == (f"update {at.space_id}/{at.change_request_id}", clock())
+    assert begun.attempt is not None
+    assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), checked.seen)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+async def test_what_was_cut_off_is_found_at_the_next_start(
+    arrives: bool, kind: str, deed: Deed, live: Live, gate: Gate, state: State, ask: Ask
+) -> None:
+    asked = asyncio.Event()
+
+    async def cut_off(op: Operation[Any]) -> Any:
+        if not isinstance(op, OPS[kind]):
+            return await gate(op)
+        if arrives:
+            await gate(op)
+        asked.set()
+        await asyncio.Event().wait()
+
+    live.send = cut_off
+    task = asyncio.ensure_future(deed())
+    await asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    live.send = gate
+    (begun,) = open_claims(state)
+    found = await find_claimed(live, begun, sleep=nap)
+    assert (found.kind, found.message) == ("done" if arrives else "unknown", "")
+    assert sent(gate, kind) == arrives
+
+
+async def test_a_claim_that_an_older_octavo_stored_has_no_attempt(live: Live, state: State) -> None:
+    now, claims = state.now().timestamp(), (("merge a/b", None), ("merge c/d", '{"method": "BREW"}'))
+    rows = [(state.namespace, name, now, attempt) for name, attempt in claims]
+    await state.write(lambda db: db.executemany("INSERT INTO once VALUES (?, ?, ?, ?)", rows))
+    assert [each.attempt for each in open_claims(state)] == [None, None]

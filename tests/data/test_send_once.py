@@ -251,7 +251,7 @@ async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
     live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef, clock: Clock
 ) -> None:
     row = (state.namespace, f"merge {at.space_id}/{at.change_request_id}", clock().timestamp())
-    await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?)", row))
+    await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?, NULL)", row))
     seen = await basis(ask, at)
     assert (await merge(live, at, seen, sleep=Naps())).kind == "unknown"
     assert merges(gate) == 0
