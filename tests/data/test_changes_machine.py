@@ -86,7 +86,7 @@ class Changes(RuleBasedStateMachine):
         outbox = ByHand(
             self.line, self.state, Drafts(self.state), me=MIA, timeout=TIMEOUT, settle=SETTLE, jitter=lambda: 0.0
         )
-        outbox.known = self.seen
+        outbox.basis_for = self.seen
         return outbox
 
     def there(self, thread: str) -> Json:
@@ -192,7 +192,7 @@ class Changes(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        self.outbox._driver._let_go()  # as the kernel does when a process is gone
+        self.outbox._worker._let_go()  # as the kernel does when a process is gone
         self.outbox = self.start()
 
     def arrived(self, op: comments.Update, before: Json, after: Json) -> None:

@@ -36,7 +36,7 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
 async def hold(outbox: ByHand, place: ChangeRequestRef, *words: str) -> None:
     for number, each in enumerate(words):
         op = comments.Create(at=place, page="intro", body=Markdown(markdown=each))
-        await outbox.gather(QueuedWrite(op, "comment", f"place {number}"))
+        await outbox.add_pending_comment(QueuedWrite(op, "comment", f"place {number}"))
 
 
 async def posted(ask: Ask, place: ChangeRequestRef) -> list[str]:
@@ -99,7 +99,7 @@ async def test_a_comment_whose_answer_is_lost_holds_up_the_others_and_the_verdic
             raise Lost("The connection broke.")
         return answer
 
-    outbox._driver.delivery._send = lossy  # type: ignore[assignment]  # answers like the client
+    outbox._worker.delivery._send = lossy  # type: ignore[assignment]  # answers like the client
     await outbox.run_dry()
     assert (await posted(ask, at), await verdicts(ask, at)) == (["One"], [])
     clock.forward(seconds=61)
@@ -239,15 +239,15 @@ async def test_what_is_held_can_be_reworded_and_dropped(
     drafts: Drafts,
 ) -> None:
     await hold(outbox, at, "One", "Two")
-    one, two = outbox.gathered(at)
+    one, two = outbox.pending_comments(at)
     await drafts.save("rewording", "One more")
     op = comments.Create(at=at, page="intro", body=Markdown(markdown="One more"))
-    assert await outbox.reword(one.id, op, "rewording")
+    assert await outbox.edit_pending_comment(one.id, op, "rewording")
     assert drafts.get("rewording") is None
     await outbox.discard(two.id)
     assert drafts.get("place 1") == "Two"
-    assert [each.op for each in outbox.gathered(at)] == [op]
-    assert not await outbox.reword(two.id, op, "rewording")
+    assert [each.op for each in outbox.pending_comments(at)] == [op]
+    assert not await outbox.edit_pending_comment(two.id, op, "rewording")
 
 
 async def test_a_comment_sent_at_once_does_not_wait_for_what_is_held_on_its_page(
@@ -261,7 +261,7 @@ async def test_a_comment_sent_at_once_does_not_wait_for_what_is_held_on_its_page
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert await posted(ask, at) == ["Now"]
-    await outbox.let_go(at)
+    await outbox.submit_review(at)
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert (await posted(ask, at), await verdicts(ask, at)) == (["Now", "One"], [])

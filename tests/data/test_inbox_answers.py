@@ -345,7 +345,7 @@ async def test_drafts_and_held_comments_are_rows_at_once(
 ) -> None:
     at = await opened(ask, here)
     view = await follow(inbox)
-    await outbox.gather(QueuedWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
+    await outbox.add_pending_comment(QueuedWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
     await inbox.settled()
     assert [(row.reason, row.words) for row in view.now.rows] == [

@@ -107,13 +107,15 @@ class Writes(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), words=st.sampled_from(TEXTS))
     def gather(self, which: int, words: str) -> None:
         op = comments.Create(at=self.here, page="intro", body=Markdown(markdown=words))
-        entry = self.run(self.instances[which].gather(QueuedWrite(op, "comment", f"place {self.added.total()}")))
+        entry = self.run(
+            self.instances[which].add_pending_comment(QueuedWrite(op, "comment", f"place {self.added.total()}"))
+        )
         assert self.find(entry.id), "It is on disk when gather returns"
         self.added[words] += 1
 
     @rule(which=st.integers(0, 1))
     def let_go(self, which: int) -> None:
-        self.run(self.instances[which].let_go(self.here))
+        self.run(self.instances[which].submit_review(self.here))
 
     def one_more(self, which: int, words: str, where: str) -> None:
         if words == "Note":
@@ -178,7 +180,7 @@ class Writes(RuleBasedStateMachine):
                 assert (undone.text,) in kept
 
     def crash(self, which: int) -> None:
-        self.instances[which]._driver._let_go()  # as the kernel does when a process is gone
+        self.instances[which]._worker._let_go()  # as the kernel does when a process is gone
         self.instances[which] = self.start()
 
     @precondition(lambda self: any(entry.asks for entry in self.instances[0].entries))
@@ -191,7 +193,7 @@ class Writes(RuleBasedStateMachine):
                 self.run(self.instances[which].retry(entry.id))
 
     def see_who_is_asked(self, which: int) -> None:
-        self.instances[which]._pending.reload()
+        self.instances[which]._entries.reload()
         self.asked |= {entry.id for entry in self.instances[which].entries if entry.asks}
 
     @invariant()
@@ -240,7 +242,7 @@ class Writes(RuleBasedStateMachine):
         raise AssertionError(f"It never comes to rest: {self.instances[0].entries}")
 
     def retry_all(self, which: int) -> None:
-        self.run(self.instances[which].let_go(self.here))
+        self.run(self.instances[which].submit_review(self.here))
         for entry in self.instances[which].entries:
             if entry.asks:
                 self.run(self.instances[which].retry(entry.id))
@@ -254,7 +256,7 @@ class Writes(RuleBasedStateMachine):
 
     def waiting(self) -> Counter[str]:
         """What is still in the outbox, as it is on disk."""
-        self.instances[0]._pending.reload()
+        self.instances[0]._entries.reload()
         return Counter(entry.words for entry in self.instances[0].entries)
 
     def find(self, entry_id: str) -> bool:

@@ -119,7 +119,7 @@ async def test_a_lost_edit_is_not_repeated_over_another(
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
     again = lossy(outbox, line := Lossy(gate, applied=True, times=1))
-    again.known = lambda op: Basis(text="Version 1")
+    again.basis_for = lambda op: Basis(text="Version 1")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2"))
     entry = await again.add(edit, doing="edit the comment", place="edit")
     await deliver(again, clock)

@@ -27,7 +27,7 @@ async def pass_time(run: Run, minutes: int) -> None:
     for _ in range(minutes * 12):
         run.clock.forward(seconds=5)
         run.app.keeping_fresh.look_if_due()
-        run.app.session.outbox._driver.wake()
+        run.app.session.outbox._worker.wake()
         run.app.workspace.look_at_link()
         await run.settle()
 

@@ -84,7 +84,7 @@ class Live:
         self._written: list[Operation[Any]] = []
         """Writes of the outbox that were done, and around which nothing was asked again yet."""
         self._closed = False
-        outbox.known = self._basis
+        outbox.basis_for = self._basis
         outbox.on_done(self._done)
         outbox.watch(self._refold)
 

@@ -103,7 +103,7 @@ async def review_with_gathered(
         now = await live.send(change_requests.Get(at=at))
         if (changed := review_target_changed(now, basis)) is not None:
             return SendResult("changed", f"{changed.message} {_STAY}")
-        entries = await live.outbox.let_go(at, verdict)
+        entries = await live.outbox.submit_review(at, verdict)
     except (ApiError, NotSaved) as error:
         return SendResult("refused", f"{error} {_STAY}")
     return SendResult("done", result=entries) if entries else SendResult("refused", _ON_ITS_WAY)

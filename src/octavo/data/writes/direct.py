@@ -16,12 +16,12 @@ from typing import Any, Generic, Literal, TypeVar
 from octavo.api.errors import ApiError, Conflict
 from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
-from octavo.data import ledger
 from octavo.data.live import Live
 from octavo.data.sending import Send
 from octavo.data.state import NotSaved, State
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, WriteKind, fate
 from octavo.data.writes.kinds import kind_of
+from octavo.data.writes.store import created_ids
 from octavo.untrusted_input import parse_json
 
 T = TypeVar("T")
@@ -118,7 +118,7 @@ async def send_direct(
     has not arrived, such as “the server has not merged #7”. `kind` is the row of the write. None takes it from `KINDS`.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
-    claimed = state.read(lambda db: ledger.claimed(db, state.namespace))
+    claimed = state.read(lambda db: created_ids(db, state.namespace))
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, claimed=claimed)
     name = row.claim(op, attempt.basis)
 

@@ -59,7 +59,9 @@ def edit_held(app: Shell, entry: Entry) -> None:
         if text:
             op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
             app.writes.change(
-                "edit the comment", app.session.outbox.reword(entry.id, op, place), "Edited the pending comment."
+                "edit the comment",
+                app.session.outbox.edit_pending_comment(entry.id, op, place),
+                "Edited the pending comment.",
             )
 
     assert isinstance(entry.at, ChangeRequestRef)
@@ -104,10 +106,10 @@ def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
 
     async def let_go() -> SendResult[tuple[Entry, ...]]:
         try:
-            return SendResult("done", result=await app.session.outbox.let_go(at))
+            return SendResult("done", result=await app.session.outbox.submit_review(at))
         except NotSaved as error:
             return SendResult("refused", str(error))
 
-    number = len(app.session.outbox.gathered(at))
+    number = len(app.session.outbox.pending_comments(at))
     them = plural(number, "pending comment")
     app.writes.review(f"send the {them} on {name}", let_go(), said=f"Sending {them} on {name} without a review…")

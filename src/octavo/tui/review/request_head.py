@@ -87,7 +87,7 @@ class RequestHead:
 
     def _held_now(self) -> tuple[Entry, ...]:
         shell = self._view.shell
-        return shell.session.outbox.gathered(self._comparison.at) if shell.has_session else ()
+        return shell.session.outbox.pending_comments(self._comparison.at) if shell.has_session else ()
 
     def draw(self) -> None:
         """Write it as it is now."""

@@ -55,7 +55,7 @@ def why_none_is_held(app: Shell, request: RequestAtHand) -> str | None:
 
 def held_for(app: Shell, request: RequestAtHand) -> tuple[Entry, ...]:
     """Return the pending comments of the review, in the order written."""
-    return app.session.outbox.gathered(request.at) if request.space is not None and app.has_session else ()
+    return app.session.outbox.pending_comments(request.at) if request.space is not None and app.has_session else ()
 
 
 def _mine(app: Shell, given: Sequence[Review]) -> Review | None:
@@ -146,8 +146,8 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
 
         doing = f"approve {name}" if approves else f"request changes in {name}"
         said = f"Approved {name}" if approves else f"Requested changes in {name}"
-        if app.session.outbox.gathered(at):
-            held_ones = plural(len(app.session.outbox.gathered(at)), "pending comment")
+        if app.session.outbox.pending_comments(at):
+            held_ones = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
             place = f"review {at.space_id} {at.change_request_id} {status}"
             sending = deciding.review_with_gathered(
                 app.session.live, at, status, change_request.revision, answer.text, doing=doing, place=place

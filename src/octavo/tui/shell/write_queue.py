@@ -81,7 +81,7 @@ class WriteQueue:
         """Send what is held for undo: the person leaves. What was begun gets `within` seconds to come so far."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=within)
-        await self._app.session.outbox.deliver()
+        await self._app.session.outbox.send_now()
         self._done.clear()
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -131,12 +131,12 @@ class WriteQueue:
         app = self._app
         async with self._turn:
             try:
-                entry = await app.session.outbox.gather(write)
+                entry = await app.session.outbox.add_pending_comment(write)
             except NotSaved as error:
                 app.say(f"Could not add the {write.doing} to your review: {error}", tone="failed")
                 return
             self._is_done(None)
-        number = len(app.session.outbox.gathered(entry.at))
+        number = len(app.session.outbox.pending_comments(entry.at))
         app.say(
             f"Added to your review: {plural(number, 'pending comment')}. Press a or A to submit the review, H to show them."
         )
