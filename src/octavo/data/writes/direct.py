@@ -140,6 +140,22 @@ async def send_direct(
     return sent
 
 
+async def send_plain(
+    live: Live, op: Operation[Any], failed: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
+) -> SendResult[Any]:
+    """Send a write without a row: Octavo neither checks nor finds it. `edits` show it on the screen at once.
+
+    `failed` begins the message of a refusal. The result is True if the server answers with nothing.
+    """
+    try:
+        answer = await live.write(op, *edits)
+    except ApiError as error:
+        if fate(error, has_left=True) == "unknown":
+            return SendResult("unknown", f"{error} The change may have been made. Check it before you try again.")
+        return SendResult("refused", f"{failed}: {error}", error=error)
+    return SendResult("done", result=True if answer is None else answer)
+
+
 async def find_claimed(live: Live, begun: Claim, *, sleep: Sleep = asyncio.sleep) -> SendResult[Any]:
     """Look for a write that had begun when Octavo closed, as long as it may still arrive. Nothing is sent again.
 

@@ -49,7 +49,7 @@ def discard(app: Shell, words: Sequence[Unsent]) -> None:
     if len(words) == 1:
         what = "draft" if places else "pending comment"
     is_back = f"Restored your {what}."
-    app.writes.change_here(
+    app.writes.change(
         LocalChange(f"discard the {what}", throw_away, bring_back, is_back),
         said=f"{what[:1].upper()}{what[1:]} discarded",
     )

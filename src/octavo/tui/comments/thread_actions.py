@@ -222,7 +222,7 @@ def _compose(
         app.writes.queue(QueuedWrite(send(text), doing, place, basis, about), *after, said=said)
 
     def hold(text: str) -> None:
-        app.writes.hold(QueuedWrite(send(text), doing, place, basis, about))
+        app.writes.queue(QueuedWrite(send(text), doing, place, basis, about), in_review=True)
 
     can_hold = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after
     compose(app, at, place, title, excerpt, written, start=start, hold=hold if can_hold else None, source=source)

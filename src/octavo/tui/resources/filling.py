@@ -12,7 +12,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import SPECS, Model, Operation
 from octavo.api.wire import location
 from octavo.data.live import Live
-from octavo.data.writes.direct import SendResult
+from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.resources import writing
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.form_references import References
@@ -131,7 +131,7 @@ def change_all(
     def sent(op: Operation[Any], answer: Any) -> None:
         values = {name: getattr(op, name) for name in op.model_fields_set if name not in here}
         untick()
-        app.writes.send_once(
+        app.writes.send(
             f"change {what}",
             _change_others(app.session.live, resource, known, first, op, others, values),
             said=f"Changed {what}.",
@@ -186,7 +186,7 @@ async def _change_others(
 def _undoing(live: Live, doing: str, ops: Sequence[tuple[str, Operation[Any]]], said: str) -> UndoAction:
     async def back() -> SendResult[bool]:
         for name, op in ops:
-            sent = await writing.send(live, op, f"Could not undo the change of {name}")
+            sent = await send_plain(live, op, f"Could not undo the change of {name}")
             if sent.kind != "done":
                 return SendResult(sent.kind, sent.message)
         return SendResult("done", result=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from octavo.api.errors import ApiError, NotFound, Outcome
-from octavo.api.operation import ListPage, Operation
+from octavo.api.errors import NotFound
+from octavo.api.operation import ListPage
 from octavo.data.live import Live
 from octavo.data.sending import Send
 from octavo.data.writes.attempt import AlreadyDone, Attempt, WriteKind, no_check
-from octavo.data.writes.direct import SendResult, send_direct
+from octavo.data.writes.direct import SendResult, send_direct, send_plain
 from octavo.tui.resources.resource import Action, Known, Resource, made
 from octavo.tui.shell.write_queue import UndoAction
 from octavo.tui.widgets.wording import plural
@@ -89,7 +89,7 @@ def putting_back(live: Live, resource: Resource[Any], known: Known, things: Sequ
     async def back() -> SendResult[bool]:
         for thing, op in zip(things, ops, strict=True):
             assert op is not None, "looked at above"
-            sent = await send(live, op, f"Could not restore {resource.title(thing)}")
+            sent = await send_plain(live, op, f"Could not restore {resource.title(thing)}")
             if sent.kind != "done":
                 return SendResult(sent.kind, sent.message)
         return SendResult("done", result=True)
@@ -104,15 +104,4 @@ async def act(
     operation, values = (action.back, action.back_values) if back else (action.operation, action.values)
     assert operation is not None, "only what can be undone is"
     op = made(operation, {**resource.known_of(known, thing), **values})
-    return await send(live, op, f"Could not change {resource.title(thing)}")
-
-
-async def send(live: Live, op: Operation[Any], undone: str) -> SendResult[Any]:
-    """Send an operation whose effect cannot be read back. `undone` begins the sentence if it is refused."""
-    try:
-        answer = await live.write(op)
-    except ApiError as error:
-        if error.outcome is Outcome.UNKNOWN:
-            return SendResult("unknown", f"{error} The change may have been made. Check it before you try again.")
-        return SendResult("refused", f"{undone}: {error}", error=error)
-    return SendResult("done", result=True if answer is None else answer)
+    return await send_plain(live, op, f"Could not change {resource.title(thing)}")

@@ -96,7 +96,7 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.writes.send_once(
+            app.writes.send(
                 f"withdraw your review of {name}",
                 withdraw_review(live, at, mine),
                 said=f"Withdrew your review of {name}",
@@ -152,9 +152,9 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
             sending = deciding.review_with_gathered(
                 app.session.live, at, status, change_request.revision, answer.text, doing=doing, place=place
             )
-            app.writes.review(doing, sending, said=f"Submitting your review of {name} with {held_ones}…")
+            app.writes.submit_review(doing, sending, said=f"Submitting your review of {name} with {held_ones}…")
             return
-        app.writes.send_once(
+        app.writes.send(
             doing,
             deciding.review(app.session.live, at, status, change_request.revision, answer.text),
             said=said,

@@ -144,7 +144,7 @@ def _told(outcome: Outcome) -> str:
 
 def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: str) -> None:
     live = app.session.live
-    app.writes.send_once(
+    app.writes.send(
         doing,
         sending(),
         said=said,
