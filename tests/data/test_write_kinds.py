@@ -11,16 +11,20 @@ from typing import Any
 import pytest
 
 import octavo.api
-from octavo.api import change_requests, comments, content, reviews
+from octavo.api import change_requests, comments, content, reviews, spaces
 from octavo.api.bodies import Markdown
-from octavo.api.operation import SPECS, Model, Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.errors import NotFound
+from octavo.api.operation import SPECS, ListPage, Model, Operation
+from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.data.merge_basis import MergeBasis, read_basis
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Ready
 from octavo.data.writes.kinds import KINDS, kind_of
+from octavo.data.writes.machine import Entry
+from octavo.data.writes.optimistic_updates import fold
+from tests.data.conftest import MIA
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit
-from tests.server.asking import Ask
+from tests.server.asking import START, Ask
 
 
 def update_of(page: str, markdown: str) -> content.UpdatePage:
@@ -252,6 +256,52 @@ async def test_undo_restores_the_response(case: Case, world: World, gate: Gate) 
 def timeless(thing: Model) -> Model:
     """The thing without times, which tell that it was changed."""
     return thing.model_copy(update={"edited_at": None, "updated_at": None})
+
+
+READS: dict[type[Operation[Any]], Callable[[World], Operation[Any]]] = {
+    comments.List: lambda world: comments.List(at=world.here, status="all", format="markdown"),
+    comments.Get: lambda world: comments.Get(**world.of_thread, format="markdown"),
+    comments.ListReplies: lambda world: comments.ListReplies(**world.of_thread, format="markdown"),
+    comments.GetReply: lambda world: comments.GetReply(**world.of_reply, format="markdown"),
+    spaces.Get: lambda world: spaces.Get(at=world.here),
+    spaces.List: lambda world: spaces.List(at=OrganizationRef(organization_id="acme")),
+    change_requests.Get: lambda world: change_requests.Get(at=world.at),
+    change_requests.List: lambda world: change_requests.List(at=world.here, status="open"),
+    change_requests.ListOfOrganization: lambda world: change_requests.ListOfOrganization(
+        at=OrganizationRef(organization_id="acme")
+    ),
+}
+
+
+def seen(value: Any) -> Any:
+    """What the user sees of a response: not its ids and times."""
+    match value:
+        case ListPage():
+            return [seen(each) for each in value.items]
+        case comments.Comment() | comments.Reply():
+            reactions = [(each.emoji, each.count) for each in value.reactions]
+            of_thread = (value.status, value.replies) if isinstance(value, comments.Comment) else ()
+            return value.body.text, value.posted_by.id, reactions, of_thread
+        case _:
+            return value.id, value.comments
+
+
+async def test_overlay_shows_the_response_to_come(case: Case, world: World, gate: Gate) -> None:
+    op: Any = case.op(world)
+    kind = kind_of(op)
+    before, after = dict[type[Operation[Any]], Any](), dict[type[Operation[Any]], Any]()
+    for read in kind.overlay:
+        before[read] = await gate(READS[read](world))
+    await gate(op)
+    for read in kind.overlay:
+        try:
+            after[read] = await gate(READS[read](world))
+        except NotFound:  # what was deleted is shown until the server has deleted it
+            assert isinstance(op, comments.Delete | comments.DeleteReply)
+    entry = Entry("e1", op, kind.facts(op), "write", START, START, state="queued", basis=Basis(is_open=True))
+    for read, there in after.items():
+        shown, _ = fold(READS[read](world), before[read], [entry], MIA)
+        assert seen(shown) == seen(there), read.__name__
 
 
 async def test_changed_text_is_not_restored_if_unknown(world: World) -> None:
