@@ -18,7 +18,7 @@ from octavo.data.state import NotSaved
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.change_request_kinds import called, review_target_changed
 from octavo.data.writes.direct import SendResult, Sleep, send_direct
-from octavo.data.writes.machine import Entry, is_reviewing
+from octavo.data.writes.machine import Entry, has_review_in_flight
 from octavo.data.writes.outbox import QueuedWrite
 
 Verdict = Literal["approved", "changes-requested"]
@@ -64,7 +64,7 @@ async def review(
 
     The API takes no revision: if the change request is edited in between, the message of success says so.
     """
-    if is_reviewing(live.outbox.entries, at):
+    if has_review_in_flight(live.outbox.entries, at):
         return SendResult("refused", _ON_ITS_WAY)
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     op = reviews.Submit(at=at, status=status, **body)

@@ -1,23 +1,23 @@
-"""One write on its way, and every step it may take. All of it is pure.
+"""One write in the outbox, and every step it may take. Pure.
 
-    held ── released ──> queued ── started ──> sending ── confirmed ──> done
-     ^  ─── parked ─────   │ ^                 │  │  └─── refused ───> failed
-     └─────────────────────┘ └─── postponed ───┘  └─── lost ─────────> unknown
-                             └─── absent, or retried ───────────────────┘ └── confirmed ──> done
+    held ── released ──────> queued ── started ──> sending ── confirmed ───────> done
+     ^  ─── held_for_user ───  │ ^                 │  │  └─── refused ─────────> failed
+     └─────────────────────────┘ └─── postponed ───┘  └─── outcome_unknown ────> unknown
+                                 └─── not_found, or retried ───────────────────────┘ └── confirmed ──> done
 
-`sending` is on disk before the first byte leaves. A write whose answer was lost is `unknown`: it is looked for, at
-least until the server has acted on it, if it ever does. What only says how something shall be is then sent again until
-it is so, unless somebody else changed it meanwhile. What would be there twice if it was sent twice is never sent again
-unasked: the interface has no key that would tell the server that it is the same, and a request may be held up on its
-way for any time. A person is asked, and it is looked for all the same: what arrives after all settles by itself.
+`sending` is on disk before the first byte leaves. A write whose response was lost is `unknown`: Octavo looks for the
+write, at least until the server can no longer act on it. A write that only sets a state is then sent again until the
+server has that state, unless another person changed it. A write that would exist twice if it was sent twice is never
+sent again without asking: the API has no key that tells the server that it is the same write, and a request may be
+delayed for any time. The user decides, and Octavo keeps looking: a write that arrives late is done by itself.
 
-Writes to one place, the content of a space or of a change request, go out in the order they were written; other places
-do not wait for them. What waits for a person for longer than a moment, or is in trouble of its own, holds up only what
-needs it: replies to the thread it makes, changes of the same thread, and the rest of its review. So does a change of a
-thread whose answer was lost: nobody sees the order of changes of two threads.
+Writes to one place, the content of a space or of a change request, are sent in the order they were written; other places
+do not wait for them. A write that waits for the user, or fails for reasons of its own, delays only the writes that need
+it: replies to the thread that it creates, changes of the same thread, and the rest of its review. The same holds for a
+change of a thread whose response was lost: the order of changes of two threads makes no difference.
 
-What is written for a review is `gathered`: it stays until it is let go with the verdict, is then held and sent like
-any other, after all that was written before it for the same review, and is gathered again when that is taken back.
+A pending comment of a review is `gathered`. When the review is submitted, the comment is held and sent like any other,
+after all that was written before it for the same review. Undo of the review makes the comment pending again.
 """
 
 from __future__ import annotations
@@ -36,109 +36,109 @@ if TYPE_CHECKING:
 
 State = Literal["gathered", "held", "queued", "sending", "unknown", "failed", "done"]
 LONGEST_ROUND = timedelta(minutes=5)
-"""The longest pause before what was looked for in vain is looked for, or sent, again."""
+"""Longest pause before a write that was not found is looked for, or sent, again."""
 PATIENCE = 5
-"""How often a write may be put off, for reasons of its own, before others of its place go first."""
+"""How often a write may be postponed for reasons of its own before later writes of its place are sent."""
 LOOKS = 5
-"""How often a write in doubt is looked for in vain before others of its place go first: a quarter of a minute."""
+"""How often an unknown write is not found before later writes of its place are sent: 15 seconds."""
 LIFETIME = timedelta(hours=24)
-"""What waited longer is not sent without asking."""
+"""A write that waited longer is not sent without asking."""
 
 
 @dataclass(frozen=True)
 class QueuedWrite:
-    """A write for the outbox: `doing` follows "Could not", `place` is that of its draft."""
+    """A write for the outbox: `doing` follows “Could not”, and `place` is the key of its draft."""
 
     op: DurableWrite
     doing: str
     place: str = ""
     basis: Basis | None = None
-    """What it is held against before it travels. None: what the screens show."""
+    """State of the target when the user wrote. None: what the screen shows."""
     about: str = ""
-    """What it is done to: the words of the thread, and its page."""
+    """Text of the thread and its page, for messages."""
     drafts: tuple[str, ...] | None = None
-    """The places of the drafts its words came from. None: that of `place`."""
+    """Keys of the drafts that the text came from. None: `place` alone."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One write that is not done."""
+    """A write in the outbox."""
 
     id: str
     op: DurableWrite
     facts: WriteFacts
     """The facts of `op`."""
     doing: str
-    """What it does, to follow "Could not": "reply", "resolve the thread"."""
+    """The action, which follows “Could not”: “reply”, “resolve the thread”."""
     created_at: datetime
     asked_at: datetime
-    """When a person last said it should be sent."""
+    """When the user last asked to send the write."""
     place: str = ""
-    """Of the draft its text came from."""
+    """Key of the draft that its text came from."""
     about: str = ""
-    """What it is done to: the words of the thread, and its page."""
+    """Text of the thread and its page, for messages."""
     group: str = ""
-    """What it was begun with: the same for all that are taken back together."""
+    """Id shared by the writes that are undone together."""
     writer: str = ""
-    """Whose it is: the id of the user. Empty when nobody knew when it was written."""
+    """Id of the user who wrote. Empty if that was unknown."""
     writer_name: str = ""
     state: State = "held"
     reason: str = ""
-    """Why it is not sent yet or not done. A sentence; empty when all goes well."""
+    """Why the write is not sent or not done yet, as a sentence. Empty if nothing is wrong."""
     held_until: datetime | None = None
-    """When it leaves by itself. None: when it is asked to."""
+    """End of the undo delay. None: the user has to ask to send the write."""
     due_at: datetime | None = None
-    """QueuedWrite: not before. Unknown: when it is looked for; None once that has no use any more."""
+    """Queued: the earliest time to send. Unknown: the time of the next look; None if Octavo looks no more."""
     started_at: datetime | None = None
     settles_at: datetime | None = None
-    """Unknown: when the server has acted on it, if it ever does. None: that time is over, and it was not there."""
+    """Unknown: the time after which the server can no longer act on the write. None if that is over, and nothing was found."""
     tries: int = 0
     rounds: int = 0
-    """How often it was looked for in vain, after that time."""
+    """How often the write was not found after that time."""
     put_off: int = 0
-    """How often it could not be sent, or looked for, though the server answers others."""
+    """How often the write could not be sent or looked for, though the server responds to other requests."""
     baseline: tuple[str, ...] = ()
-    """What was there already before it was first sent: ids; of what is changed, what others' changes show in."""
+    """What the check found before the first attempt: ids, or the signs of a change by others."""
     since: datetime | None = None
-    """When the newest of those was posted, by the clock of the server."""
+    """Time of the newest item of the baseline, by the clock of the server."""
     basis: Basis = field(default_factory=Basis)
     remote: str = ""
-    """What the server calls what it made."""
+    """Id that the server gave to what the write created."""
     review: str = ""
-    """What it was let go with: the same for all that go out together, one after the other in the order written."""
+    """Id shared by the comments of a review and the review: they are sent in the order written."""
     contested: bool = False
-    """Refused because somebody else changed what it is about: whether it is still wanted is for a person to say."""
+    """Whether the write was not sent because another person changed the target: the user decides."""
     needless: bool = False
-    """Done without being sent: somebody else had done it."""
+    """Whether the write was not sent because another person had done the same."""
 
     @property
     def at(self) -> Discussion:
-        """Where it happens."""
+        """Return the space or change request of the write."""
         return self.op.at
 
     @property
     def pending_id(self) -> str:
-        """What its result is called until the server has a name for it."""
+        """Return the id of what the write creates: the one of the server, else a temporary one."""
         return self.remote or f"pending-{self.id}"
 
     @property
     def words(self) -> str:
-        """The text it brings."""
+        """Return the text that the write sends."""
         return self.facts.words
 
     @property
     def makes(self) -> bool:
-        """Whether it makes something: sent twice, that would be there twice."""
+        """Return whether the write creates something: sent twice, it would exist twice."""
         return self.facts.makes
 
     @property
     def is_verdict(self) -> bool:
-        """Whether it gives a review."""
+        """Return whether the write submits a review."""
         return self.facts.is_verdict
 
     @property
     def asks(self) -> bool:
-        """Whether it waits for a person. What the server refused for good and has no words is only to be told."""
+        """Return whether the write waits for the user. One that was refused and has no text only shows its message."""
         return (
             (self.state == "failed" and (self.words != "" or self.makes or self.contested))
             or (self.state == "held" and self.held_until is None)
@@ -147,17 +147,17 @@ class Entry:
 
     @property
     def is_on_its_way(self) -> bool:
-        """Whether it may be there without anybody doing anything more."""
+        """Return whether the write may arrive without the user doing anything."""
         return self.state == "unknown" or not self.asks
 
     @cached_property
     def place_of_order(self) -> str:
-        """Where order matters: the content of a space, or of a change request."""
+        """Return the key of the place whose writes are sent in order: a space, or a change request."""
         return self.at.model_dump_json()
 
     @property
     def holds_up(self) -> bool:
-        """Whether what was written after it in the same place waits for it."""
+        """Return whether later writes of the same place wait for this one."""
         if self.state == "unknown" or self.rounds:
             under_way = self.makes and self.rounds < LOOKS
         else:
@@ -166,46 +166,46 @@ class Entry:
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """What it acts on. One at a time is under way for each target, in the order they were written."""
+        """Return what the write changes. Writes to one target are sent one at a time, in the order written."""
         return self.place_of_order, self.facts.thread or f"page {self.facts.page}"
 
 
 class WrongState(Exception):
-    """An entry cannot take this step from the state it is in: somebody else was quicker."""
+    """An entry cannot take a step from its state: another instance was faster."""
 
 
 def released(entry: Entry, now: datetime) -> Entry:
-    """Time to undo is over."""
+    """Return an entry whose undo delay is over."""
     return replace(_only(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
 
 
 def let_go(entry: Entry, review: str, now: datetime, held_until: datetime | None) -> Entry:
-    """What was gathered is sent with the others of `review`, once there was time to undo."""
+    """Return a pending comment that is sent with the others of `review`, after the undo delay."""
     due = now if held_until is None else None
     state: State = "queued" if held_until is None else "held"
     entry = _only(entry, "gathered")
     return replace(entry, state=state, review=review, asked_at=now, held_until=held_until, due_at=due)
 
 
-def gathered_again(entry: Entry) -> Entry:
-    """That it was let go is taken back."""
+def returned_to_review(entry: Entry) -> Entry:
+    """Return a comment that is pending again, because its review was undone."""
     return replace(_only(entry, "held", "queued"), state="gathered", review="", held_until=None, due_at=None, reason="")
 
 
-def reworded(entry: Entry, op: DurableWrite, facts: WriteFacts) -> Entry:
+def edited(entry: Entry, op: DurableWrite, facts: WriteFacts) -> Entry:
     """Return a pending comment with another text. `facts` are those of `op`."""
     return replace(_only(entry, "gathered"), op=op, facts=facts)
 
 
 def held_anew(entry: Entry, now: datetime) -> Entry:
-    """A crash cut short its time to undo: it has as much of it again."""
+    """Return an entry with its full undo delay again, because a crash cut the delay short."""
     entry = _only(entry, "held")
     left = entry.held_until - entry.asked_at if entry.held_until is not None else timedelta()
     return replace(entry, held_until=now + left)
 
 
-def parked(entry: Entry, reason: str) -> Entry:
-    """It is not sent without asking."""
+def held_for_user(entry: Entry, reason: str) -> Entry:
+    """Return an entry that waits until the user asks to send it."""
     return replace(_only(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
 
 
@@ -236,39 +236,45 @@ def started(
 
 
 def confirmed(entry: Entry, remote: str = "", *, needless: bool = False) -> Entry:
-    """It is so: the server said it, or it was found there. `needless`: it was found so before it was ever sent."""
+    """Return an entry that is done: the server said so, or has the write. `needless`: another person had done the same."""
     entry = _only(entry, "queued", "sending", "unknown")
     needless = needless and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote=remote, needless=needless)
 
 
 def postponed(entry: Entry, due_at: datetime, reason: str, *, own: bool = False) -> Entry:
-    """It did not reach the server, or the server asked to wait. `own`: the server answers others."""
+    """Return an entry that is sent later: it did not reach the server, or the server asked to wait.
+
+    `own`: the server responds to other requests.
+    """
     entry = _only(entry, "queued", "sending")
     return replace(entry, state="queued", due_at=due_at, reason=reason, put_off=entry.put_off + own)
 
 
 def refused(entry: Entry, reason: str, *, contested: bool = False) -> Entry:
-    """The server does not do it; or it is not asked to, because somebody else changed what it is about."""
+    """Return an entry that failed: the server refused it, or it was not sent because its target had changed (`contested`)."""
     entry = _only(entry, "queued", "sending", "unknown")
     return replace(entry, state="failed", due_at=None, reason=reason, contested=contested)
 
 
-def lost(entry: Entry, due_at: datetime, settles_at: datetime, reason: str) -> Entry:
-    """Nobody knows whether the server did it. By `settles_at` it has, if it ever does."""
+def outcome_unknown(entry: Entry, due_at: datetime, settles_at: datetime, reason: str) -> Entry:
+    """Return an entry whose response was lost. The server may act on the write until `settles_at`."""
     return replace(_only(entry, "sending"), state="unknown", due_at=due_at, settles_at=settles_at, reason=reason)
 
 
-def unread(entry: Entry, due_at: datetime, reason: str, *, own: bool = False) -> Entry:
-    """Looking for it told nothing yet. `own`: it could not be looked for, though the server answers others."""
+def still_unknown(entry: Entry, due_at: datetime, reason: str, *, own: bool = False) -> Entry:
+    """Return an unknown entry after a look that told nothing.
+
+    `own`: the look failed, though the server responds to other requests.
+    """
     entry = _only(entry, "unknown")
     return replace(entry, due_at=due_at, reason=entry.reason if entry.asks else reason, put_off=entry.put_off + own)
 
 
-def absent(
+def not_found(
     entry: Entry, now: datetime, cause: str = "the response was lost, and Octavo did not find the change."
 ) -> Entry:
-    """It was looked for and is not there: a person is asked about what would be there twice, all else is sent again."""
+    """Return an unknown entry that was not found. The user decides about a write that could exist twice; any other is queued."""
     entry = _only(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.rounds, 20)), LONGEST_ROUND)
     entry = replace(entry, rounds=entry.rounds + 1, settles_at=None)
@@ -280,35 +286,37 @@ def absent(
 
 
 def retried(entry: Entry, now: datetime) -> Entry:
-    """A person said it should be sent. What may have arrived is looked for first, even so."""
+    """Return an entry that the user asked to send. If it may have arrived, Octavo looks for it first."""
     entry = _only(entry, "gathered", "held", "queued", "unknown", "failed")
     if entry.contested and not entry.makes:
         entry = replace(entry, basis=Basis(), baseline=(), contested=False)
     entry = replace(entry, asked_at=now, rounds=min(entry.rounds, 1 if entry.makes else 0), put_off=0)
     if entry.state == "unknown" and not entry.asks:
-        # One that still settles is not looked for any earlier.
+        # The server may still act on the write: looking earlier would tell nothing.
         return replace(entry, due_at=max(now, entry.due_at or now))
     return replace(entry, state="queued", held_until=None, due_at=now, reason="")
 
 
-def next_up(
+def next_due(
     entries: tuple[Entry, ...], now: datetime, *, quiet: bool = False, busy: Collection[str] = ()
 ) -> Entry | None:
-    """The entry something is to be done about now. `quiet`: nothing may be sent or asked for. `busy`: the places where
-    something is being done."""
+    """Return the entry whose next step is due. None if there is none.
+
+    `quiet`: nothing may be sent or looked for. `busy`: the places in which a step is running.
+    """
     return next(_due(entries, now, quiet=quiet, busy=busy), None)
 
 
 def next_wake(entries: tuple[Entry, ...], now: datetime) -> datetime | None:
-    """When, after `now`, `next_up` may have another answer, if nothing else happens."""
+    """Return the next time at which a step becomes due by itself. None if there is none."""
     times = (entry.held_until if entry.state == "held" else entry.due_at for entry in entries)
     return min((each for each in times if each is not None and each > now), default=None)
 
 
-def replaces(later: Entry, earlier: Entry) -> bool:
-    """Whether `later` makes `earlier`, written before it, needless: both do nothing but resolve or reopen a thread.
+def supersedes(later: Entry, earlier: Entry) -> bool:
+    """Return whether `later` makes `earlier` needless: both only resolve or reopen the same thread.
 
-    `earlier` stays until `later` is done: whoever takes `later` back still has it. What is held replaces nothing yet.
+    `earlier` stays until `later` is done, so that undo of `later` leaves it. A held entry supersedes nothing yet.
     """
     return (
         earlier.state == "queued"
@@ -320,18 +328,18 @@ def replaces(later: Entry, earlier: Entry) -> bool:
     )
 
 
-def waits_for(entry: Entry, entries: tuple[Entry, ...]) -> Entry | None:
-    """The write that is done, or given up, before `entry` is sent. None when it waits for no other."""
+def blocked_by(entry: Entry, entries: tuple[Entry, ...]) -> Entry | None:
+    """Return the entry that has to end before `entry` is sent. None if it waits for no other."""
     return next((other for each, other in _waiting(entries) if each.id == entry.id), None)
 
 
-def is_reviewing(entries: Iterable[Entry], at: Discussion) -> bool:
-    """Whether a verdict on `at` is on its way, after its comments."""
+def has_review_in_flight(entries: Iterable[Entry], at: Discussion) -> bool:
+    """Return whether a review of `at` is in the outbox and may still arrive."""
     return any(entry.at == at and entry.is_verdict and entry.is_on_its_way for entry in entries)
 
 
 def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool, busy: Collection[str]) -> Iterator[Entry]:
-    # First of all, so that what is released together is seen together.
+    # First, so that entries that are released together are shown together.
     yield from (each for each in entries if each.state == "held" and each.held_until and each.held_until <= now)
     if quiet:
         return
@@ -342,7 +350,7 @@ def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool, busy: Collec
 
 
 def _waiting(entries: tuple[Entry, ...]) -> Iterator[tuple[Entry, Entry | None]]:
-    """Each entry, and which one it waits for."""
+    """Return each entry with the one that it waits for."""
     going = (each for each in entries if each.state in ("queued", "sending", "unknown"))
     last_wish = {each.target: each for each in going if each.facts.only_resolves}
     threads: dict[str, Entry] = {}
@@ -350,11 +358,11 @@ def _waiting(entries: tuple[Entry, ...]) -> Iterator[tuple[Entry, Entry | None]]
     targets: dict[tuple[str, str], Entry] = {}
     places: dict[str, Entry] = {}
     stuck: set[str] = set()
-    """Those that wait for a person, and those that need one of them: nobody else waits for them."""
+    """Ids of entries that wait for the user, and of those that need one of them: no other entry waits for them."""
     for entry in entries:
         needed = threads.get(entry.facts.thread) or reviews.get(entry.review)
         wish = last_wish.get(entry.target)
-        instead = wish if wish is not None and wish.id != entry.id and replaces(wish, entry) else None
+        instead = wish if wish is not None and wish.id != entry.id and supersedes(wish, entry) else None
         yield entry, needed or instead or targets.get(entry.target) or places.get(entry.place_of_order)
         if entry.state == "failed":
             continue

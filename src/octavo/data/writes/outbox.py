@@ -20,11 +20,11 @@ from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import (
     Entry,
     QueuedWrite,
+    blocked_by,
+    edited,
     let_go,
     released,
     retried,
-    reworded,
-    waits_for,
 )
 from octavo.data.writes.store import Also, OutboxEntries
 from octavo.data.writes.undo import Discarded, UndoResult, discard_words, restore_discarded, undo_writes
@@ -201,7 +201,7 @@ class Outbox:
         removal, turn = self._drafts.removal(place), self._drafts.turn(place)
         from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
 
-        change = partial(reworded, op=op, facts=kind_of(op).facts(op))
+        change = partial(edited, op=op, facts=kind_of(op).facts(op))
         after = await self._entries.step(entry_id, change, lambda db, _: removal(db))
         if after is not None:
             self._drafts.forget(place, turn)
@@ -307,7 +307,7 @@ class Outbox:
         due = entry.due_at is None or entry.due_at <= self._now()
         if entry.state != "queued":
             return entry.state == "sending"
-        return due and not self._worker.connection.is_quiet and waits_for(entry, self.entries) is None
+        return due and not self._worker.connection.is_quiet and blocked_by(entry, self.entries) is None
 
     async def close(self, within: float = 2.0) -> None:
         """End the undo delay, and stop the worker. A running request gets `within` seconds to finish."""

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Literal
 
 from octavo.data.drafts import Drafts, Version, give_back, take_all
-from octavo.data.writes.machine import Entry, QueuedWrite, gathered_again
+from octavo.data.writes.machine import Entry, QueuedWrite, returned_to_review
 from octavo.data.writes.store import Also, Kept, OutboxEntries, done_entry, restore_entry, take_pending_comment
 
 Fate = Literal["Canceled", "Pending again", "Undone", "", "late"]
@@ -58,7 +58,7 @@ async def undo_writes(
     waiting = [each.id for each in here if each.state in states and each.id not in let_go]
     removed = await pending.remove(waiting, put_back, *states) if waiting else ()
     if let_go:
-        await pending.release(let_go, gathered_again)
+        await pending.release(let_go, returned_to_review)
     again = [each for each in pending.entries if each.id in let_go and each.state == "gathered"]
     fates = {each.id: _Undone(each, "Canceled") for each in removed}
     fates |= {each.id: _Undone(each, "Pending again") for each in again}

@@ -22,7 +22,7 @@ from octavo.data.sending import Send
 from octavo.data.state import NotSaved
 from octavo.data.writes import machine as steps
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Changed, fate
-from octavo.data.writes.machine import LIFETIME, PATIENCE, Entry, next_up, next_wake, replaces
+from octavo.data.writes.machine import LIFETIME, PATIENCE, Entry, next_due, next_wake, supersedes
 from octavo.data.writes.store import OutboxEntries, change_entry, created_ids, done_entry
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class OutboxWorker:
         now = self._pending.now()
         await self._forget_told(now)
         ours = tuple(each for each in self._pending.entries if not self.delivery.is_of_another(each))
-        entry = next_up(ours, now, quiet=self.connection.is_quiet, busy=self._doing)
+        entry = next_due(ours, now, quiet=self.connection.is_quiet, busy=self._doing)
         if entry is not None:
             return entry, 0.0
         times = [next_wake(ours, now), self.connection.quiet_until]
@@ -361,9 +361,9 @@ class OutboxDelivery:
         elif entry.settles_at is not None and now < entry.settles_at:
             # The write may still arrive, so it is not sent again yet.
             again = min(entry.settles_at, now + max(FIRST_LOOK, 2 * (now - (entry.started_at or now))))
-            await self._pending.step(entry.id, partial(steps.unread, due_at=again, reason=LOST))
+            await self._pending.step(entry.id, partial(steps.still_unknown, due_at=again, reason=LOST))
         else:
-            await self._pending.step(entry.id, partial(steps.absent, now=self._pending.now()))
+            await self._pending.step(entry.id, partial(steps.not_found, now=self._pending.now()))
 
     async def _found(self, entry: Entry) -> AlreadyDone | None:
         """Return what the server made of `entry`. None if it is not on the server. Raises ApiError."""
@@ -381,10 +381,10 @@ class OutboxDelivery:
         if refused and not entry.makes:
             await self._refuse(entry, str(error))
         elif entry.makes and not settles and (refused or (own and entry.put_off + 1 >= PATIENCE)):
-            await self._pending.step(entry.id, partial(steps.absent, now=now, cause=str(error)))
+            await self._pending.step(entry.id, partial(steps.not_found, now=now, cause=str(error)))
         else:
             due = self._connection.failed(error)
-            await self._pending.step(entry.id, partial(steps.unread, due_at=due, reason=reason, own=own))
+            await self._pending.step(entry.id, partial(steps.still_unknown, due_at=due, reason=reason, own=own))
 
     async def _not_done(self, entry: Entry, error: ApiError, *, has_left: bool) -> None:
         match fate(error, has_left=has_left):
@@ -402,7 +402,7 @@ class OutboxDelivery:
         now = self._pending.now()
         # The request left before now. Its start does not count: the machine may have slept since.
         settles_at = now + self._timeout + self._settle
-        lost = partial(steps.lost, due_at=now + after, settles_at=settles_at, reason=reason)
+        lost = partial(steps.outcome_unknown, due_at=now + after, settles_at=settles_at, reason=reason)
         await self._pending.step(entry.id, lost)
 
     async def _refuse(self, entry: Entry, cause: str, *, contested: bool = False) -> None:
@@ -417,7 +417,7 @@ class OutboxDelivery:
 
     async def _confirm(self, entry: Entry, remote: str = "", *, needless: bool = False) -> None:
         before = takewhile(lambda each: each.id != entry.id, self._pending.entries)
-        replaced = [each.id for each in before if replaces(entry, each)]
+        replaced = [each.id for each in before if supersedes(entry, each)]
 
         def with_replaced(db: sqlite3.Connection, entry: Entry) -> None:
             state = self._pending.state
@@ -429,7 +429,7 @@ class OutboxDelivery:
 
     async def park(self, entry: Entry, reason: str) -> None:
         """Let `entry` wait until the user decides. Raises NotSaved."""
-        await self._pending.step(entry.id, partial(steps.parked, reason=reason))
+        await self._pending.step(entry.id, partial(steps.held_for_user, reason=reason))
 
     async def _caller(self) -> str | None:
         """Return the id of the signed-in user. None if the server does not say."""

@@ -16,7 +16,7 @@ from octavo.api import comments
 from octavo.api.activity import Activity
 from octavo.data.offline import KeptSpace
 from octavo.data.state import NotSaved
-from octavo.data.writes.machine import Entry, waits_for
+from octavo.data.writes.machine import Entry, blocked_by
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words
@@ -237,7 +237,7 @@ class ActivityScreen(Dialog[None]):
     def _waits_for(self, entry: Entry) -> str:
         """What it waits for, in a sentence: another write, or the server."""
         outbox = self.shell.session.outbox
-        first = waits_for(entry, outbox.entries) if entry.state == "queued" else None
+        first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
             return outbox.pause_reason if entry.state == "queued" else ""
         named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing

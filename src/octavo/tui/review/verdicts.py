@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
-from octavo.data.writes.machine import is_reviewing
+from octavo.data.writes.machine import has_review_in_flight
 from octavo.tui.review.request_at_hand import RequestAtHand, may_not
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
@@ -25,7 +25,7 @@ def may_not_review(app: Shell, request: RequestAtHand) -> str | None:
     """Return why you cannot review the change request. None if you can."""
     if (why := may_not(app, request, "review", *UNDECIDED)) is not None:
         return why
-    if is_reviewing(app.session.outbox.entries, request.at):
+    if has_review_in_flight(app.session.outbox.entries, request.at):
         return f"Your review of {request.name} is already being submitted. Its comments are sent first."
     return None
 

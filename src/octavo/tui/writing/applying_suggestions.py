@@ -79,7 +79,9 @@ async def take_back(
     try:
         about = await live.send(change_requests.Get(at=at))
         if about.revision is None:
-            return SendResult("refused", "Could not undo the suggestion: the server did not return the current revision.")
+            return SendResult(
+                "refused", "Could not undo the suggestion: the server did not return the current revision."
+            )
         for page, after in outcome.after.items():
             if await texts(live, _at(at, about.revision), page) != after:
                 return SendResult(
