@@ -22,7 +22,7 @@ from octavo.data.writes.attempt import (
     WriteKind,
 )
 from octavo.data.writes.comment_overlays import in_replies, in_reply, in_thread, in_threads, on_counter, on_counters
-from octavo.data.writes.write_matching import holds, made, normal, same_words
+from octavo.data.writes.write_matching import find_own, is_applied, normal, same_words
 
 PAGE, PAGES = 100, 50
 
@@ -62,7 +62,7 @@ async def check_edit(send: Send, attempt: Attempt[comments.Update] | Attempt[com
     """Compare a comment with the one that the user changed. A repeated attempt also compares the signs of a change by
     others with those of the first attempt."""
     op, now = attempt.op, await _current(send, attempt.op)
-    if holds(op, now, attempt.me):
+    if is_applied(op, now, attempt.me):
         return AlreadyDone()
     if op.body is not None and _differs(now, attempt.basis):
         return Changed("someone else has changed the text. Retry to replace it with yours")
@@ -77,7 +77,7 @@ async def find_edit(
 ) -> AlreadyDone | None:
     """Return whether a comment is as a lost write wants it. None if it is not."""
     now = await _current(send, attempt.op)
-    return AlreadyDone() if holds(attempt.op, now, attempt.me, was=attempt.basis.text, sent=True) else None
+    return AlreadyDone() if is_applied(attempt.op, now, attempt.me, was=attempt.basis.text, sent=True) else None
 
 
 async def check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]) -> Check:
@@ -162,7 +162,7 @@ def _own(
     found: list[comments.Comment] | list[comments.Reply],
 ) -> AlreadyDone | None:
     known, since = attempt.baseline or (), attempt.since
-    own = made(attempt.op, found, baseline=known, since=since, claimed=attempt.claimed, me=attempt.me)
+    own = find_own(attempt.op, found, baseline=known, since=since, claimed=attempt.claimed, me=attempt.me)
     return AlreadyDone(own.id) if own else None
 
 

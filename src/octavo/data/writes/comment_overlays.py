@@ -15,7 +15,7 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.users import User
 from octavo.data.writes.machine import Entry
-from octavo.data.writes.write_matching import emoji_key, made
+from octavo.data.writes.write_matching import emoji_key, find_own
 
 C = TypeVar("C", Comment, Reply)
 
@@ -91,7 +91,7 @@ def in_reply(read: comments.GetReply, reply: Reply, entry: Entry, me: User) -> R
 
 
 def on_counter(read: Operation[Any], holder: Any, entry: Entry, me: User) -> Any:
-    """A space or a change request, which count their open comments."""
+    """Return a space or a change request with its number of open comments."""
     change = opened(entry)
     if change == 0 or not holds_thread(holder, entry.at):
         return holder
@@ -108,9 +108,9 @@ def on_counters(read: Operation[Any], page: ListPage[Any], entry: Entry, me: Use
 
 
 def opened(entry: Entry) -> int:
-    """By how much a write changes the number of open comments."""
+    """Return by how much a write changes the number of open comments."""
     if entry.state in ("failed", "gathered"):
-        return 0  # what is held for a review is seen by nobody else
+        return 0  # Other people do not see a pending comment.
     match entry.op:
         case comments.Create():
             return 1
@@ -138,13 +138,13 @@ def _wanted(read: comments.List, op: comments.Create, me: User) -> bool:
 
 
 def _there(page: ListPage[Any], op: comments.Create | comments.CreateReply, entry: Entry, me: User) -> bool:
-    """Whether the server shows what the write made, though it was not confirmed yet."""
+    """Return whether the response has what the write creates, though the write is not confirmed yet."""
     if any(item.id == entry.pending_id for item in page.items):
         return True
     if entry.started_at is None or entry.state not in ("sending", "unknown"):
         return False
     author = None if me is NOBODY else me.id
-    it = made(op, page.items, baseline=entry.baseline, since=entry.since, claimed=(), me=author)
+    it = find_own(op, page.items, baseline=entry.baseline, since=entry.since, claimed=(), me=author)
     return it is not None
 
 
@@ -213,7 +213,7 @@ def _unreacted(reactions: tuple[Reaction, ...], emoji: str, me: User) -> tuple[R
 
 
 def _each(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> ListPage[C]:
-    """The page with one item changed; the page itself when nothing changes."""
+    """Return the page with one item changed. The same object if nothing changes."""
     places = [place for place, item in enumerate(page.items) if item.id == item_id]
     changed = {place: after for place in places if (after := change(page.items[place])) is not page.items[place]}
     if not changed:

@@ -22,10 +22,9 @@ _READS = comments.List | comments.Get | comments.ListReplies | comments.GetReply
 
 
 def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | None) -> tuple[Any, int]:
-    """The answer `value` to `op` with `entries` on top, and how many of them it shows that are on their way.
+    """Return the response `value` of `op` with `entries` on it, and the number of entries it shows that are not done.
 
-    A new comment that was refused stays where it was written, until it is discarded; anything else that was refused
-    is taken back.
+    A new comment that was refused stays where it was written, until it is discarded. Other refused writes are not shown.
     """
     on_top = [
         entry
@@ -45,7 +44,7 @@ def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | No
 
     if not isinstance(value, ListPage):
         return put(value, on_top), len(shown)
-    # Thousands may be ticked, of thousands: what changes an item is put on it alone, not looked for among all.
+    # Thousands of items may be selected: each entry is applied to its own item, not to the whole list.
     changes = _changes(op, value.items, on_top)
     if not changes:
         return put(value, on_top), len(shown)
@@ -63,7 +62,7 @@ def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | No
 
 
 def _changes(op: Operation[Any], items: Sequence[Any], entries: Iterable[Entry]) -> dict[int, list[Entry]]:
-    """What changes items of a list that are there, by their places."""
+    """Return the entries that change items of a list, by the index of the item."""
     places: dict[Any, list[int]] = {}
     found: dict[int, list[Entry]] = {}
     if isinstance(op, comments.List | comments.ListReplies):
@@ -87,7 +86,7 @@ def _changes(op: Operation[Any], items: Sequence[Any], entries: Iterable[Entry])
 
 
 def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> Basis:
-    """What the screens show of the comment that `op` changes."""
+    """Return what the screen shows of the comment that `op` changes. Empty if it is not loaded as markdown."""
     match op:
         case comments.UpdateReply() | comments.DeleteReply():
             wanted, kind = op.comment_reply_id, "comment-reply"

@@ -1,5 +1,5 @@
-"""Putting pages back as they were in a revision, also where a server has no operation for it: then with their earlier
-text, title and place, or, if they are new, by deleting them."""
+"""Restores pages from a revision. If the server has no operation for that, Octavo sends their earlier text, title and place,
+and deletes pages that the revision does not have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from octavo.data.live import Live
 from octavo.data.writes.content_writes import EditOutcome, edit, texts
 
 FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
-"""What an edit can say of a page."""
+"""Fields of a page that an edit can change."""
 NEVER_NONE = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
 _NO_TEXT = "the earlier text is not available"
 _WITH_PAGES = "this server cannot restore a page with the pages below it"
