@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -16,14 +18,21 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import NotFound
 from octavo.api.operation import SPECS, ListPage, Model, Operation
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.users import User
+from octavo.data.drafts import Drafts
+from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis, read_basis
+from octavo.data.response_cache import ResponseCache
+from octavo.data.state import State
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Ready
+from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.kinds import KINDS, kind_of
 from octavo.data.writes.machine import Entry
 from octavo.data.writes.optimistic_updates import fold
+from octavo.data.writes.outbox import Outbox
 from tests.data.conftest import MIA
 from tests.data.sends import Gate
-from tests.data.test_deciding import edit
+from tests.data.test_deciding import edit, nap
 from tests.server.asking import START, Ask
 
 
@@ -165,6 +174,19 @@ CASES: dict[str, Case] = {
 }
 
 
+DIRECT = [
+    "review",
+    "new change request",
+    "ready for review",
+    "review request",
+    "withdrawal of a review",
+    "edit of a page",
+    "merge",
+    "update from main",
+]
+"""The writes that the user waits for."""
+
+
 @pytest.fixture
 async def world(ask: Ask, here: SpaceRef) -> World:
     thread = await ask(comments.Create(at=here, page="intro", body=Markdown(markdown="Is this right?")), "mia")
@@ -256,6 +278,31 @@ async def test_undo_restores_the_response(case: Case, world: World, gate: Gate) 
 def timeless(thing: Model) -> Model:
     """The thing without times, which tell that it was changed."""
     return thing.model_copy(update={"edited_at": None, "updated_at": None})
+
+
+@pytest.mark.parametrize("name", DIRECT)
+async def test_two_instances_send_a_direct_write_once(name: str, world: World, ask: Ask, tmp_path: Path) -> None:
+    case = CASES[name]
+    op, basis, sent = case.op(world), case.basis(world), []
+
+    async def send(op: Operation[Any]) -> Any:
+        sent.append(op)
+        return await ask(op, case.user)
+
+    async def instance() -> SendResult[Any]:
+        state = State(tmp_path, "mia@test")
+        outbox = Outbox(send, state, Drafts(state), me=User(id=case.user))
+        live = Live(send, ResponseCache(None, "mia@test"), outbox)
+        try:
+            return await send_direct(live, op, basis, failed="Could not send", missing="nothing is there", sleep=nap)
+        finally:
+            await live.close()
+            await outbox.close()
+            state.close()
+
+    results = await asyncio.gather(instance(), instance())
+    assert [each.kind for each in results] == ["done", "done"]
+    assert sent.count(op) == 1
 
 
 READS: dict[type[Operation[Any]], Callable[[World], Operation[Any]]] = {
