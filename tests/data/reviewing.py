@@ -16,7 +16,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
-from octavo.data.writes.change_request_writes import review_with_gathered
+from octavo.data.writes.change_request_writes import submit_review
 from octavo.data.writes.outbox import Outbox, QueuedWrite
 from octavo.documents.parse import parse
 from tests.data.posting import DEADLINE, SETTLE, Anew
@@ -53,9 +53,7 @@ async def main(folder: str, origin: str, space: str, change_request: str, revisi
             print(f"held {number}", flush=True)
             await asyncio.sleep(0.05)
     while not is_known(PLACE):
-        await review_with_gathered(
-            live, at, "changes-requested", revision, VERDICT, doing="ask for changes", place=PLACE
-        )
+        await submit_review(live, at, "changes-requested", revision, VERDICT, doing="ask for changes", place=PLACE)
         await asyncio.sleep(0.05)
     while outbox.entries:
         for entry in outbox.entries:

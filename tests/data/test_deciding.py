@@ -16,7 +16,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
 from octavo.data.state import State
-from octavo.data.writes.change_request_writes import create, request_reviews, review, set_ready, update
+from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
 from octavo.data.writes.direct import SendResult, find_claimed, open_claims
 from octavo.server.app import Platform
 from tests.data.sends import Gate
@@ -74,7 +74,7 @@ def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, check
             case "request":
                 return await request_reviews(live, at, ["tom", "ada"], sleep=nap)
             case "ready":
-                return await set_ready(live, at, seen, sleep=nap)
+                return await toggle_draft(live, at, seen, sleep=nap)
             case _:
                 return await create(live, here, "Say less", sleep=nap)
 

@@ -12,7 +12,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.writes.change_request_writes import review, review_with_gathered, withdraw_review
+from octavo.data.writes.change_request_writes import review, submit_review, withdraw_review_by_request
 from octavo.data.writes.outbox import QueuedWrite
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate
@@ -48,9 +48,7 @@ async def verdicts(ask: Ask, place: ChangeRequestRef) -> list[str]:
 
 
 async def approve(live: Live, of: ChangeRequest, place: ChangeRequestRef, words: str = "") -> str:
-    return (
-        await review_with_gathered(live, place, "approved", of.revision, words, doing="approve", place="verdict")
-    ).kind
+    return (await submit_review(live, place, "approved", of.revision, words, doing="approve", place="verdict")).kind
 
 
 async def test_what_is_held_stays_until_the_verdict_and_goes_out_before_it(
@@ -173,7 +171,7 @@ async def test_where_the_change_request_went_on_nothing_leaves(
         await edit(ask, at, "intro", "# Intro\n\nOther words.")
     else:
         await ask(change_requests.Update(at=at, status="archived"))
-    sent = await review_with_gathered(live, at, "approved", seen.revision, doing="approve")
+    sent = await submit_review(live, at, "approved", seen.revision, doing="approve")
     assert (sent.kind, [each.state for each in outbox.entries]) == ("changed", ["gathered"])
     assert how in sent.message
     assert "Your comments stay pending." in sent.message
@@ -279,8 +277,8 @@ async def test_a_verdict_that_is_withdrawn_counts_no_more(
         await ask(reviews.Request(at=at, users=("mia",)))
     given = (await review(live, at, "approved", seen.revision, sleep=nap)).result
     assert given
-    assert (await withdraw_review(live, at, given, sleep=nap)).kind == "done"
+    assert (await withdraw_review_by_request(live, at, given, sleep=nap)).kind == "done"
     assert [each.outdated for each in (await ask(reviews.List(at=at))).items] == [True]
     requested = [each.user.id for each in (await ask(reviews.ListRequested(at=at))).items if each.user]
     assert requested == (["mia"] if asked else [])
-    assert (await withdraw_review(live, at, given, sleep=nap)).message == "Your review is already withdrawn."
+    assert (await withdraw_review_by_request(live, at, given, sleep=nap)).message == "Your review is already withdrawn."

@@ -1,4 +1,4 @@
-"""The writes on a change request that are sent once: create, mark as ready, review, update and merge."""
+"""The writes on a change request that the user waits for: create, mark as ready, review, update and merge."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def review(
     return sent
 
 
-async def review_with_gathered(
+async def submit_review(
     live: Live,
     at: ChangeRequestRef,
     status: Verdict,
@@ -93,8 +93,8 @@ async def review_with_gathered(
 ) -> SendResult[tuple[Entry, ...]]:
     """Send the pending comments, and the review after them, if the head is still `expected_revision`.
 
-    Both are in the outbox in one moment: a verdict on its own may wait in memory, but one whose comments have gone out
-    must not be lost with the process. It is sent when all of them have arrived. Nothing leaves without a connection.
+    All of them enter the outbox in one transaction: a review whose comments were sent must not be lost with the process.
+    The review is sent when all comments have arrived. Without a connection nothing is sent, and the comments stay pending.
     """
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     basis = Basis(revision=expected_revision)
@@ -109,7 +109,7 @@ async def review_with_gathered(
     return SendResult("done", result=entries) if entries else SendResult("refused", _ON_ITS_WAY)
 
 
-async def withdraw_review(
+async def withdraw_review_by_request(
     live: Live, at: ChangeRequestRef, given: Review, *, sleep: Sleep = asyncio.sleep
 ) -> SendResult[Review]:
     """Withdraw your review: it becomes outdated.
@@ -145,7 +145,7 @@ NO_DRAFTS = (
 _NO_OPERATION = {405, 501}
 
 
-async def set_ready(
+async def toggle_draft(
     live: Live, at: ChangeRequestRef, seen: ChangeRequest, *, sleep: Sleep = asyncio.sleep
 ) -> SendResult[ChangeRequest]:
     """Mark a draft as ready for review, or convert a ready change request to a draft, if it is still as it was `seen`."""
@@ -155,7 +155,8 @@ async def set_ready(
     if sent.kind == "changed":
         live.touched(op)  # The shown status is outdated.
     if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in _NO_OPERATION):
-        live.marks_drafts = False  # it was read just before, so it is there: the server does not know the way
+        # The change request was read just before, so the server found no such operation.
+        live.marks_drafts = False
         return SendResult("refused", NO_DRAFTS)
     if sent.kind == "done" and sent.result is not None and sent.result.status != status:
         return SendResult(

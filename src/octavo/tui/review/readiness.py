@@ -81,7 +81,7 @@ def _name(app: Shell, about: ChangeRequest) -> str:
 
 
 async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
-    from octavo.data.writes.change_request_writes import set_ready
+    from octavo.data.writes.change_request_writes import toggle_draft
     from octavo.data.writes.direct import SendResult
 
     done: list[ChangeRequest] = []
@@ -89,7 +89,7 @@ async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> SendResult[tupl
     for each in several:
         if each.space is None:
             continue  # it had one when it was marked
-        sent = await set_ready(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
+        sent = await toggle_draft(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
         if sent.kind == "done" and sent.result is not None:
             done.append(sent.result.model_copy(update={"space": each.space}))
         else:

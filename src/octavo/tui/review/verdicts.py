@@ -81,7 +81,7 @@ def withdraw(app: Shell, request: RequestAtHand) -> None:
 
 async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
     from octavo.data.request_lists import reviews_of
-    from octavo.data.writes.change_request_writes import withdraw_review
+    from octavo.data.writes.change_request_writes import withdraw_review_by_request
     from octavo.tui.widgets.confirm import Confirm
 
     at, name, live = request.at, request.name, app.session.live
@@ -98,7 +98,7 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
         if answer is not None:
             app.writes.send(
                 f"withdraw your review of {name}",
-                withdraw_review(live, at, mine),
+                withdraw_review_by_request(live, at, mine),
                 said=f"Withdrew your review of {name}",
                 then=lambda _: request.view.ask_again(),
             )
@@ -142,21 +142,21 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        from octavo.data.writes import change_request_writes as deciding
+        from octavo.data.writes import change_request_writes
 
         doing = f"approve {name}" if approves else f"request changes in {name}"
         said = f"Approved {name}" if approves else f"Requested changes in {name}"
         if app.session.outbox.pending_comments(at):
             held_ones = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
             place = f"review {at.space_id} {at.change_request_id} {status}"
-            sending = deciding.review_with_gathered(
+            sending = change_request_writes.submit_review(
                 app.session.live, at, status, change_request.revision, answer.text, doing=doing, place=place
             )
             app.writes.submit_review(doing, sending, said=f"Submitting your review of {name} with {held_ones}…")
             return
         app.writes.send(
             doing,
-            deciding.review(app.session.live, at, status, change_request.revision, answer.text),
+            change_request_writes.review(app.session.live, at, status, change_request.revision, answer.text),
             said=said,
             then=submitted,
             otherwise=dialog_draft.SAID if answer.text else "",
