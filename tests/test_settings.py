@@ -80,7 +80,7 @@ def test_there_is_room_for_so_many_filters(tmp_path: Path) -> None:
     assert [each.name for each in found.inbox_filters] == [f"n{number}" for number in range(20)]
     assert found.problems == (
         f"{tmp_path}/config/config.toml, line 41: inbox.'n20' is one filter too many: the limit is 20. "
-        "Octavo leaves the filter out.",
+        "Octavo ignores the filter.",
     )
 
 
@@ -182,7 +182,7 @@ def test_a_bad_value_is_a_sentence_and_not_a_crash(tmp_path: Path, text: str, na
     if text.startswith("[") and name.count("'") == 2 and not name.startswith("keys"):
         line = 1 if text != "[inbox]\nAPI = 7" else 2  # of the whole filter
     assert found.problems[0].startswith(f"{tmp_path}/config/config.toml, line {line}: {name} ")
-    assert found.problems[0].endswith(("Octavo uses the default.", "Octavo leaves the filter out."))
+    assert found.problems[0].endswith(("Octavo uses the default.", "Octavo ignores the filter."))
     assert found == Settings(
         found.config_folder, found.data_folder, found.state_folder, found.cache_folder, problems=found.problems
     )
@@ -202,9 +202,9 @@ def test_a_bad_variable_is_named(tmp_path: Path) -> None:
         ("theme = ", 1, "invalid value"),
         ("[[[", 1, "invalid initial character"),
         ("\x00", 1, "invalid statement"),
-        ("theme = 'a'\ntheme = 'b'", 2, "its name is in the file twice"),
+        ("theme = 'a'\ntheme = 'b'", 2, "its name occurs twice in the file"),
         ("ascii = true\nmotion = [\n", 2, ""),
-        ("[keys]\n'app.quit' = 'x'\n[keys]\n'app.help' = 'y'", 3, "its name is in the file twice"),
+        ("[keys]\n'app.quit' = 'x'\n[keys]\n'app.help' = 'y'", 3, "its name occurs twice in the file"),
         (f"theme = {'[' * 5000}", 1, ""),
     ],
 )
@@ -249,7 +249,7 @@ words = ""
     assert by_line["5"].startswith(
         "right_to_left must be auto, terminal or octavo, not 'termnal'. Did you mean terminal?"
     )
-    assert by_line["14"].startswith("inbox.'API'.'spac' is not a part of a filter. Did you mean space?")
+    assert by_line["14"].startswith("inbox.'API'.'spac' is not a condition of a filter. Did you mean space?")
     assert any(
         "'review requsted', which is not a reason. Did you mean review requested? The reasons are not sent," in each
         for each in said
@@ -284,7 +284,7 @@ def test_certificates_that_are_not_there_are_reported_and_never_done_without(
     found = read(tmp_path, text, **environ)
     where = "OCTAVO_CA_FILE" if from_the_environment else f"{tmp_path}/config/config.toml, line 1: ca_file"
     assert found.problems == (
-        f"{where} names '/nonexistent', and there is no such file. Correct or remove the path. "
+        f"{where} is '/nonexistent', but there is no such file. Correct or remove the path. "
         "Octavo cannot connect to a server until then.",
     )
     assert found.ca_file == Path("/nonexistent")

@@ -172,7 +172,7 @@ def in_words(error: Exception) -> str:
     if error.errno in _NOT_WRITABLE:
         step = (
             "Make the folder writable, or set OCTAVO_CONFIG_DIR, OCTAVO_DATA_DIR, OCTAVO_STATE_DIR and OCTAVO_CACHE_DIR to "
-            "folders that are."
+            "writable folders."
         )
     elif error.errno in _FULL:
         step = "Free space on the disk, then try again."
@@ -260,7 +260,7 @@ class _File:
             # Each statement by itself can be read: the first with which the file cannot be repeats what another said.
             at = bisect_left(range(1, len(self._lines) + 1), True, key=lambda count: not is_read(count))
             first = self._lines[at][0]
-            refused.append((first, "its name is in the file twice"))
+            refused.append((first, "its name occurs twice in the file"))
             _take_out(lines, first, self._lines)
         self.problems += [
             f"{self.path}, line {number + 1}: Octavo cannot read this line ({why}) and ignores it."
@@ -416,10 +416,10 @@ class _Values:
         if value is None:
             return ()
         if not isinstance(value, list) or len(value) > _MOST_REPLIES:
-            return self._refuse(f"must be a list of at most {_MOST_REPLIES} texts", (), "quick_replies")
+            return self._refuse(f"must be a list of at most {_MOST_REPLIES} replies", (), "quick_replies")
         if all(isinstance(each, str) and len(each.strip()) > 0 and len(each) <= _LONGEST_TEXT for each in value):
             return tuple(dict.fromkeys(each.strip() for each in value))
-        return self._refuse(f"must have texts of 1 to {_LONGEST_TEXT} characters", (), "quick_replies")
+        return self._refuse(f"must contain replies of 1 to {_LONGEST_TEXT} characters", (), "quick_replies")
 
     def ca_file(self) -> Path | None:
         """Return the path also if there is no such file: Octavo connects to no server without it."""
@@ -427,14 +427,14 @@ class _Values:
         if value is None or value == "":
             return None
         if not isinstance(value, str):
-            return self._refuse(f"must be the path of a file of certificates, not {_quoted(value)}", None, "ca_file")
+            return self._refuse(f"must be the path to a certificate file, not {_quoted(value)}", None, "ca_file")
         path, is_there = Path(value), False
         with suppress(OSError, ValueError, RuntimeError):  # no file has such a name
             path = path.expanduser()
             is_there = path.is_file()
         if not is_there:
             self.problems.append(
-                f"{self.location('ca_file')} names {_quoted(value)}, and there is no such file. Correct or remove the path. "
+                f"{self.location('ca_file')} is {_quoted(value)}, but there is no such file. Correct or remove the path. "
                 "Octavo cannot connect to a server until then."
             )
         return path
@@ -442,7 +442,7 @@ class _Values:
     def inbox_filters(self) -> tuple[InboxFilter, ...]:
         table = self._kept.get("inbox", {})
         if not isinstance(table, dict):
-            why = 'must be tables of filters, such as [inbox."API"]'
+            why = 'must contain one table for each filter, such as [inbox."API"]'
             return self._refuse(why, (), "inbox")
         found: list[InboxFilter] = []
         for name, kept in table.items():
@@ -452,7 +452,7 @@ class _Values:
             if not wrong and len(found) == _MOST_FILTERS:
                 wrong = [("", f"is one filter too many: the limit is {_MOST_FILTERS}")]
             for part, why in wrong:
-                self._refuse(why, None, *filter(None, ("inbox", name, part)), default_is="leaves the filter out")
+                self._refuse(why, None, *filter(None, ("inbox", name, part)), default_is="ignores the filter")
             if not wrong:
                 reasons = tuple(_FORMER_REASONS.get(each, each) for each in kept.get("reasons", ()))
                 found.append(InboxFilter(name.strip(), reasons, kept.get("space", ""), kept.get("words", "")))
@@ -462,10 +462,10 @@ class _Values:
         chosen: dict[str, str] = {}
         table = self._kept.get("keys", {})
         if not isinstance(table, dict):
-            return self._refuse("must be a table of keys by command, [keys]", {}, "keys")
+            return self._refuse("must be a table named [keys] that assigns keys to commands", {}, "keys")
         for binding, keys in table.items():
             if not _BINDING.fullmatch(binding):
-                why = "is not the id of a command, such as comment.resolve. Run octavo help keys for the list of ids"
+                why = "is not a command id, such as comment.resolve. Octavo lists the ids with octavo help keys"
             elif not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
                 why = f"must be a key, such as d or ctrl+d, not {_quoted(keys)}"
             else:
@@ -507,17 +507,17 @@ def _wrong_in(kept: object) -> Iterator[tuple[str, str]]:
     """Yield the name of each part of an inbox filter that cannot be used, and why. The name of the whole is empty."""
     parts = "reasons, space and words"
     if not isinstance(kept, dict):
-        yield "", f"must be a table with {parts}"
+        yield "", f"must be a table of conditions: {parts}"
         return
     if not kept:
-        yield "", f"has nothing in it. It needs one of {parts}"
+        yield "", f"is empty. Add at least one condition: {parts}"
     for unknown in kept.keys() - set(_IN_FILTER):
-        yield unknown, f"is not a part of a filter.{nearest(unknown, _IN_FILTER)} The parts are {parts}"
+        yield unknown, f"is not a condition of a filter.{nearest(unknown, _IN_FILTER)} The conditions are {parts}"
     reasons = kept.get("reasons", [])
     for each in reasons if isinstance(reasons, list) else [reasons]:
         if not isinstance(reasons, list) or each not in (*INBOX_REASONS, *_FORMER_REASONS):
             has = (
-                f"has {_quoted(each)}, which is not a reason"
+                f"contains {_quoted(each)}, which is not a reason"
                 if isinstance(reasons, list)
                 else "must be a list of reasons"
             )
@@ -526,7 +526,7 @@ def _wrong_in(kept: object) -> Iterator[tuple[str, str]]:
     for name in ("space", "words"):
         value = kept.get(name, "")
         if not (isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_TEXT):
-            yield name, f"must be text of one line, not {_quoted(value)}"
+            yield name, f"must be one line of text, not {_quoted(value)}"
 
 
 def _is_light(environ: Mapping[str, str]) -> bool:

@@ -65,7 +65,7 @@ async def test_the_client_sends_none_of_them_and_the_platform_takes_none() -> No
         address = route.path.replace("{", "").replace("}", "")
         answer = await asking.http(route.spec.method, address, json={})
         assert answer.status_code == 400, route.key
-        assert "says nothing of what is to change" in answer.text
+        assert "The body contains no changes" in answer.text
     assert not client.activity
     await client.aclose()
     platform.close()

@@ -30,7 +30,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.freshness import Freshness
 from octavo.data.inbox_answers import InboxAnswers
 from octavo.data.live import Live
-from octavo.data.organization_lists import spaces_of
+from octavo.data.queries import spaces_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.data.writes.outbox import Outbox

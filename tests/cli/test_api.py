@@ -157,7 +157,7 @@ def test_a_value_may_be_json(signed_in: Octavo) -> None:
             ("collections.Update", "collectionId=c", "title:=null"),
             "title cannot be null. Leave title out to keep its value.",
         ),
-        (("comments.List", "spaceId=../admin"), "spaceId must be an identifier: at most 256 characters"),
+        (("comments.List", "spaceId=../admin"), "spaceId must be an ID of at most 256 characters"),
         (("comments.Create", "spaceId=s", "body:={broken"), "needs a JSON value"),
         (("comments.List", "spaceId"), "is not a parameter"),
     ],
@@ -227,7 +227,7 @@ def test_read_only_sends_no_write_and_says_so(signed_in: Octavo) -> None:
     ):
         ran = signed_in(*arguments)
         assert (ran.code, ran.out) == (1, "")
-        assert "Octavo runs with --read-only" in ran.err
+        assert "Octavo is running with --read-only" in ran.err
     assert (
         json.loads(signed_in("api", "organizations.Get", "organizationId=acme", "--read-only").out)["title"] == "Acme"
     )

@@ -45,8 +45,8 @@ def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_pa
     assert octavo("api", "users.Me").code == 4
     with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
         app.wait_for(
-            "Paste an API key (personal access token)",
-            "The API key of default was stored for one session only. Paste it",
+            "Paste your API key for",
+            "The API key of default was stored for one session only. Paste the",
             limit=20,
         )
         app.write(b"\x11")

@@ -27,11 +27,23 @@ def test_a_wrong_use_ends_with_two(octavo: Octavo, arguments: tuple[str, ...]) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("serve", "--port", "70000"), "argument --port: '70000' is not a port. Give 0 to 65535, such as 8080."),
-        (("serve", "--port", "-1"), "argument --port: '-1' is not a port. Give 0 to 65535, such as 8080."),
+        (
+            ("serve", "--port", "70000"),
+            "argument --port: '70000' is not a port. Enter a number from 0 to 65535, for example 8080.",
+        ),
+        (
+            ("serve", "--port", "-1"),
+            "argument --port: '-1' is not a port. Enter a number from 0 to 65535, for example 8080.",
+        ),
         (("serve", "--port", "http"), "'http' is not a port"),
-        (("demo", "--latency", "abc"), "argument --latency: 'abc' is not a number of milliseconds. Give 0 to 60000"),
-        (("demo", "--fail", "101"), "argument --fail: '101' is not a percentage. Give 0 to 100, such as 10."),
+        (
+            ("demo", "--latency", "abc"),
+            "argument --latency: 'abc' is not a number of milliseconds. Enter a number from 0 to 60000",
+        ),
+        (
+            ("demo", "--fail", "101"),
+            "argument --fail: '101' is not a percentage. Enter a number from 0 to 100, for example 10.",
+        ),
         (("api",), "octavo api: error: the following arguments are required: NAME\n"),
         (("operations", "more"), "unrecognized arguments: more. For help, run: octavo operations --help"),
         (("api", "users.Me", "--most"), "unrecognized arguments: --most. For help, run: octavo api --help"),

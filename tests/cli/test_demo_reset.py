@@ -19,7 +19,9 @@ __all__ = ["library"]
 
 ROOT = Path(__file__).parents[2]
 CTRL_Q = b"\x11"
-REFUSED = "octavo: Could not reset the demo: another Octavo has it open. Quit that Octavo, then run octavo demo --reset"
+REFUSED = (
+    "octavo: Could not reset the demo: it is open in another Octavo. Quit that Octavo, then run octavo demo --reset"
+)
 
 
 @pytest.fixture

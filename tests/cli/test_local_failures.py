@@ -45,7 +45,7 @@ def test_damaged_profiles_are_not_taken_for_no_profiles(octavo: Octavo, profiles
         assert why in ran.out + ran.err, command
         assert "Correct the file, or sign in again: octavo auth login." in ran.out + ran.err
     with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
-        app.wait_for("Paste an API key (personal access token)", "Could not read the profiles", limit=20)
+        app.wait_for("Paste your API key for", "Could not read the profiles", limit=20)
         app.write(b"\x11")
         assert app.end(limit=20) == 0
 
@@ -68,8 +68,8 @@ def test_certificates_that_are_not_there_are_not_done_without(
     ran = octavo("--base-url", served, "api", "users.Me")
     assert ran.code == 1
     assert ran.out == ""
-    assert "OCTAVO_CA_FILE names '/nonexistent/ca.pem', and there is no such file." in ran.err
-    assert "The file of certificates /nonexistent/ca.pem is not there. Correct or remove" in ran.err
+    assert "OCTAVO_CA_FILE is '/nonexistent/ca.pem', but there is no such file." in ran.err
+    assert "The certificate file /nonexistent/ca.pem does not exist. Correct or remove" in ran.err
 
 
 def test_mistakes_in_the_settings_are_said_on_stderr(octavo: Octavo, tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_key_that_is_not_text_is_refused_with_a_sentence(surroundings: dict[str,
         _command(["auth", "login", "--with-token"]),
         input=b"\xff\xfe\x00key", capture_output=True, env={**surroundings, "PYTHONIOENCODING": "utf-8:strict"}, check=False,
     )  # fmt: skip
-    assert (ran.returncode, ran.stderr) == (1, b"octavo: Could not read the key: standard input is not text.\n")
+    assert (ran.returncode, ran.stderr) == (1, b"octavo: Could not read the API key: standard input is not text.\n")
 
 
 def test_interrupt_in_the_middle_ends_without_a_traceback(surroundings: dict[str, str]) -> None:

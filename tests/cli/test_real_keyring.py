@@ -142,7 +142,7 @@ def test_signs_in_and_says_why_the_key_cannot_be_read_and_goes_on_once_it_can(de
 
     # Signed in: the key is in the keyring, and nowhere else.
     ran = desktop.octavo("--base-url", served, "auth", "login", "--with-token", typed=KEY)
-    assert "its key is kept in the keyring of this system" in ran.stdout, ran
+    assert "The API key is stored in the system keyring" in ran.stdout, ran
     assert is_read()
     assert nowhere_in_clear(desktop.folder)
     with app(desktop) as shown:
@@ -155,7 +155,7 @@ def test_signs_in_and_says_why_the_key_cannot_be_read_and_goes_on_once_it_can(de
     assert f"Could not read {key_of} the keyring is locked. Set OCTAVO_API_KEY" in fails("api", "users.Me")
     with app(desktop) as shown:
         shown.wait_for("○ no key", limit=LIMIT)
-        shown.wait_for("Could not read the key of profile default", "the keyring is locked", limit=LIMIT)
+        shown.wait_for("Could not read the API key of profile default", "the keyring is locked", limit=LIMIT)
         shown.wait_for("f3 sign in", limit=LIMIT)
         desktop.unlock()
         shown.write(b"r")

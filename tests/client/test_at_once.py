@@ -112,7 +112,7 @@ async def test_what_nobody_waits_for_is_given_up(connect: Connect) -> None:
     task.cancel()
     await settle()
     assert gate.inside == 0
-    assert client.activity[-1].error == "The request was canceled."
+    assert client.activity[-1].error == "The API request was canceled."
     gate.open.set()
     assert (await client(ME)).id == "mia"
 

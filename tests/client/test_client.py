@@ -295,7 +295,7 @@ async def test_a_read_is_tried_again_and_a_write_is_not(connect: Connect, time: 
     async with Peer(always(reply(503))) as peer:
         error = await failure(connect, peer, POST)
     assert len(peer.asked) == 1
-    assert "failed (503)" in str(error)
+    assert "reported an error (503)" in str(error)
 
 
 async def test_a_write_refused_with_429_is_sent_again_when_the_server_says(connect: Connect, time: Time) -> None:
@@ -310,7 +310,7 @@ async def test_a_long_wait_is_told_and_not_slept(connect: Connect, time: Time) -
     assert isinstance(error, RateLimited)
     assert error.trace.retry_at == NOON + timedelta(seconds=61)
     assert (len(peer.asked), time.slept) == (1, [])
-    assert "received too many requests. Try again at " in str(error)
+    assert "received too many API requests. Try again at " in str(error)
 
 
 async def test_a_wait_beyond_all_calendars_is_no_trouble(connect: Connect) -> None:
@@ -318,7 +318,7 @@ async def test_a_wait_beyond_all_calendars_is_no_trouble(connect: Connect) -> No
         error = await failure(connect, peer)
     assert isinstance(error, RateLimited)
     assert error.trace.retry_at == NOON + timedelta(days=1), "who asks for thirty years is asked again tomorrow"
-    assert "received too many requests. Try again tomorrow at " in str(error)
+    assert "received too many API requests. Try again tomorrow at " in str(error)
 
 
 async def test_many_failing_calls_stay_within_the_budget(connect: Connect, time: Time) -> None:
@@ -381,7 +381,7 @@ async def test_only_the_last_two_hundred_are_remembered(connect: Connect) -> Non
 @pytest.mark.parametrize(
     ("op", "sentence"),
     [
-        (content.GetPageByPath(at=HERE, page_path=".."), "'..' cannot stand in a path"),
+        (content.GetPageByPath(at=HERE, page_path=".."), "'..' cannot be used in a path"),
         (content.GetPageByPath(at=HERE, page_path="\udcff"), "it is not valid UTF-8"),
         (comments.Create(at=HERE, body={"markdown": "\ud800"}), "it is not valid UTF-8"),
     ],

@@ -115,17 +115,17 @@ def test_a_backend_that_cannot_be_found_is_no_store() -> None:
     environ = {**os.environ, "PYTHON_KEYRING_BACKEND": "nope.Keyring"}
     done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(
-        "StoreUnavailable The variable PYTHON_KEYRING_BACKEND names nope.Keyring, which is no "
+        "StoreUnavailable The variable PYTHON_KEYRING_BACKEND names nope.Keyring, which is not an encrypted keyring"
     )
     environ = {**os.environ, "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"}
     done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(
-        "StoreUnavailable The D-Bus of this session (DBUS_SESSION_BUS_ADDRESS) does not answer. "
+        "StoreUnavailable The D-Bus of this session (DBUS_SESSION_BUS_ADDRESS) does not respond. "
     )
 
 
 def test_what_does_not_come_back_is_not_kept() -> None:
-    with pytest.raises(StoreUnavailable, match="does not give it back"):
+    with pytest.raises(StoreUnavailable, match="could not be read back"):
         using(Forgetful()).put(ORIGIN, "work", KEY)
 
 
@@ -140,7 +140,7 @@ def test_a_backend_that_refuses_is_named_and_not_quoted() -> None:
 def test_a_keyring_that_waits_is_not_waited_for() -> None:
     backend = Waiting()
     store = using(backend, seconds=0.05)
-    with pytest.raises(StoreTimeout, match="did not answer within 0"):
+    with pytest.raises(StoreTimeout, match="did not respond within 0"):
         store.get(ORIGIN, "work")
     with pytest.raises(StoreTimeout):
         store.put(ORIGIN, "work", KEY)
@@ -149,7 +149,7 @@ def test_a_keyring_that_waits_is_not_waited_for() -> None:
 
 def test_without_dbus_its_socket_is_named_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keyring.set_keyring(FAIL)
-    with pytest.raises(StoreUnavailable, match="Start Octavo from your desktop, or with dbus-run-session"):
+    with pytest.raises(StoreUnavailable, match="Start Octavo from your desktop, or in a dbus-run-session"):
         Keyring().title()
     (tmp_path / "bus").touch()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
@@ -256,11 +256,11 @@ def test_a_key_file_that_others_could_touch_is_refused(tmp_path: Path) -> None:
     path.chmod(0o600)
     path.rename(tmp_path / "real.json")
     path.symlink_to(tmp_path / "real.json")
-    with pytest.raises(StoreUnavailable, match="is a link"):
+    with pytest.raises(StoreUnavailable, match="is a symbolic link"):
         files.get(ORIGIN, "work")
     path.unlink()
     os.mkfifo(path, 0o600)
-    with pytest.raises(StoreUnavailable, match="not a file Octavo wrote"):
+    with pytest.raises(StoreUnavailable, match="was not written by Octavo"):
         files.get(ORIGIN, "work")
     path.unlink()
     path.mkdir()
@@ -272,7 +272,7 @@ def test_a_key_file_that_others_could_touch_is_refused(tmp_path: Path) -> None:
 def test_a_key_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
     write_private(tmp_path / "work.json", "{}")
     os.chown(tmp_path / "work.json", 12345, 12345)
-    with pytest.raises(NotPrivate, match="belongs to someone else"):
+    with pytest.raises(NotPrivate, match="belongs to another user"):
         read_private(tmp_path / "work.json")
 
 

@@ -28,7 +28,7 @@ async def test_what_is_at_home_is_asked_for_with_the_key_and_followed(connect: C
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("http://127.0.0.1:9/x", "without encryption"),
+        ("http://127.0.0.1:9/x", "not be encrypted"),
         ("https://127.0.0.1:9/x", "in a private network"),
         ("https://[::1]/x", "in a private network"),
         ("https://[fec0::1]/x", "in a private network"),

@@ -66,13 +66,13 @@ async def test_an_entry_of_no_proxy_that_cannot_be_read_is_named(
     monkeypatch.setenv("NO_PROXY", value)
     monkeypatch.setenv("HTTPS_PROXY", NOBODY)
     # Some versions of the HTTP library can read it: then the proxy is asked.
-    with pytest.raises((NotSent, LocalFailure), match=r"NO_PROXY|the proxy that HTTPS_PROXY names"):
+    with pytest.raises((NotSent, LocalFailure), match=r"NO_PROXY|the proxy in HTTPS_PROXY"):
         await connect(FAR_AWAY)(ME)
 
 
 async def test_a_proxy_that_is_not_there_is_named(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("all_proxy", NOBODY)
-    with pytest.raises(NotSent, match="Could not connect to the proxy that all_proxy names"):
+    with pytest.raises(NotSent, match="Could not connect to the proxy in all_proxy"):
         await connect(FAR_AWAY)(ME)
 
 

@@ -73,7 +73,7 @@ async def test_a_write_is_never_sent_twice(connect: Connect, kind: Kind) -> None
             with pytest.raises((Lost, TimedOut, BadResponse)) as caught:
                 await client(POST)
             assert caught.value.outcome is Outcome.UNKNOWN
-            assert "Check it before you try again" in str(caught.value)
+            assert "Check the current state before you try again" in str(caught.value)
     assert proxy.log == [kind]
     assert len(peer.asked) <= 1
 
@@ -114,7 +114,7 @@ async def test_an_answer_that_drips_ends_with_the_deadline(connect: Connect) -> 
             await asyncio.sleep(0.01)
 
     async with Peer(lambda _: dripping()) as peer:
-        with pytest.raises(TimedOut, match=r"did not answer within 0\.2 s") as caught:
+        with pytest.raises(TimedOut, match=r"did not respond within 0\.2 s") as caught:
             await connect(peer.origin, deadline=0.2)(ME)
     assert caught.value.trace.route == "/v1/user"
 

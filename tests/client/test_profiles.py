@@ -48,7 +48,7 @@ def test_a_broken_file_is_a_sentence_and_is_set_aside(tmp_path: Path, text: str)
     assert found.problem.startswith(f"Could not read the profiles: {path}: ")
     assert "(at " in found.problem, "where in the file"
     assert found.problem.endswith(
-        "Correct the file, or sign in again: octavo auth login. Octavo then keeps the file as it is now in profiles.unreadable."
+        "Correct the file, or sign in again: octavo auth login. When you sign in, Octavo keeps the current file as profiles.unreadable."
     )
     profiles.write(path, found.with_current(WORK))
     assert profiles.read(path) == Profiles("work", {"work": WORK})
@@ -62,10 +62,10 @@ def test_a_broken_file_is_a_sentence_and_is_set_aside(tmp_path: Path, text: str)
             'origin = "http://evil.example"\nstore = "keyring"',
             "Without encryption, others could read your API key on its way to evil.example.",
         ),
-        ('origin = "https://x"\nstore = "nowhere"', "store must be keyring, file, env, session, not 'nowhere'."),
+        ('origin = "https://x"\nstore = "nowhere"', "store must be one of keyring, file, env, session, not 'nowhere'."),
         ('store = "keyring"', "origin must be the URL of a server."),
-        ('origin = "https://x"', "store must be keyring, file, env, session, not None."),
-        ("origin = 7\nstore = 7", "store must be keyring, file, env, session, not 7."),
+        ('origin = "https://x"', "store must be one of keyring, file, env, session, not None."),
+        ("origin = 7\nstore = 7", "store must be one of keyring, file, env, session, not 7."),
         (
             'origin = "https://x"\nstore = "env"\nreadonly = true',
             "there is no setting 'readonly'. Did you mean read_only?",
@@ -78,7 +78,7 @@ def test_a_profile_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path, 
     found = profiles.read(path)
     assert list(found.entries) == ["work"]
     assert found.current == ""
-    assert found.problem.startswith(f"Could not read all of the profiles in {path}: profile 'bad': {why}")
+    assert found.problem.startswith(f"Could not read all profiles in {path}: profile 'bad': {why}")
 
 
 def test_all_that_is_wrong_with_the_profiles_is_said(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_all_that_is_wrong_with_the_profiles_is_said(tmp_path: Path) -> None:
     assert "profile 'a': origin must be" in problem
     assert "profile 'b': store must be" in problem
     path.write_text('current = "wrk"\n[profiles.work]\norigin = "https://x"\nstore = "env"\n')
-    assert "current names 'wrk', which is no profile." in profiles.read(path).problem
+    assert "current is 'wrk', which is not a profile." in profiles.read(path).problem
 
 
 def test_a_key_of_the_environment_is_for_no_server_while_the_profiles_cannot_be_read(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_key_of_the_environment_is_for_no_server_while_the_profiles_cannot_be_
     path.write_text('current = "work"\n[profiles.work]\norigin = "https://own.example"\n')  # store is missing
     known = profiles.read(path)
     with pytest.raises(
-        ValueError, match="Or name the server that OCTAVO_API_KEY is for: --base-url or OCTAVO_BASE_URL"
+        ValueError, match="Or say which server OCTAVO_API_KEY belongs to, with --base-url or OCTAVO_BASE_URL"
     ):
         resolve(known, KEY)
     assert resolve(known, {**KEY, **THERE}).origin == "https://there.example"
@@ -167,14 +167,14 @@ def test_a_key_belongs_to_the_base_url_beside_it_or_to_the_profile_or_to_the_def
 @pytest.mark.parametrize(
     ("environ", "options", "sentence"),
     [
-        ({}, {"profile": "nobody"}, "There is no profile 'nobody'. The profiles are: work, home. Sign in to make one."),
+        ({}, {"profile": "nobody"}, "There is no profile 'nobody'. Profiles: work, home. Sign in to create a profile."),
         (THERE, {"profile": "work"}, "Profile work belongs to https://api.example.com, not to https://there.example. "),
         (
             {"OCTAVO_BASE_URL": "http://there.example"},
             {},
             "Without encryption, others could read your API key on its way to there.example",
         ),
-        ({"OCTAVO_API_KEY": "two words"}, {}, "OCTAVO_API_KEY cannot be used. This is not a key"),
+        ({"OCTAVO_API_KEY": "two words"}, {}, "OCTAVO_API_KEY cannot be used. This is not an API key"),
     ],
 )
 def test_what_cannot_be_resolved_is_a_sentence(environ: dict[str, str], options: dict[str, str], sentence: str) -> None:
@@ -185,7 +185,7 @@ def test_what_cannot_be_resolved_is_a_sentence(environ: dict[str, str], options:
 
 @pytest.mark.parametrize("name", ["", "A", "-x", "a b", "a" * 33, "../x", "ä", "a\n"])
 def test_a_name_that_could_be_more_than_a_name_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="cannot be the name of a profile"):
+    with pytest.raises(ValueError, match="is not a valid profile name"):
         profiles.check_name(name)
 
 

@@ -84,20 +84,24 @@ async def test_what_a_key_may_not_do_is_a_fact(connect: Connect, platform: Platf
     client = connect(ORIGIN, key_of_person("sam"), transport=platform)
     acme = (await client(organizations.List())).items[0]
     identity = await check(client)
-    expected = [] if acme.permissions.create_content else ["Acme: this key does not have permission to create content."]
+    expected = (
+        [] if acme.permissions.create_content else ["Acme: this API key does not have permission to create content."]
+    )
     assert list(identity.missing)[-1:] == expected
     platform.refuse_next(organizations.List, 403, "No.")
     identity = await check(client)
-    assert identity.missing == ("This key may not list organizations.",)
+    assert identity.missing == ("This API key cannot list organizations.",)
     assert identity.facts == ("You are Sam Lund, sam@acme.example.",)
     platform.refuse_next(organizations.List, 500, "Out of order.", times=9)
     identity = await check(client)
-    assert identity.missing[0].startswith("Organizations could not be read. 127.0.0.1:8080 failed (500): Out of order.")
+    assert identity.missing[0].startswith(
+        "Could not load your organizations: 127.0.0.1:8080 reported an error (500): Out of order."
+    )
 
 
 async def test_a_stranger_has_no_organization(connect: Connect, platform: Platform) -> None:
     identity = await check(connect(ORIGIN, key_of_person("eve"), transport=platform))
-    assert identity.facts[1] == "This key belongs to no organization."
+    assert identity.facts[1] == "This API key gives access to no organization."
 
 
 async def test_a_wrong_key_is_not_kept(sign_in: SignIn, home: Home, memory: Memory) -> None:
@@ -130,7 +134,7 @@ async def test_the_same_account_keeps_its_profile_and_another_gets_its_own(sign_
     assert (await sign_in("mia", origin="http://127.0.0.1:9090")).profile.name == "default-3"
     with pytest.raises(ValueError, match="Profile default belongs to Mia Lund at 127"):
         await sign_in("ada", name="default")
-    with pytest.raises(ValueError, match="cannot be the name"):
+    with pytest.raises(ValueError, match="is not a valid profile name"):
         await sign_in("ada", name="../x")
 
 
@@ -177,7 +181,7 @@ async def test_signing_out_deletes_the_key_and_then_the_profile(sign_in: SignIn,
     assert (out.profile.user_id, out.had_key, out.current) == ("ada", True, "default")
     assert logout(home, "default").current == ""
     assert memory.kept == {}
-    with pytest.raises(ValueError, match="Nobody is signed in"):
+    with pytest.raises(ValueError, match="You are not signed in"):
         logout(home)
 
 
@@ -188,7 +192,7 @@ async def test_signing_out_without_the_keyring_says_where_the_key_still_is(
     keyring.set_keyring(Locked())
     out = logout(home)
     assert out.key_left.startswith(
-        "Could not delete the key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked."
+        "Could not delete the API key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked."
     )
     assert out.key_left.endswith(f"secret-tool clear service octavo:{ORIGIN} username default")
     assert home.read().entries == {}
@@ -200,7 +204,7 @@ async def test_switching_changes_the_current_profile(sign_in: SignIn, home: Home
     await sign_in("ada")
     assert switch(home, "default").user_id == "mia"
     assert home.read().current == "default"
-    with pytest.raises(ValueError, match=r"There is no profile 'x'\. There are: default, default-2\."):
+    with pytest.raises(ValueError, match=r"There is no profile 'x'\. Profiles: default, default-2\."):
         switch(home, "x")
 
 
@@ -216,8 +220,8 @@ async def test_status_says_where_a_key_is_and_little_of_it(sign_in: SignIn, home
     assert "was deleted" in status(home, resolve(home.read(), {}))[1].problem
     keyring.set_keyring(Locked())
     assert status(home, resolve(home.read(), {}))[1].problem.startswith(
-        "Could not read the key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked. "
-        "Set OCTAVO_API_KEY to the key, or unlock it in your password manager; over ssh, run: read -rs p; "
+        "Could not read the API key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked. "
+        "Set OCTAVO_API_KEY to the API key, or unlock the keyring in your password manager; over SSH, run: read -rs p; "
     )
     given = {"OCTAVO_API_KEY": key_of_person("sam").get_secret_value(), "OCTAVO_BASE_URL": "https://there.example"}
     used = status(home, resolve(home.read(), given))[0]
@@ -229,7 +233,7 @@ async def test_a_key_that_was_put_in_the_place_of_another_is_not_used(
 ) -> None:
     await sign_in("mia")
     memory.kept[f"octavo:{ORIGIN}", "default"] = key_of_person("ada").get_secret_value()
-    with pytest.raises(StoreUnavailable, match="is not the one you signed in with here"):
+    with pytest.raises(StoreUnavailable, match="is not the API key that you signed in with"):
         key_of(home, resolve(home.read(), {}))
 
 

@@ -29,14 +29,14 @@ def test_a_role_by_a_team() -> None:
 def test_a_role_in_the_collection_around_by_a_team() -> None:
     chain = Place("api", "Payments API"), Place("product", "Product", teams={"docs": ("Docs", "edit")})
     assert said(JUN, *chain) == (
-        "Jun can edit, comment and read in Payments API: Editor of the collection Product through the team Docs, which includes Jun."
+        "Jun can edit, comment and read in Payments API: Editor in the collection Product through the team Docs, which includes Jun."
     )
 
 
 def test_a_role_in_a_collection_further_up() -> None:
     chain = Place("api", "Payments API"), Place("pay", "Pay"), Place("all", "All", people={"gus": "review"})
     assert said(GUEST, *chain) == (
-        "Gus can review, edit, comment and read in Payments API: Reviewer of the collection All, which contains Pay, given directly to Gus."
+        "Gus can review, edit, comment and read in Payments API: Reviewer in the collection All, which contains Pay, given directly to Gus."
     )
 
 
@@ -80,7 +80,7 @@ def test_the_highest_counts_and_the_others_are_told_after_it() -> None:
 
 def test_who_has_none_is_told_why() -> None:
     assert said(GUEST, Place("api", "API")) == (
-        "Gus has no access to API. Gus is a Guest of Saltmarsh. Guests have only roles that are given to them."
+        "Gus has no access to API. Gus is a Guest of Saltmarsh. A Guest has only the roles that are given to them."
     )
     left = Person("jun", "Jun", "admin", disabled=True)
     assert said(left, Place("api", "API", people={"jun": "edit"})) == (

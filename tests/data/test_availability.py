@@ -87,7 +87,7 @@ async def test_what_the_plan_does_not_include_is_not_included_there_and_is_elsew
     north = ACME.model_copy(update={"organization_id": "north"})
     said = live.unavailable(fonts.List(at=ACME))
     assert said is not None
-    assert said.startswith("Your plan does not include this: ")
+    assert said.startswith("Your plan does not include this feature: ")
     assert "Custom fonts take the plan pro." in said
     assert live.unavailable(fonts.List(at=north)) is None
 

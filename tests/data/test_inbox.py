@@ -210,7 +210,7 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         ),
         pytest.param(
             "approved",
-            "approved by Tom Lund, merge rules are checked by the server",
+            "approved by Tom Lund; the server checks the merge rules",
             known(request(MIA), **FRESH, spaces={"s": CUSTOM}),
             known(request(MIA), **FRESH, spaces={"s": RULED}),
             id="where a rule is not to be told, not where one lacks a reviewer",
@@ -403,8 +403,8 @@ def test_what_was_not_read_makes_no_row_and_is_counted() -> None:
     assert inbox.rows == ()
     assert inbox.unknown == Unknown(reviews=1, requested=1, places=2, replies=1)
     assert inbox.unknown.words == (
-        "not loaded yet: reviews of 1 change request, reviewers of 1 change request, threads of 2 places, "
-        "replies of 1 thread"
+        "not loaded yet: reviews of 1 change request, reviewers of 1 change request, threads in 2 locations, "
+        "replies in 1 thread"
     )
     assert inbox_of(known(request())).unknown.words == ""
 

@@ -19,6 +19,8 @@ from octavo.data.inbox import Said, ThreadRef, Unknown
 from octavo.data.inbox_answers import AT_ONCE, MOST_IN_VAIN, InboxAnswers, InboxSnapshot, _Answers
 from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
+from octavo.data.offline import Offline
+from octavo.data.queries import change_requests_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.data.writes.machine import QueuedWrite
@@ -442,9 +444,54 @@ async def test_what_was_read_in_this_run_is_not_read_from_the_shelf_as_well(
     op = comments.List(at=here, status="open", format="markdown")
     part = Part("threads", here, op, encode(op).url, "1", 4)
     answers = _Answers(live)
-    assert answers.noted == {}
+    assert dict(shelf.versions) == {}
     await answers.read(part)
     read = answers.values.pop(part.url)
     shelf.flush()
     await answers.take_kept([part])
     assert (len(read), answers.values) == (1, {})
+
+
+async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
+    inbox: InboxAnswers, live: Live, state: State, gate: Gate, ask: Ask, here: SpaceRef
+) -> None:
+    for by in ("ada", "mia"):
+        at = await opened(ask, here, by)
+        await ask(comments.Create(at=at, body=says("Too long.")), "tom")
+    await follow(inbox)
+    asked(gate)
+    offline = Offline(live, state)
+    offline.begin()
+    offline.keep(await ask(spaces.Get(at=here)))
+    await offline.rested()
+    found = asked(gate)
+    assert (found["reviews.List"], found["reviews.ListRequested"], found["comments.List"]) == (0, 0, 3), (
+        "of the threads all, of the space and of each change request: the inbox reads the open ones"
+    )
+    kept = offline.of(here.space_id)
+    assert kept is not None
+    assert (kept.state, kept.failed, kept.read) == ("kept", (), kept.of)
+    await offline.close()
+
+
+async def test_what_an_offline_space_fetched_is_shown_in_the_inbox_and_not_fetched_again(
+    inbox: InboxAnswers, live: Live, state: State, gate: Gate, ask: Ask, here: SpaceRef, clock: Clock
+) -> None:
+    mine = await opened(ask, here, "mia")
+    view = await follow(inbox)
+    assert view.reasons() == []
+    clock.forward(minutes=1)
+    await ask(reviews.Submit(at=mine, status="approved"), "ada")
+    await ask(change_requests.Update(at=mine, subject="Rotate all"), "ada")
+    offline = Offline(live, state)
+    offline.begin()
+    offline.keep(await ask(spaces.Get(at=here)))
+    await offline.rested()
+    assert asked(gate)["reviews.List"]
+    await live.refresh(change_requests_of(ACME.organization_id, "open"))
+    while inbox.is_loading:  # noqa: ASYNC110  # nothing tells when a turn ends
+        await asyncio.sleep(0)
+    await inbox.settled()
+    assert view.reasons() == ["approved"]
+    assert asked(gate)["reviews.List"] == 0
+    await offline.close()

@@ -349,6 +349,87 @@ class TestPages:
         await asyncio.gather(refresh, more)
         assert len(screen.texts) == 4
 
+    async def test_watcher_of_many_items_gets_all_pages(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+        screen, op = Screen(), threads(many, limit=2)
+        live.watch(op, screen, most=100)
+        await live.settled()
+        assert (len(screen.texts), screen.now.value.next) == (7, None)
+        assert len(gate.asked) == 4
+
+    async def test_watcher_of_some_items_gets_no_more_pages_than_it_needs(
+        self, live: Live, gate: Gate, many: SpaceRef
+    ) -> None:
+        screen, op = Screen(), threads(many, limit=2)
+        live.watch(op, screen, most=3)
+        await live.settled()
+        assert (len(screen.texts), len(gate.asked)) == (4, 2)
+        live.watch(op, Screen(), most=5, anew=False)
+        await live.settled()
+        assert (len(screen.texts), len(gate.asked)) == (6, 3), "the most that any of them wants"
+
+    async def test_nothing_is_read_on_for_a_watcher_that_left(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+        screen, op = Screen(), threads(many, limit=2)
+        live.watch(op, screen)
+        leave = live.watch(op, Screen(), most=100)
+        gate.hold()
+        while not gate.waiting:  # noqa: ASYNC110  # nothing tells when a request is held
+            await asyncio.sleep(0)
+        gate.let_go(0)
+        while len(gate.asked) < 2 or not gate.waiting:  # noqa: ASYNC110  # as above
+            await asyncio.sleep(0)
+        leave()
+        gate.let_go()
+        await live.settled()
+        assert (len(gate.asked), len(screen.texts), screen.now.loading) == (2, 2, False)
+        await live.refresh(op)
+        assert len(gate.asked) == 3, "a refresh reads no page that was given up"
+
+    async def test_page_that_fails_ends_reading_on_until_the_list_is_refreshed(
+        self, live: Live, gate: Gate, many: SpaceRef
+    ) -> None:
+        screen, op = Screen(), threads(many, limit=2)
+        live.watch(op, screen)
+        await live.settled()
+        gate.errors.append(Lost("The connection broke."))
+        live.watch(op, Screen(), most=100, anew=False)
+        await live.settled()
+        assert (len(screen.texts), str(screen.now.error), len(gate.asked)) == (2, "The connection broke.", 2)
+        await live.refresh(op)
+        await live.settled()
+        assert (len(screen.texts), screen.now.error) == (7, None)
+
+    async def test_two_callers_who_read_on_share_the_pages_and_both_get_the_whole_list(
+        self, live: Live, gate: Gate, many: SpaceRef
+    ) -> None:
+        op = threads(many, limit=2)
+        await live.refresh(op)
+        seen: list[int] = []
+
+        async def read() -> None:
+            await live.read_on(op, 100)
+            seen.append(len(live.peek(op).value.items))  # type: ignore[union-attr]  # it was loaded
+
+        await asyncio.gather(read(), read())
+        assert (seen, len(gate.asked)) == ([7, 7], 4)
+
+    async def test_refresh_that_begins_while_more_is_fetched_reads_that_page_too(
+        self, live: Live, gate: Gate, many: SpaceRef
+    ) -> None:
+        screen, op = Screen(), threads(many, limit=2)
+        live.watch(op, screen)
+        await live.settled()
+        gate.hold()
+        more = asyncio.create_task(live.more(op))
+        while not gate.waiting:  # noqa: ASYNC110  # as above
+            await asyncio.sleep(0)
+        refresh = asyncio.create_task(live.refresh(op))
+        await asyncio.sleep(0)
+        gate.let_go(0)
+        await more
+        gate.let_go()
+        await refresh
+        assert len(screen.texts) == 4
+
     async def test_when_more_fails_the_list_stays_and_it_can_be_asked_again(
         self, live: Live, gate: Gate, many: SpaceRef
     ) -> None:
@@ -391,7 +472,7 @@ class TestPages:
         live.watch(op, screen)
         await live.settled()
         assert isinstance(screen.now.error, PaginationError)
-        assert "only empty pages" in str(screen.now.error)
+        assert "sent no new items" in str(screen.now.error)
 
 
 class Book:
@@ -430,7 +511,7 @@ async def test_how_much_of_an_answer_could_not_be_read_is_told_and_what_never_ch
     there = RevisionRef(space_id="docs", revision_id="r")
     pages: dict[str | None, Any] = {None: content.PageTree(pages=()).model_copy(update=in_part)}
     live = Live(Book(pages), shelf, outbox)
-    live.left_out = lambda op, unreadable: told.append((type(op).__name__, unreadable))
+    live.left_out.add(lambda op, unreadable: told.append((type(op).__name__, unreadable)))
     now, then = content.ListPages(at=SpaceRef(space_id="docs")), content.ListPages(at=there)
     await live.refresh(now)
     await live.refresh(then)
@@ -459,7 +540,9 @@ async def test_a_list_that_cannot_be_followed_on_says_so_beside_what_came(shelf:
     assert screen.now.error is None
     await live.more(op)
     assert [each.id for each in screen.now.value.items] == ["docs"]
-    assert str(screen.now.error).startswith("Could not load the rest of the list: the page cursor is invalid")
+    assert str(screen.now.error) == (
+        "Could not load the whole list: the page cursor is invalid. Only 1 item could be loaded."
+    )
 
 
 async def test_a_list_that_was_read_whole_is_whole_at_the_next_start_and_stays_so_while_it_is_read_again(

@@ -10,9 +10,10 @@ import pytest
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.errors import Lost
-from octavo.api.operation import SPECS, Operation
+from octavo.api.operation import SPECS, ListPage, Next, Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
+from octavo.data.sending import Send
 from octavo.data.state import State
 from octavo.data.writes.machine import PATIENCE
 from octavo.data.writes.outbox import Outbox
@@ -257,10 +258,41 @@ async def test_every_kind_of_write_arrives_though_its_answer_is_lost(
     await again.close()
 
 
+async def test_read_back_of_a_list_that_repeats_its_pages_cannot_tell(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    """A list that goes round in circles shows nothing of what is missing on it: it does not say “not found”."""
+    about = await thread(ask, here)
+    lossy = Lossy(Circling(gate), applied=False)
+    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    answer = comments.CreateReply(at=here, comment_id=about.id, body=Markdown(markdown="Yes"))
+    await again.add(answer, doing="reply")
+    await deliver(again, clock)
+    assert [each.state for each in again.entries] == ["unknown"], "the reply itself is sent"
+    clock.forward(seconds=61)
+    await again.run_dry()
+    assert [each.asks for each in again.entries] == [True]
+    assert "the server repeated pages" in again.entries[0].reason
+    assert len(lossy.writes) == 1
+    await again.close()
+
+
+class Circling:
+    """Sends what it is given; a list of replies leads back to its first page for ever."""
+
+    def __init__(self, send: Gate) -> None:
+        self._send = send
+
+    async def __call__(self, op: Operation[Any]) -> Any:
+        if isinstance(op, comments.ListReplies):
+            return ListPage[comments.Reply](items=(), next=Next(page="again"))
+        return await self._send(op)
+
+
 class Lossy:
     """Loses the answers of the first `times` writes, which were applied or not."""
 
-    def __init__(self, send: Gate, *, applied: bool, times: int | None = None) -> None:
+    def __init__(self, send: Send, *, applied: bool, times: int | None = None) -> None:
         self._send = send
         self._applied = applied
         self._left = times if times is not None else (2 if applied else 1)

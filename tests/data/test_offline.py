@@ -16,14 +16,16 @@ from octavo.api.errors import NotSent
 from octavo.api.places import SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.urgency import urgency
+from octavo.api.wire import encode
+from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.offline import Offline
+from octavo.data.offline import KeptSpace, Offline
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.server.app import Platform
-from tests.data.conftest import ByHand
+from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
-from tests.server.asking import Ask, Clock
+from tests.server.asking import Ask, Clock, space_with
 
 
 @pytest.fixture
@@ -239,3 +241,165 @@ async def test_its_size_is_said_before(offline: Offline, space: Space) -> None:
     size = await offline.size(space.ref)
     assert (size.pages, size.is_large) == (2, False)
     assert size.bytes > 0
+
+
+class Instance:
+    """One of several instances of Octavo on one profile, each with connections of its own to the same files."""
+
+    def __init__(self, folder: Path, gate: Gate, clock: Clock) -> None:
+        self.gate = Gate(gate)
+        self.state = State(folder, "mia@test", now=clock)
+        self.shelf = ResponseCache(folder, "mia@test", now=clock)
+        self.outbox = ByHand(self.gate, self.state, Drafts(self.state), me=MIA)
+        self.live = Live(self.gate, self.shelf, self.outbox, now=clock)
+        self.offline = Offline(self.live, self.state)
+        self.offline.begin()
+
+    def kept(self, space: Space) -> KeptSpace:
+        """What is shown of a space that is available offline here."""
+        return self.offline.of(space.id) or pytest.fail("it is not here")
+
+    async def sees(self, check: Callable[[], object]) -> None:
+        """Look what others wrote, as the outbox does every second, until `check` is so."""
+        async with asyncio.timeout(30):
+            while not check():  # another instance causes no event here
+                self.state.changed()
+                await asyncio.sleep(0.005)
+
+    async def close(self) -> None:
+        await self.offline.close()
+        await self.live.close()
+        await self.outbox.close()
+        self.shelf.close()
+        self.state.close()
+
+
+@pytest.fixture
+async def two(
+    tmp_path: Path, gate: Gate, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Instance, Instance]]:
+    """Two instances, of which the first is asked first."""
+    monkeypatch.setattr("octavo.data.offline.TAKE_OVER_EVERY", 0.01)
+    instances = Instance(tmp_path, gate, clock), Instance(tmp_path, gate, clock)
+    yield instances
+    for each in instances:
+        await each.close()
+
+
+async def test_two_instances_fetch_each_response_of_a_space_once(two: tuple[Instance, Instance], space: Space) -> None:
+    first, second = two
+    first.offline.keep(space)
+    second.offline.keep(space)
+    await first.offline.rested()
+    await second.sees(lambda: second.kept(space).state == "kept")
+    assert second.gate.asked == []
+    assert max(Counter(encode(op).url for op in first.gate.asked).values()) == 1
+    assert second.kept(space) == first.kept(space)
+
+
+async def test_space_that_another_instance_has_downloaded_already_is_taken_over_when_it_is_added_here(
+    two: tuple[Instance, Instance], space: Space
+) -> None:
+    first, second = two
+    first.offline.keep(space)
+    await first.offline.rested()
+    second.offline.keep(space)  # before it has seen what the first has done
+    await second.sees(lambda: second.kept(space).state == "kept")
+    assert second.gate.asked == []
+    assert max(Counter(encode(op).url for op in first.gate.asked).values()) == 1
+
+
+async def test_another_instance_shows_progress_while_one_downloads(
+    two: tuple[Instance, Instance], space: Space
+) -> None:
+    first, second = two
+    first.gate.hold()
+    first.offline.keep(space)
+    while not first.gate.waiting:  # noqa: ASYNC110  # nothing tells when a request is held
+        await asyncio.sleep(0.001)
+    first.gate.let_go(0)
+    while first.kept(space).of == 0:  # as above
+        first.gate.let_go(first.gate.waiting - 1)
+        await asyncio.sleep(0.001)
+    await second.sees(lambda: second.offline.all and second.kept(space).of)
+    assert second.kept(space).state == "reading"
+    first.gate.let_go()
+    await second.sees(lambda: second.kept(space).state == "kept")
+    assert second.gate.asked == []
+
+
+async def test_another_instance_takes_over_when_one_ends_and_fetches_only_the_rest(
+    two: tuple[Instance, Instance], space: Space, gate: Gate
+) -> None:
+    first, second = two
+
+    async def cut(op: Any) -> Any:
+        if isinstance(op, content.GetPage):
+            raise NotSent("Nothing answers.")
+        return await gate(op)
+
+    first.gate._send = cut
+    first.offline.keep(space)
+    await first.offline.rested()
+    await second.sees(lambda: second.offline.all)
+    assert second.gate.asked == []
+    first.shelf.flush()
+    await first.offline.close()
+    await second.sees(lambda: second.kept(space).state == "kept")
+    fetched = {encode(op).url for op in first.gate.asked if not isinstance(op, content.GetPage)}
+    again = {encode(op).url for op in second.gate.asked} & fetched
+    assert {url for url in again if "/pages" in url or "reviews" in url or "files" in url} == set()
+    assert asked(second.gate)["content.GetPage"] == 4
+
+
+@pytest.mark.parametrize("by", [0, 1], ids=["the one that downloads", "the other"])
+async def test_space_that_one_instance_removes_is_gone_in_both(
+    by: int, two: tuple[Instance, Instance], space: Space
+) -> None:
+    first, second = two
+    first.offline.keep(space)
+    await first.offline.rested()
+    await second.sees(lambda: second.offline.all and second.kept(space).state == "kept")
+    two[by].offline.let_go(space.id)
+    for each in two:
+        await each.sees(lambda each=each: not each.offline.all)  # type: ignore[misc]  # mypy infers no type for each=each
+    first.shelf.flush()
+    second.shelf.flush()
+    assert first.shelf.pinned(f"offline {space.id}") == {}
+    assert State(first.state._path.parent, "mia@test").recall("offline") == []  # type: ignore[union-attr]  # it has a folder
+
+
+async def test_space_that_is_removed_while_another_instance_downloads_does_not_come_back(
+    two: tuple[Instance, Instance], space: Space
+) -> None:
+    first, second = two
+    first.gate.hold()
+    first.offline.keep(space)
+    await second.sees(lambda: second.offline.all)
+    second.offline.let_go(space.id)
+    await first.sees(lambda: not first.offline.all)
+    first.gate.let_go()
+    await first.offline.rested()
+    first.shelf.flush()
+    assert first.shelf.pinned(f"offline {space.id}") == {}
+    await second.sees(lambda: not second.offline.all)
+
+
+async def test_space_that_another_instance_adds_is_downloaded_and_asked_for_again_when_it_wants_so(
+    two: tuple[Instance, Instance], space: Space, ask: Ask, clock: Clock
+) -> None:
+    first, second = two
+    other = await ask(spaces.Get(at=(await space_with(ask, more="# More\n\nMuch more.")).ref))
+    first.offline.keep(space)
+    await first.offline.rested()
+    second.offline.keep(other)
+    await first.sees(lambda: first.offline.of(other.id) and first.kept(other).state == "kept")
+    await second.sees(lambda: second.kept(other).state == "kept" and second.kept(space).state == "kept")
+    assert second.gate.asked == []
+    clock.forward(minutes=1)
+    first.gate.asked.clear()
+    second.offline.keep(space)
+    assert second.kept(space).state == "waiting"
+    await first.sees(lambda: first.kept(space).read_at == clock())
+    await second.sees(lambda: second.kept(space).read_at == clock())
+    assert second.gate.asked == []

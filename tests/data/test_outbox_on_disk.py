@@ -230,6 +230,6 @@ async def test_what_cannot_wait_on_disk_is_left_there_and_said(tmp_path: Path, g
     again = ByHand(gate, state, Drafts(state), me=MIA)
     await again.run_dry()
     assert (again.entries, gate.asked) == ((), [])
-    assert any(entry.id in notice and "cannot be read" in notice for notice in state.notices)
+    assert any(entry.id in notice and "could not be read" in notice for notice in state.notices)
     assert [each for each, _ in state.read(lambda db: entry_records(db, state.namespace))] == [entry.id]
     state.close()

@@ -17,10 +17,13 @@ from octavo.api.operation import ListPage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
+from octavo.data import response_cache
+from octavo.data.database import connect
 from octavo.data.response_cache import SCHEMA_VERSION, ResponseCache
 from tests.server.asking import Clock
 
 HERE = SpaceRef(space_id="docs")
+URL = "/v1/spaces/docs"
 SPACE = Space(id="docs", title="Handbook", comments=3)
 OF_REVISION = content.ListPages(at=RevisionRef(space_id="docs", revision_id="r1"))
 
@@ -103,7 +106,124 @@ def test_nobody_else_may_look_inside(tmp_path: Path) -> None:
     shelf.close()
 
 
-def test_an_older_schema_is_thrown_away(tmp_path: Path) -> None:
+def offline_copy(folder: Path, *, stamp: str = "r1") -> None:
+    """Make one response available offline, and cache another."""
+    shelf = ResponseCache(folder, "mia")
+    put(shelf, (spaces.Get(at=HERE), SPACE), (op(1), SPACE), (op(2), SPACE), (op(3), SPACE))
+    shelf.put_version(URL, stamp)
+    shelf.pin("offline docs", URL)
+    shelf.close()
+
+
+def test_raised_schema_version_keeps_what_is_available_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offline_copy(tmp_path)
+    monkeypatch.setattr(response_cache, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    newer = ResponseCache(tmp_path, "mia")
+    assert value(newer.get(spaces.Get(at=HERE))) == SPACE
+    assert newer.versions[URL].stamp == "r1"
+    assert list(newer.pinned("offline docs")) == [URL]
+    assert newer.get(op(1)) is None, "what nobody needs is fetched again"
+    assert newer.notices == ()
+    newer.close()
+    assert [path.name for path in tmp_path.glob("cache-v*.db*")] == [f"cache-v{SCHEMA_VERSION + 1}.db"]
+
+
+def test_cache_of_a_newer_octavo_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(response_cache, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    offline_copy(tmp_path)
+    monkeypatch.undo()
+    ResponseCache(tmp_path, "mia").close()
+    monkeypatch.setattr(response_cache, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    newer = ResponseCache(tmp_path, "mia")
+    assert value(newer.get(spaces.Get(at=HERE))) == SPACE
+    newer.close()
+
+
+def test_offline_copies_of_an_unreadable_schema_are_set_aside_and_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offline_copy(tmp_path)
+    (path,) = tmp_path.glob("cache-v*.db")
+    db = connect(path)
+    db.execute("ALTER TABLE answers ADD COLUMN more TEXT")
+    db.close()
+    monkeypatch.setattr(response_cache, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    newer = ResponseCache(tmp_path, "mia")
+    (notice,) = newer.notices
+    assert notice.startswith("Could not read what was available offline: ")
+    newer.close()
+    assert (tmp_path / f"{path.name}.old").exists()
+    again = ResponseCache(tmp_path, "mia")
+    assert again.notices == (), "it is said once"
+    again.close()
+
+
+def test_versions_are_taken_over_from_the_tables_of_an_older_octavo(tmp_path: Path) -> None:
+    offline_copy(tmp_path, stamp="")
+    (path,) = tmp_path.glob("cache-v*.db")
+
+    def as_before(*statements: str) -> None:
+        db = connect(path)
+        db.execute(
+            "CREATE TABLE readings (namespace TEXT NOT NULL, url TEXT NOT NULL, stamp TEXT NOT NULL,"
+            " read_at REAL NOT NULL, PRIMARY KEY (namespace, url)) STRICT"
+        )
+        for each in statements:
+            db.execute(each)
+        db.close()
+
+    as_before(
+        "DROP TABLE versions",
+        f"INSERT OR REPLACE INTO pins VALUES ('mia', '{URL}', 'offline docs', 'r1', '')",
+        "INSERT OR REPLACE INTO pins VALUES ('mia', '/v1/spaces/s3', 'offline docs', '', 'You may not.')",
+        "INSERT OR REPLACE INTO pins VALUES ('mia', '/v1/spaces/s1', 'offline docs', 'of the pin', '')",
+        "INSERT INTO readings VALUES ('mia', '/v1/spaces/s1', 'of the inbox', 7.0)",
+    )
+    shelf = ResponseCache(tmp_path, "mia")
+    assert {url: (each.stamp, each.error) for url, each in shelf.versions.items()} == {
+        URL: ("r1", ""),
+        "/v1/spaces/s3": ("", "You may not."),
+        "/v1/spaces/s1": ("of the inbox", ""),
+    }
+    kept = shelf.get(spaces.Get(at=HERE))
+    assert kept is not None
+    assert shelf.versions[URL].read_at == kept[1]
+    shelf.close()
+    # The older Octavo ran once more, and read one of them anew.
+    as_before(
+        "INSERT INTO readings VALUES ('mia', '/v1/spaces/s1', 'later', 9.0), ('mia', '/v1/spaces/s2', 'new', 9.0)"
+    )
+    shelf = ResponseCache(tmp_path, "mia")
+    assert (shelf.versions["/v1/spaces/s1"].stamp, shelf.versions["/v1/spaces/s2"].stamp) == ("later", "new")
+    assert shelf.versions[URL].stamp == "r1"
+    shelf.close()
+
+
+def test_version_goes_with_its_response(tmp_path: Path, clock: Clock) -> None:
+    shelf = ResponseCache(tmp_path, "mia", now=clock)
+    put(shelf, (op(1), SPACE), (op(2), SPACE), (op(3), SPACE))
+    for number in (1, 2, 3):
+        shelf.put_version(f"/v1/spaces/s{number}", "r1")
+    shelf.put_version("/v1/spaces/x", "", "You may not.")
+    for number in (2, 3):
+        shelf.pin("offline", f"/v1/spaces/s{number}")
+    shelf.unpin("offline", ["/v1/spaces/s3"])
+    shelf.close()
+    clock.forward(days=91)
+    again = ResponseCache(tmp_path, "mia", now=clock)
+    again.flush()
+    again.close()
+    again = ResponseCache(tmp_path, "mia", now=clock)
+    assert list(again.versions) == ["/v1/spaces/s2"]
+    again.forget()
+    assert dict(again.versions) == {}
+    again.close()
+    again = ResponseCache(tmp_path, "mia", now=clock)
+    assert dict(again.versions) == {}
+    again.close()
+
+
+def test_an_older_schema_without_offline_copies_is_thrown_away(tmp_path: Path) -> None:
     (tmp_path / "cache-v0.db").write_text("old")
     (tmp_path / "other.db").write_text("not ours")
     ResponseCache(tmp_path).close()

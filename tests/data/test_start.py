@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 ALLOWED = {"octavo.api"} | {
-    f"octavo.api.{name}" for name in ("errors", "operation", "safety", "text", "urgency", "wire")
+    f"octavo.api.{name}" for name in ("errors", "operation", "paging", "safety", "text", "urgency", "wire")
 }
 
 

@@ -91,7 +91,7 @@ async def test_a_resolve_that_is_just_going_out_is_undone_once_it_is_known_what_
     undone = await again.undo()
     assert undone
     assert undone.done
-    assert undone.sentence.startswith("Undone: resolve the thread · “Why?”. It was already being sent")
+    assert undone.sentence.startswith("Undone: resolve the thread · “Why?”. The change is already being sent")
     for _ in range(4):
         clock.forward(seconds=60)
         await again.run_dry()

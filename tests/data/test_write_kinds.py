@@ -32,7 +32,7 @@ from octavo.data.writes.optimistic_updates import fold
 from octavo.data.writes.outbox import Outbox
 from tests.data.conftest import MIA
 from tests.data.sends import Gate
-from tests.data.test_deciding import edit, nap
+from tests.data.test_deciding import edit
 from tests.server.asking import START, Ask
 
 
@@ -285,17 +285,26 @@ async def test_two_instances_send_a_direct_write_once(name: str, world: World, a
     case = CASES[name]
     op, basis, sent = case.op(world), case.basis(world), []
 
-    async def send(op: Operation[Any]) -> Any:
-        sent.append(op)
-        return await ask(op, case.user)
+    following = asyncio.Event()
+
+    async def send(asked: Operation[Any]) -> Any:
+        sent.append(asked)
+        if asked == op:
+            await following.wait()
+        return await ask(asked, case.user)
+
+    async def wait(seconds: float) -> None:
+        following.set()  # the other instance has looked for the write, and did not find it
+        await asyncio.sleep(0)
 
     async def instance() -> SendResult[Any]:
         state = State(tmp_path, "mia@test")
         outbox = Outbox(send, state, Drafts(state), me=User(id=case.user))
         live = Live(send, ResponseCache(None, "mia@test"), outbox)
         try:
-            return await send_direct(live, op, basis, failed="Could not send", missing="nothing is there", sleep=nap)
+            return await send_direct(live, op, basis, failed="Could not send", missing="nothing is there", sleep=wait)
         finally:
+            following.set()
             await live.close()
             await outbox.close()
             state.close()

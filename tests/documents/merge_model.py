@@ -230,6 +230,10 @@ def shaped(
         if what == "delete":
             if len(above.parts) == 1:
                 continue  # the block around it would be deleted too, and an empty page is one conflict about the whole page
+            at = above.parts.index(part)
+            around = [each.kind for each in (*above.parts[max(0, at - 1) : at], *above.parts[at + 1 : at + 2])]
+            if len(around) == 2 and around[0] == around[1] in ("list", "table", "code"):
+                continue  # two lists beside each other would be one
             if len(run := deleted_with(part, page.base, deleted)) > 1 and not run.isdisjoint(edits[other]):
                 continue  # neighbours that were deleted together are decided together: another test holds that
             deleted.add(part.name)

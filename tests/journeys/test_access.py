@@ -118,7 +118,7 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
         await to_row(run, "Yuki Tanabe")
         await run.see(
             "Yuki Tanabe can merge, review, edit, comment and read in Harbour API:",
-            "Creator of the collection Products, which contains Harbour software,",
+            "Creator in the collection Products, which contains Harbour software,",
             "through the team Harbour software, which includes Yuki Tanabe.",
         )
 

@@ -119,12 +119,12 @@ async def test_a_key_that_cannot_be_read_is_said_in_every_view_beside_what_is_ca
             await run.see("○ no API key")
             called = f"profile work ({machine.origin.removeprefix('http://')})"
             await run.hear(
-                f"Could not read the key of {called} from its file: {machine.key_file('work')} can be read by"
+                f"Could not read the API key of {called} from its file: {machine.key_file('work')} can be read by"
             )
             await run.later(seconds=16)  # the notice goes
             await run.see("r retry   f3 sign in")
             await run.press("!")
-            await run.see("the key of this account", "no resp")
+            await run.see("the API key of this account", "no resp")
             await run.press("escape")
             assert KEY not in run.text
             machine.key_file("work").chmod(0o600)
@@ -150,7 +150,7 @@ async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(s
         async with machine.play(opening) as run:
             assert isinstance(run.app.screen, SignInScreen)
             await run.see(
-                "Paste a new API key for work, or an API key of another account.", "esc back to work@127.0.0.1"
+                "Paste a new API key for work, or the API key of another account.", "esc back to work@127.0.0.1"
             )
             await run.press("escape")
             await run.see("○ API key rejected")
@@ -198,7 +198,7 @@ async def test_one_signs_out_and_drafts_stay(stage: Stage) -> None:
             await run.press("j", "j", "enter", "c")
             await run.type("Half a sen")
             await run.press("escape", ":", *"sign out", "enter")
-            await run.see("Sign out of work at 127.0.0.1", "Deletes the API key and the cached pages of this account")
+            await run.see("Sign out of work at 127.0.0.1", "The API key and the cached pages of this account will be")
             await run.press("n")
             assert machine.key_file("work").exists()
             await run.press(":", *"sign out", "enter")
@@ -219,7 +219,7 @@ async def test_who_is_not_signed_in_is_told_so_by_sign_out_and_signs_in_from_the
         settings = stage.settings()
         async with stage.show(settings, sessions.demo(settings), platform, start="inbox") as run:
             await run.press(":", *"sign out", "enter")
-            await run.see("You are not signed in. This library needs no account.")
+            await run.see("You are not signed in: the demo and local folders need no account.")
             await run.press("escape", "f3")
         ways, session = reopened(run)
         assert session is None

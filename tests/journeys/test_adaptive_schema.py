@@ -39,7 +39,7 @@ async def test_a_schema_is_written_with_its_faults_placed_and_its_conditions_are
         await run.see("plan", "What they pay for")
         assert (await run.ask(adaptive_schema.Get(at=SITE), NOOR)).json_schema == SCHEMA
         await run.press("ctrl+n")
-        await run.hear("There is already one adaptive schema. Press e to edit it.")
+        await run.hear("The adaptive schema already exists. Press e to edit it.")
         await open_kind(run, "conditions")
         view.rows.focus()  # type: ignore[attr-defined]  # as above
         await run.press("enter")

@@ -52,7 +52,7 @@ async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "members")
         await run.press("e", "enter")
-        await run.see("Guest       sees only the spaces where they have a role")
+        await run.see("Guest       has access only to spaces where they have a role")
         await run.press("up", "up", "up", "up", "up", "up", "up", "up", "enter")
         await run.see("Guest ▾")
         await run.press("ctrl+b", "escape")
@@ -66,11 +66,11 @@ async def test_what_does_not_fit_into_a_field_or_a_row_is_seen_to_go_on(stage: S
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "OpenAPI specifications")
         await run.press("ctrl+n")
-        await run.see("a link: https://example.com/page · at most …")
+        await run.see("a link, for example https://example.com/page · at most …")
         await run.press("escape")
         await to_row(run, "harbour")
         await run.press("a")
-        await run.see("From a link, a file or text.")
+        await run.see("Upload a link, a file or text.")
 
 
 async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
@@ -84,7 +84,7 @@ async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
         await run.see("Text: choose a file")
         await run.type("tides.json")
         await run.press("enter")
-        await run.see("+ Text                  ~/tides.json", "JSON or YAML · or the path of a file")
+        await run.see("+ Text                  ~/tides.json", "JSON or YAML · or the path to a file")
         dialog = run.app.screen
         assert isinstance(dialog, FormDialog)
         assert not dialog.state.written["source.url"]
@@ -95,11 +95,11 @@ async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: S
         await open_kind(run, "spaces")
         for key in ("ctrl+n", "e", "X"):
             await run.press(key)
-            await run.hear("Create, edit and delete spaces in Content. Press 2, then esc.")
+            await run.hear("To create, edit or delete spaces, go to Content: press 2, then esc.")
         await into(run, "collections", "Products")
         await open_kind(run, "who can merge")
         await run.press("ctrl+n")
-        await run.hear("Change roles in Members or Teams. Press ] to go there.")
+        await run.hear("To change roles, go to Members or Teams: press ].")
 
 
 async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stage: Stage) -> None:

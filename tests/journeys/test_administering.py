@@ -64,7 +64,7 @@ async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage:
         await into(run, "collections", "Instruments")
         await open_kind(run, "teams")
         await run.press("ctrl+n")
-        await run.see("The role applies here and in everything inside.")
+        await run.see("The role applies here and to everything inside.")
         await run.press("enter")
         await run.see("can merge, review, edit, comment and read")
         await run.type("creator")
@@ -115,7 +115,7 @@ async def test_a_file_that_is_imported_says_what_it_is(stage: Stage, home: Path)
 async def test_a_site_begins_with_its_title_and_says_who_sees_it(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=(80, 24)) as run:
         await run.press("ctrl+n", *"Tide Notes", "tab", "enter")
-        await run.see("anyone with a share link", "everyone, and search engines list it")
+        await run.see("anyone with a share link", "everyone; search engines list the site")
         await run.type("unlisted")
         await run.press("enter", "ctrl+s")
         await run.hear("Created Tide Notes.")
@@ -159,6 +159,6 @@ async def test_people_come_into_a_team_and_leave_it_in_one_step(stage: Stage) ->
             await run.type(person.name)
             await run.press("enter", "escape", "tab")
         await run.press("ctrl+s")
-        await run.hear("Field crew has new members")
+        await run.hear("Field crew was updated")
         after = {each.organization.user.id for each in (await run.ask(teams.ListMembers(**at), NOOR)).items}
         assert after == {each.id for each in before[1:]} | {new.id}

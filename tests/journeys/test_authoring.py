@@ -153,11 +153,11 @@ async def test_what_others_wrote_in_the_same_place_is_settled_side_by_side_also_
         await run.press("e")
         await run.see("Resolve conflicts", "1 conflict with the change request")
         await run.press("enter")
-        await run.see("1 of 1 resolved", "✓ Yours taken")
+        await run.see("1 of 1 resolved", "✓ Yours chosen")
         await run.press("p")
         await run.see("PREVIEW", "compared with the version that others saved", "four questions")
         await run.press("p")
-        await run.see("✓ Yours taken")
+        await run.see("✓ Yours chosen")
         await run.press("ctrl+s")
         await run.hear("Saved Welcome to #9 Ours.")
         raw = (await run.ask(GetAsWritten(at=at, page_id=page, format="markdown"), MARA)).markdown

@@ -104,19 +104,19 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
     async with stage.library() as platform, served(platform) as origin:
         platform.world.store.add_key(KEY, MARA)
         async with stage.show(stage.settings(), None, platform, origin=origin) as run:
-            await run.see("forgets the key when you quit", "has no D-Bus")
+            await run.see("forget the API key when you quit", "has no D-Bus")
             assert "f1 help" in run.keybar
             await run.press("enter")
             await run.see("Paste an API key first, or try the demo.")
             await run.type("gb_api_of-somebody-else-entirely")
             await run.press("enter")
-            await run.see("This key is not known here.")
+            await run.see("This server does not know this API key.")
             await run.press("ctrl+l")
             await run.type(KEY)
             await run.see(f"{len(KEY)} characters")
             await run.press("enter")
             await run.see("✓ You are Mara Lindqvist", "✓ 1 organization: Saltmarsh Instruments.")
-            await run.see("! Octavo forgets the key when you quit.")
+            await run.see("! Octavo will forget the API key when you quit.")
             assert KEY not in run.text
             await run.press("enter")
             await run.see("REVIEW REQUESTED", "Harbour API")

@@ -66,7 +66,7 @@ async def test_a_choice_leads_to_the_next_unresolved_conflict(stage: Stage) -> N
         await run.press("m")
         await run.see("2 of 4 resolved", "conflict 3 of 3")
         await run.press("N", "N")
-        await run.see("conflict 1 of 3", "✓ This change request taken")
+        await run.see("conflict 1 of 3", "✓ This change request chosen")
         await run.press("t")
         await run.see("1 of 4 resolved", "conflict 1 of 3")
         await run.press("b")
@@ -74,7 +74,7 @@ async def test_a_choice_leads_to_the_next_unresolved_conflict(stage: Stage) -> N
         await run.press("t")
         await run.see("3 of 4 resolved", "conflict 1 of 1", "quay", "barn")
         await run.press("K")
-        await run.see("conflict 1 of 3", "✓ Both taken")
+        await run.see("conflict 1 of 3", "✓ Both chosen")
         await run.press("J", "m")
         await run.see("4 of 4 resolved", "conflict 1 of 1", "All conflicts are resolved.", "ctrl+s saves")
         await contest.send()
@@ -99,7 +99,7 @@ async def test_choices_that_an_earlier_version_stored_are_kept(stage: Stage) -> 
         await run.press("R")
         await run.see("1 of 4 resolved")
         await run.press("enter", "N")
-        await run.see("✓ This change request taken")
+        await run.see("✓ This change request chosen")
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
@@ -156,7 +156,7 @@ async def test_a_side_that_is_cut_says_how_much_is_left_out(stage: Stage) -> Non
         await contest.open()
         await contest.update()
         await run.see("0 of 1 resolved")
-        assert len([line for line in _lines_of_pane(run) if "more lines are left out. Press e" in line]) == 3
+        assert len([line for line in _lines_of_pane(run) if "more lines are not shown. Press e" in line]) == 3
 
 
 async def test_a_suggestion_is_the_result_until_another_is_chosen(stage: Stage) -> None:
@@ -168,15 +168,15 @@ async def test_a_suggestion_is_the_result_until_another_is_chosen(stage: Stage) 
         await contest.update()
         await run.hear("1 paragraph was merged word by word. Press R to check")
         await run.press("R")
-        await run.see("1 of 1 resolved", "suggested", "Suggested: merged word by word. Check it.")
+        await run.see("1 of 1 resolved", "suggested", "Suggested: merged word by word. Check the result.")
         await run.press("ctrl+s")
         await run.hear("Nothing to save: this change request already contains the suggested text.")
         await run.press("t")
-        await run.see("✓ This change request taken")
+        await run.see("✓ This change request chosen")
         await run.press("t")
-        await run.see("Suggested: merged word by word. Check it.")
+        await run.see("Suggested: merged word by word. Check the result.")
         await run.press("w")
-        await run.see("✓ Suggestion taken", "All conflicts are resolved.")
+        await run.see("✓ Suggestion accepted", "All conflicts are resolved.")
         await run.press("ctrl+s")
         await run.hear("Nothing to save: this change request already has the versions you chose.")
         await contest.merge()
@@ -214,7 +214,7 @@ async def test_the_preview_of_titles_shows_both_titles(stage: Stage, has_heading
         await contest.open()
         await contest.update()
         await run.see("0 of 1 resolved", "Yard", "Garden", "Court")
-        assert "Not known" not in run.text
+        assert "Unknown." not in run.text
         await run.press("t", "p")
         await run.see("PREVIEW", "page title: Garden → Court")
         await run.press("p")

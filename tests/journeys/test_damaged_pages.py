@@ -72,7 +72,7 @@ async def test_front_matter_nested_deep_says_why_and_is_never_lost(stage: Stage,
         assert [(each.path, each.message) for each in loaded.problems] == [
             (
                 "deep.md",
-                "has front matter that is not read: it has more than 60 levels. It stays in the text of the page.",
+                "has front matter that could not be read: it has more than 60 nested levels. The front matter is shown in the text of the page.",
             )
         ]
         spaces.append(SpaceRef(space_id=loaded.space_id))

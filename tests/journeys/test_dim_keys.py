@@ -15,7 +15,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.api.spaces import Space
 from octavo.cli.cast import CAST
-from octavo.data.organization_lists import collections_of, spaces_of
+from octavo.data.queries import collections_of, spaces_of
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.content import managing_spaces, moving_spaces
 from octavo.tui.content.managed_spaces import ManagedSpaces

@@ -103,9 +103,9 @@ def test_an_editor_that_ctrl_c_ends_leaves_what_it_wrote_to_be_opened_again(
     with terminal(stage, "octavo", "demo", controls=True) as running:
         open_in_composer(running)
         running.write(CTRL_C)
-        running.wait_for("Comment on Welcome", "my editor was ended with Ctrl-C. It was not sent. Press ! to open it.")
+        running.wait_for("Comment on Welcome", "my editor was stopped with ctrl+c. Press ! to open your saved text.")
         assert [path.read_text() for path in left(stage)] == ["My wordshalf a sentence"]
-        open_again(running, tmp_path, "Saved your text of “Comment on Welcome” as a draft.")
+        open_again(running, tmp_path, "Saved your text as a draft: “Comment on Welcome”.")
         running.write(b"c")
         running.wait_for("Comment on Welcome", "My wordshalf a sentence!")
     assert kept(stage) == ["My wordshalf a sentence!"]
@@ -118,7 +118,7 @@ def open_again(running: Terminal, folder: Path, *said: str) -> None:
     running.write(b"\x1b")
     running.settle(0.3, wait=1.0)
     running.write(b"!")
-    running.wait_for("TEXTS FROM YOUR EDITOR", "Press enter to open the text")
+    running.wait_for("DRAFTS FROM YOUR EDITOR", "Press enter to open the draft")
     running.write(b"\r")
     running.wait_for(*said)
 
@@ -126,9 +126,9 @@ def open_again(running: Terminal, folder: Path, *said: str) -> None:
 @pytest.mark.parametrize(
     ("what", "why"),
     [
-        pytest.param("raw + b' caf\\xff'", "it is not UTF-8", id="not UTF-8"),
+        pytest.param("raw + b' caf\\xff'", "it is not valid UTF-8", id="not UTF-8"),
         # What is said of each, and that it is kept, is in tests/tui/terminal/test_external_editor.py too.
-        pytest.param("raw + b' nothing\\0'", "it contains NUL characters", id="NUL", marks=pytest.mark.long),
+        pytest.param("raw + b' nothing\\0'", "it has NUL characters", id="NUL", marks=pytest.mark.long),
         pytest.param(
             "raw + b' much' + b'.' * 2**20", "it is larger than 1 MiB", id="too large", marks=pytest.mark.long
         ),
@@ -140,15 +140,15 @@ def test_what_cannot_be_sent_is_kept_over_a_kill_and_opened_again(
     monkeypatch.setenv("EDITOR", editor(tmp_path, writes(what)))
     with terminal(stage, "octavo", "demo") as running:
         open_in_composer(running)
-        running.wait_for("Comment on Welcome", why, "Press ! to open it")
+        running.wait_for("Comment on Welcome", why, "Press ! to open your saved text")
         os.kill(running.pid, signal.SIGKILL)
     (before,) = left(stage)
     words = before.read_bytes()
     assert words.startswith(b"My words")
     with terminal(stage, "octavo", "demo") as again:
-        again.wait_for("Your text of “Comment on Welcome” was not sent. Press ! to open it.")
+        again.wait_for("Your draft “Comment on Welcome” was not sent. Press ! to open it.")
         assert before.read_bytes() == words
-        open_again(again, tmp_path, "Saved your text of “Comment on Welcome” as a draft.")
+        open_again(again, tmp_path, "Saved your text as a draft: “Comment on Welcome”.")
         again.write(b"c")
         again.wait_for("Comment on Welcome", "!", "draft")
     (draft,) = kept(stage)
@@ -165,7 +165,7 @@ def test_a_page_that_cannot_be_sent_is_kept_and_sent_once_it_can_be(
         running.write(b"e")
         running.wait_for("New change request")
         running.write(b"\r")
-        running.wait_for("Could not send the text: it is not UTF-8. It was not sent. Press ! to open it.")
+        running.wait_for("Could not send the text: it is not valid UTF-8. Press ! to open your saved text.")
         open_again(running, tmp_path, "Continue editing", "Send")
         running.write(b"\x1b[B\r")
         running.wait_for("#9 Edit Welcome")
@@ -180,7 +180,7 @@ def test_what_is_in_the_editor_of_a_comment_when_octavo_is_killed_is_a_draft_at_
         open_in_composer(running)
         os.kill(running.pid, signal.SIGKILL)
     with terminal(stage, "octavo", "demo") as again:
-        again.wait_for("Saved your text of “Comment on Welcome” as a draft.")
+        again.wait_for("Saved your text as a draft: “Comment on Welcome”.")
     assert kept(stage) == ["My words and more"]
     assert left(stage) == []
 
@@ -191,13 +191,13 @@ def test_what_is_kept_is_thrown_away_only_when_one_says_so(
     monkeypatch.setenv("EDITOR", editor(tmp_path, writes("b'caf\\xff'")))
     with terminal(stage, "octavo", "demo") as running:
         open_in_composer(running)
-        running.wait_for("! opens it again.")
+        running.wait_for("Press ! to open your saved text.")
         running.write(b"\x1b")
         running.settle(0.3, wait=1.0)
         running.write(b"!")
-        running.wait_for("TEXTS FROM YOUR EDITOR", "Comment on Welcome")
+        running.wait_for("DRAFTS FROM YOUR EDITOR", "Comment on Welcome")
         running.write(b"X")
-        running.wait_for("Discard your text of “Comment on Welcome”?")
+        running.wait_for("Discard your draft “Comment on Welcome”?")
         assert len(left(stage)) == 1
         running.write(b"y")
         running.settle(0.3, wait=1.0)

@@ -122,7 +122,7 @@ async def test_help_says_who_i_am_what_the_header_counts_and_where_signs_are(sta
         await run.see("Mara Lindqvist  DEMO")
         await run.press("?")
         await run.see(
-            "You are Mara Lindqvist. 1 to 6 open the views, each with its number of items. f1 explains the signs."
+            "You are Mara Lindqvist. Press 1 to 6 to open a view. The header shows item counts. f1 explains the symbols."
         )
         await run.press("f1")
         await run.see("signs")
@@ -158,7 +158,7 @@ async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
         assert isinstance(run.app.screen, LinksScreen)
         while not (row := run.app.screen.rows.item) or not row.address.startswith("mailto:"):
             await run.press("j")
-        await run.see("This link writes an e-mail to this address.")
+        await run.see("This link starts an e-mail to this address.")
 
 
 async def test_search_says_where_it_searched_and_what_to_do_without_results(stage: Stage) -> None:
@@ -179,4 +179,4 @@ async def test_signing_in_has_one_button_at_a_time_and_says_what_a_key_is(stage:
         screen = run.app.screen
         assert isinstance(screen, SignInScreen)
         assert [each.id for each in screen.query("#next TextButton").results(TextButton) if each.display] == ["check"]
-        assert next(line for line in run.lines if "Try the demo" in line).rstrip().endswith("offline")
+        assert next(line for line in run.lines if "Try the demo" in line).rstrip().endswith("no network")

@@ -53,7 +53,7 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         await run.press("g")
         await run.see("▾ GET", "IN THE PATH")
         await run.press("Y")
-        await run.hear("No link for this page: the demo is not on the web.")
+        await run.hear("This page has no link: the demo is not on the web.")
 
 
 async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(stage: Stage) -> None:
@@ -69,7 +69,7 @@ async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(s
         target = {"kind": "page", "page": "round"}
         screen.reading.pages = PageTree(pages=[Page(id="round", title="Round", type="link", target=target)])
         screen.reading.open_page("round")
-        await run.hear("Round links to Round, which is a link, too.")
+        await run.hear("Round links to Round, which is also a link.")
 
 
 def begun(run: Run) -> ContentScreen:
@@ -155,7 +155,7 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
         screen.view.text_select_all()
         screen.action_copy_text()
         assert not screen.view.contents.is_whole
-        assert {STILL, "The selection is copied as soon as all of it is loaded."} <= set(run.said)
+        assert {STILL, "The selection will be copied as soon as all of it has loaded."} <= set(run.said)
         await run.see("Footnote late", "The note at the end.")
         await run.hear("Could not copy: the text is too long for the terminal's clipboard.")
         assert run.app.clipboard == ""

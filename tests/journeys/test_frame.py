@@ -16,7 +16,7 @@ from textual.widgets import Static
 from octavo.api import change_requests, spaces
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization
 from octavo.api.places import SpaceRef
-from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces_of
+from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.review import change_request
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.shell.frame import StatusBar, TopBar

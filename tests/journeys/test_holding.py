@@ -32,7 +32,9 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         )
         await run.press("enter")
         await hold(run, "Say which zone.")
-        await run.hear("Added to your review: 1 pending comment. Press a or A to submit the review, H to show them.")
+        await run.hear(
+            "Added to your review, which now has 1 pending comment. Press a or A to submit the review, or H to list its comments."
+        )
         await run.see("◌ 1 pending comment", "Mara Lindqvist · pending comment", "┊ Say which zone.", "● 1 open")
         await hold(run, "And why.")
         await hold(run, "A third.")
@@ -123,7 +125,7 @@ async def test_a_held_comment_is_not_answered_but_changed_and_dropped_where_it_h
         await run.press("H", "enter")
         await run.see("pending comment", "Say which zone.")
         await run.press("c")
-        await run.hear("This is a pending comment that only you see.")
+        await run.hear("Only you can see this pending comment.")
         await run.press("e")
         await run.see("Edit a pending comment")
         await run.type(" UTC?")

@@ -85,7 +85,7 @@ def test_the_help_topic_lists_every_key() -> None:
         pytest.param("changes", ("]", "]"), "4 of 4", ("Z revert merge",), ("a approve", "m merge"), id="merged change request"),
         pytest.param("changes", ("]", "]", "]"), "1 of 1", (), ("a approve", "m merge", "Z revert"), id="archived change request"),
         pytest.param("changes", ("]", "]", "enter"), "Merged by", ("Z revert merge",), ("a approve", "m merge"), id="open in its view"),
-        pytest.param("changes", ("!",), "REQUESTS TO", ("esc close",), ("r retry", "X discard", "x select", "u undo"), id="request"),
+        pytest.param("changes", ("!",), "API REQUESTS", ("esc close",), ("r retry", "X discard", "x select", "u undo"), id="request"),
     ],
 )  # fmt: skip
 async def test_the_key_bar_offers_only_what_applies(
@@ -116,13 +116,9 @@ async def test_a_dialog_that_keeps_its_text_says_so_in_every_place(stage: Stage,
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
     keys = {"change.merge": "ctrl+g", "view.inbox": "9", "no.such": "x", "change.approve": "L"}
     async with stage.play(start="changes", keys=keys) as run:
-        await run.hear(
-            "2 settings cannot be used. Press ! to see all of them. The first: keys.no.such is not the id of a"
-        )
+        await run.hear("2 settings are invalid. Press ! to list them. The first one: keys.no.such is not a command id")
         await run.press("!")
-        await run.see(
-            "SETTINGS THAT CANNOT BE USED", "keys.change.approve cannot be L, which is the key of change.archive."
-        )
+        await run.see("INVALID SETTINGS", "keys.change.approve cannot be L: change.archive already uses that key.")
         await run.press("escape")
         await run.press("m")
         assert "Merge #2" not in run.text
@@ -146,7 +142,7 @@ async def test_a_theme_that_is_none_is_said_with_its_place_and_the_nearest(stage
     )
     async with stage.play(theme=named.theme, location=named.location) as run:
         await run.hear(
-            f"{path}, line 2: theme names 'drak', which is not a theme. Did you mean dark? The themes are dark,"
+            f"{path}, line 2: theme is 'drak', which is not a theme. Did you mean dark? The themes are dark,"
         )
 
 

@@ -28,7 +28,7 @@ async def test_an_address_outside_is_opened_without_the_key(
         await run.press("G", "enter")
         await run.see("Open status.saltmarsh.example?", "Open in browser")
         await run.press("y")
-        await run.hear("Opened in the browser.")
+        await run.hear("Opened the link in the browser.")
         await run.until(lambda: (tmp_path / "told").exists(), "start the browser")
         told = (tmp_path / "told").read_text()
         assert ADDRESS.rstrip("/") in told
@@ -41,7 +41,7 @@ async def test_a_browser_that_fails_is_said_and_the_address_offered(
     sit_before_it(monkeypatch, browser(tmp_path, code=3))
     async with stage.play() as run:
         await run.press("G", "enter", "y")
-        await run.see("own-browser ended with status 3.", "Copy link")
+        await run.see("own-browser exited with status 3.", "Copy link")
         await run.press("y")
         await run.hear("Copied the link.")
         assert run.app.clipboard.startswith(ADDRESS.rstrip("/"))

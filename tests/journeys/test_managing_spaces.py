@@ -115,7 +115,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         await run.press("X")
         await run.see(
             "Delete the space Almanac?",
-            "2 pages are deleted with the space.",
+            "2 pages will be deleted with the space.",
             "No site uses this space.",
             "Type Almanac to confirm.",
         )
@@ -180,7 +180,7 @@ async def test_only_what_was_changed_of_a_space_is_sent_and_u_takes_it_back(stag
         assert sent.model_fields_set == {"at", "title"}
         await run.until(lambda: "Port API" in titles(run), "list it by its new title")
         await run.press("u")
-        await run.hear("Undid the change of Harbour API.")
+        await run.hear("Undid the change to Harbour API.")
         await run.until(lambda: "Harbour API" in titles(run), "list it by its title again")
 
 

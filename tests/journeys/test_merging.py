@@ -61,7 +61,7 @@ async def test_a_yes_that_comes_with_the_checks_was_not_meant_for_them(stage: St
         await run.until(lambda: dialog._just_in, "get the checks")
         assert dialog.query_one("#yes", TextButton).key == "", "what does not take the key is not drawn as if it did"
         await run.press("y")
-        await run.hear("The checks have just loaded. Read them, then press y.")
+        await run.hear("The checks have just been loaded. Read the checks, then press y.")
         assert not run.gate.sent(change_requests.Merge)
         await run.see("Merge  (y)")
         await run.press("y")

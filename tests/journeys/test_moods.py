@@ -20,12 +20,12 @@ MOODS = [
     pytest.param(Mood(403), "The harbour master says no.", "refused", id="403"),
     pytest.param(Mood(404), "The harbour master says no.", "refused", id="404"),
     pytest.param(
-        Mood(429, headers=(("retry-after", "3600"),)), "received too many requests. Try again at", "waits", id="429"
+        Mood(429, headers=(("retry-after", "3600"),)), "received too many API requests. Try again at", "waits", id="429"
     ),
-    pytest.param(Mood(500), "failed (500): The harbour master says no.", "doubted", id="500"),
+    pytest.param(Mood(500), "reported an error (500): The harbour master says no.", "doubted", id="500"),
     pytest.param(Mood(200, b"<html>Welcome to the hotel</html>"), "127.0.0.1:", "doubted", id="garbage"),
     pytest.param(Mood(200, b'{"items": [{"id'), "127.0.0.1:", "doubted", id="half an answer"),
-    pytest.param(Mood(0), "did not answer within 3 s", "doubted", id="nothing"),
+    pytest.param(Mood(0), "did not respond within 3 s", "doubted", id="nothing"),
 ]
 
 
@@ -107,7 +107,7 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
         await run.settle()
         if becomes == "refused":
             await run.hear("Could not comment: The harbour master says no. Your text is saved as a draft.")
-            await run.see(WORDS, "not sent", "1 needs you: press !")
+            await run.see(WORDS, "not sent", "1 needs your decision: press !")
         else:
             await run.see(WORDS, "sending", "1 queued")
         moody.mood = None
@@ -119,9 +119,9 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
         if becomes == "doubted":
             await run.later(seconds=100)
             await run.hear("“comment” may have been sent: the response was lost, and Octavo did not find the change.")
-            await run.see(WORDS, "● Mara … may have bee…", "1 needs you: press !")
+            await run.see(WORDS, "● Mara … may have bee…", "1 needs your decision: press !")
             await run.press("d")
-            await run.hear("This may have been sent. Press ! to see why, and to retry or discard it.")
+            await run.hear("This comment may have been sent. Press ! to see why, and to retry or discard it.")
             await run.press("!")
             await run.see("NEED YOUR DECISION", "may have been sent", "Check the server, then press !")
             await run.press("r", "escape")

@@ -35,15 +35,15 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         assert kept is not None
         assert (kept.failed, kept.read) == ((), kept.of)
         await run.press("escape", "escape")
-        await run.see("SPACES", "kept")
+        await run.see("SPACES", "offline")
         await run.press("i")
-        await run.see("offline", "kept, ", "just now")
+        await run.see("available offline, ", "just now")
         await run.press("escape", "!")
         await run.see("AVAILABLE OFFLINE", "Harbour API")
         await run.press("r")
-        await run.hear("This is a space that is kept for offline")
+        await run.hear("This offline space updates by itself")
         await run.press("X")
-        await run.see("Remove offline access to Harbour API?", "kept, ")
+        await run.see("Remove offline access to Harbour API?", "available offline, ")
         await run.press("n")
         assert run.app.session.offline.of(HARBOUR) is not None
         await run.press("escape")
@@ -79,7 +79,7 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
             await run.until(
                 lambda: "Could not load" not in run.text and "Loading" not in run.text, "open the next page"
             )
-            assert "not read before" not in run.text
+            assert "not loaded before" not in run.text
         await run.press("s", *"leilani helps")
         await run.see("in a reply", "Offline: searched only this machine")
         await run.press("escape", "4")
@@ -132,7 +132,7 @@ async def test_what_was_never_read_says_so(stage: Stage) -> None:
         await run.see("Harbour API › Welcome")
         run.app.screen.set_focus(run.app.screen.query_one("#page"))
         await run.press("J")
-        await run.see("Could not load", "It was not read before")
+        await run.see("Could not load Quickstart", "this was not loaded before")
 
 
 async def test_a_large_space_says_its_size_and_asks(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

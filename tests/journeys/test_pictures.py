@@ -69,7 +69,7 @@ async def test_every_view_and_dialog_looks_as_it_was_approved_and_no_key_means_t
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_signing_in_looks_as_it_was_approved(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform, size=size) as run:
-        await run.see("forgets the key when you quit")
+        await run.see("forget the API key when you quit")
         wrong = [differs(f"sign-in-{size[0]}x{size[1]}", run.text)]
         await run.type("gb_api_0123456789abcdefghij")
         wrong.append(differs(f"sign-in-typed-{size[0]}x{size[1]}", run.text))

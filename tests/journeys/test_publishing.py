@@ -27,7 +27,9 @@ async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means
         await fill(run)
         await run.see("Sites · 1")
         await ask(run, "unpub")
-        await run.see("/published/saltmarsh/docs/", "2 share links stop working.", "3 redirects stop working.")
+        await run.see(
+            "/published/saltmarsh/docs/", "2 share links will stop working.", "3 redirects will stop working."
+        )
         await run.see("2 spaces, 2 sections, 1 group: Instruments, Harbour")
         await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
         await run.press("y")
@@ -47,18 +49,18 @@ async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means
         await run.see("share link")
         await ask(run, "publish")
         await run.see(
-            "Publish Saltmarsh Docs?", "anyone with one of 2 active share links", "Instruments › Limpet manual"
+            "Publish Saltmarsh Docs?", "anyone with one of the 2 active share links", "Instruments › Limpet manual"
         )
         await run.see("Harbour software: only for visitors who meet the condition.", "2 spaces, 2 sections, 1 group")
         links = (await run.ask(share_links.List(at=SITE), NOOR)).items
         for each in links:
             await run.ask(share_links.Update(at=SITE, share_link_id=each.id, active=False), NOOR)
         await run.press("r")
-        await run.see("no one yet: visitors need a share link, and none is active.")
+        await run.see("no one yet: visitors need an active share link.")
         for section in ("docs-instruments", "docs-software"):
             await run.ask(site_structure.DeleteSection(at=SITE, site_section_id=section), NOOR)
         await run.press("r")
-        await run.see("The site has no space. Open the site with enter")
+        await run.see("The site has no spaces. Open the site with enter")
         await run.press("y")
         assert len(run.gate.sent(sites.Publish)) == 1, "only that of u"
 
@@ -78,7 +80,7 @@ async def test_a_site_that_has_to_be_paid_for_is_not_said_to_be_published(stage:
         await run.see("everyone: the site is public, and search engines list it")
         await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
         await run.press("y")
-        await run.hear("Could not publish Saltmarsh Docs: its plan must be paid first.")
+        await run.hear("Could not publish Saltmarsh Docs: its plan must be paid for first.")
         assert "Published Saltmarsh Docs." not in run.said
 
 

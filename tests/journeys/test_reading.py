@@ -78,7 +78,7 @@ async def test_a_long_page_is_read_on_into_the_next_one(stage: Stage) -> None:
         await run.press("backslash")
         await run.see("source")
         await run.press("backslash", "f")
-        await run.see("capitals open the browser")
+        await run.see("capital letters open the browser")
 
 
 async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage) -> None:
@@ -222,11 +222,11 @@ async def test_from_the_page_to_the_tree_to_the_spaces_and_into_another_space(st
 async def test_at_the_ends_of_a_space_the_keys_that_read_on_say_so(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("K")
-        await run.hear("This is the first page of the space.")
+        await run.hear("This is the first page in the space.")
         await run.press("/", *"glossary", "enter", "enter")
         await run.see("› Glossary")
         await run.press("J")
-        await run.hear("This is the last page of the space.")
+        await run.hear("This is the last page in the space.")
 
 
 async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Stage) -> None:

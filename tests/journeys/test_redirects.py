@@ -43,7 +43,7 @@ async def test_it_is_told_where_addresses_lead_and_marked_what_goes_round_or_to_
         await run.press("t")
         await follow(run, "/api", "a loop", "browsers give up on it")
         await follow(run, f"{base}manual/", "leads to", "page", "space Limpet manual")
-        await follow(run, "no/such", "No redirect starts at this path. Visitors see a page of the space")
+        await follow(run, "no/such", "No redirect starts at this path. Visitors see a page in the space")
         await run.press("escape")
         await run.ask(site_structure.DeleteSection(at=SITE, site_section_id="docs-software"), NOOR)
         await run.press("r")

@@ -191,7 +191,7 @@ async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "teams")
         await run.press("X")
-        await run.see("Delete Harbour software?", "Its roles in 1 space end for 4 members.")
+        await run.see("Delete Harbour software?", "4 members will lose the access that this team gives to 1 space.")
         await run.press("y")
         assert not run.gate.sent(teams.Delete), "y alone deletes nothing for good"
         await run.press("escape", "X")
@@ -411,7 +411,7 @@ async def test_a_team_is_renamed_and_named_back(stage: Stage) -> None:
         await run.hear("Changed Harbour software.")
         await run.until(lambda: "Harbour crew" in titles(run), "see its new name")
         await run.press("u")
-        await run.hear("Undid the change of Harbour software.")
+        await run.hear("Undid the change to Harbour software.")
         await run.until(lambda: "Harbour software" in titles(run), "see its old name")
 
 
@@ -420,14 +420,14 @@ async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage
         await run.see("Members · 306")
         before = {each.user.id: each.role for each in browser(run).rows.items[:3]}
         await run.press("x", "x", "x", "e")
-        await run.see("Edit 3 members", "Fields you leave empty stay unchanged in every row.")
+        await run.see("Edit 3 members", "Fields that you leave empty stay unchanged in all selected items.")
         await run.press("enter", *"comment", "enter", "ctrl+s")
         await run.hear("Changed 3 members.")
         changed = run.gate.sent(organizations.UpdateMember)
         assert [(op.user_id, op.role) for op in changed] == [(each, "comment") for each in before]
         assert not browser(run).ticked
         await run.press("u")
-        await run.hear("Undid the change of 3 members.")
+        await run.hear("Undid the change to 3 members.")
         back = run.gate.sent(organizations.UpdateMember)[3:]
         assert {op.user_id: op.role for op in back} == before
 

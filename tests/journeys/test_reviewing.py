@@ -163,7 +163,7 @@ async def test_keys_of_the_diff_act_on_it_from_the_list_of_pages(stage: Stage) -
         await run.press("\\")
         await run.see("· source")
         await run.press("t")
-        await run.hear("The source view shows no threads")
+        await run.hear("The source diff shows no threads")
         assert isinstance(run.app.screen, ChangeRequestScreen)
         assert run.app.screen.focused is run.app.screen.changed_tree.widget
 

@@ -140,7 +140,7 @@ async def test_what_is_merged_can_not_be_approved_or_merged_again(stage: Stage) 
         for key in ("a", "A", "m", "U", "L"):
             assert key in dim(run)
         await run.press("m")
-        await run.hear("is merged. This is possible only for draft or open change requests.")
+        await run.hear("is merged. You can do this only with draft or open change requests.")
 
 
 async def test_without_a_change_request_its_keys_say_so(stage: Stage) -> None:

@@ -120,7 +120,7 @@ async def test_pages_are_imported_into_a_change_request_where_a_space_is_locked(
         await to_spaces(run, "Harbour API")
         await run.press("a", "enter")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what is imported")
-        await run.see("Readers see the pages after the merge.")
+        await run.see("Readers will see the pages after the merge.")
         await run.type(address)
         await run.press("tab", "enter")
         await run.type("html")

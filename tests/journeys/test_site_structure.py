@@ -78,19 +78,19 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
         assert await outline(run) == [*built, "    Station register"]
 
         await run.press("a", "enter")
-        await run.hear("Visitors of Instruments now start at Station register.")
+        await run.hear("Visitors to Instruments now start at Station register.")
         assert await outline(run) == [*built[:-1], "    Limpet manual", "    Station register *"]
         await run.press("u")
         await run.hear("Visitors start at Limpet manual again.")
         assert await outline(run) == [*built, "    Station register"]
         await to_part(run, "Instruments")
         await run.press("a", "enter")
-        await run.hear("Visitors of Saltmarsh Docs now start at Instruments.")
+        await run.hear("Visitors to Saltmarsh Docs now start at Instruments.")
         assert (await outline(run))[:4] == ["Harbour software", "  Harbour API *", "Products", "  Instruments *"]
 
         await to_part(run, "Products")
         await run.press("alt+down")
-        await run.hear("Products is already last. Press M to move it")
+        await run.hear("Products is already the last item here. Press M to move it")
         await run.press("alt+up")
         await run.hear("Moved Products up.")
         assert (await outline(run))[0] == "Products"
@@ -115,7 +115,7 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
         await run.hear("Changed Instruments.")
         await to_part(run, "Devices")
         await run.press("u")
-        await run.hear("Undid the change of Instruments.")
+        await run.hear("Undid the change to Instruments.")
 
         await to_part(run, "Station register")
         await run.press("X")
@@ -131,7 +131,7 @@ async def test_a_structure_is_filtered_with_what_its_parts_stand_in_and_a_space_
         await into_structure(run)
         await to_part(run, "Instruments")
         await run.press("S")
-        await run.hear("The structure keeps the order visitors see")
+        await run.hear("You cannot sort this list")
         await run.press("/", *"limpet", "enter")
         await run.until(lambda: titles(run) == ["Instruments", "Limpet manual"], "keep the section it is in")
         await run.press("j")

@@ -104,12 +104,12 @@ async def test_the_way_one_came_is_retraced_over_all_views(stage: Stage) -> None
         await run.press("<")
         await run.see("› Welcome")
         await run.press("<")
-        await run.hear("You have no previous location to go back to.")
+        await run.hear("There is no previous location to go back to.")
         for words in ("› Quickstart", "1 of 7 match", "page 2 of 2", "Open 72"):
             await run.press(">")
             await run.see(words)
         await run.press(">")
-        await run.hear("You have no location to go forward to.")
+        await run.hear("There is no next location to go forward to.")
 
 
 async def test_links_of_a_space_are_there_again_with_their_row(stage: Stage) -> None:

@@ -96,7 +96,7 @@ SITES = (
 ADMIN = (
     Stop("admin", (), ("Members · 306", "Deepa Uchida", "joined")),
     Stop("admin-sorted", ("S", *"name", "enter"), ("sorted by name",)),
-    Stop("admin-columns", ("F",), ("Columns of members",)),
+    Stop("admin-columns", ("F",), ("Columns for members",)),
     Stop("admin-ticked", ("escape", "x", "x"), ("2 selected",)),
     Stop("admin-teams", ("]",), ("Teams · 4", "Harbour software")),
     Stop("admin-team", ("enter",), ("Harbour software › Members · 4",)),

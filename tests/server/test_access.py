@@ -118,7 +118,7 @@ async def test_only_administrators_of_a_place_change_who_may_what(ask: Ask, kind
         permissions.UpdateTeam(at=at, team_id=team, role="admin"),
         permissions.DeleteTeam(at=at, team_id=team),
     ):
-        assert "need the role Admin" in await refused(ask(op, "mia"), 403)
+        assert "need the Admin role" in await refused(ask(op, "mia"), 403)
     assert await _everybody(ask, at) == {"ada": "admin", "mia": "create", "tom": "create", "gil": "create"}
     await ask(permissions.UpdateUser(at=at, user_id="gil", role="admin"))
     await ask(permissions.DeleteUser(at=at, user_id="mia"), "gil")

@@ -30,7 +30,7 @@ async def _error(ask: Ask, method: str, url: str, user: str | None = "ada", **op
 
 async def test_without_a_key_nothing_is_answered(ask: Ask) -> None:
     for url in ("/v1/user", "/v1/nowhere", "/~/files/x/y"):
-        assert await _error(ask, "GET", url, None) == (401, "Sign in: the request has no key.")
+        assert await _error(ask, "GET", url, None) == (401, "Sign in first: the request has no API key.")
     assert ask.last.headers["www-authenticate"] == "Bearer"
 
 
@@ -43,7 +43,7 @@ async def test_an_address_that_is_none_is_404_and_a_method_that_is_none_405(ask:
     for url in ("/v1/nowhere", "/v1/spaces", "/", "/v2/user", "/v1/user/", "/v1/spaces/../user%2f"):
         assert (await _error(ask, "GET", url))[0] == 404
     status, sentence = await _error(ask, "DELETE", "/v1/orgs/acme")
-    assert (status, sentence) == (405, "DELETE is not among the methods of this address: GET, PATCH.")
+    assert (status, sentence) == (405, "This path does not support DELETE. Supported methods: GET, PATCH.")
     assert ask.last.headers["allow"] == "GET, PATCH, HEAD, OPTIONS"
 
 
@@ -70,20 +70,20 @@ async def test_an_identifier_that_cannot_exist_is_404(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"{", "The body is not JSON that can be read: "),
-        (b"\xff", "The body is not JSON that can be read: "),
-        (b'{"title": NaN}', "The body is not JSON that can be read: "),
-        (b'{"title": ' + b"9" * 5000 + b"}", "The body is not JSON that can be read: "),
-        (b"[" * 100_000, "The body is not JSON that can be read: "),
+        (b"{", "The body is not valid JSON: "),
+        (b"\xff", "The body is not valid JSON: "),
+        (b'{"title": NaN}', "The body is not valid JSON: "),
+        (b'{"title": ' + b"9" * 5000 + b"}", "The body is not valid JSON: "),
+        (b"[" * 100_000, "The body is not valid JSON: "),
         (b"[]", "The body must be a JSON object."),
         (b'"x"', "The body must be a JSON object."),
         (
             b'{"title":' + b"[" * 300 + b"]" * 300 + b"}",
-            "The body is not JSON that can be read: recursion limit exceeded",
+            "The body is not valid JSON: recursion limit exceeded",
         ),
-        (b'{"title": "\\ud800"}', "The body is not JSON that can be read: "),
-        (b'{"mergeRules": {"\\uDFFF": 1}}', "The body is not JSON that can be read: "),
-        (b'{"title": "\xed\xa0\x80"}', "The body is not JSON that can be read: "),
+        (b'{"title": "\\ud800"}', "The body is not valid JSON: "),
+        (b'{"mergeRules": {"\\uDFFF": 1}}', "The body is not valid JSON: "),
+        (b'{"title": "\xed\xa0\x80"}', "The body is not valid JSON: "),
     ],
 )
 async def test_a_body_that_is_not_as_it_should_be_is_refused(ask: Ask, content: bytes, sentence: str) -> None:
@@ -101,7 +101,7 @@ async def test_a_body_that_is_not_as_it_should_be_is_refused(ask: Ask, content: 
         ({"body": {"markdown": 7}}, "body.markdown must be text."),
         ({"body": {"markdown": " \n"}}, "body is empty. Write text in body.markdown or body.document."),
         ({"body": {"markdown": "x"}, "node": "n" * 257}, "node may have at most 256 characters."),
-        ({"body": {"markdown": "x"}, "node": "n"}, "page is required with node."),
+        ({"body": {"markdown": "x"}, "node": "n"}, "page is required if node is given."),
     ],
 )
 async def test_the_field_that_is_wrong_is_named(ask: Ask, body: object, sentence: str) -> None:
@@ -171,7 +171,7 @@ async def test_a_bug_is_answered_with_500_and_raised(ask: Ask, platform: Platfor
     async with httpx.AsyncClient(transport=transport, base_url="http://octavo.test", headers=headers) as client:
         answer = await client.patch("/v1/orgs/acme", json={"title": "New"})
     assert answer.status_code == 500
-    assert answer.json()["error"]["message"] == "The platform failed. What you asked for was not done; try again."
+    assert answer.json()["error"]["message"] == "The platform failed, and your request was not completed."
 
 
 async def test_a_write_that_fails_half_way_leaves_nothing(ask: Ask, platform: Platform, world: World) -> None:

@@ -46,7 +46,7 @@ async def test_a_new_one_is_a_draft_of_the_primary_content(ask: Ask) -> None:
 
 async def test_who_may_not_edit_cannot_start_one(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
-    with pytest.raises(Refusal, match="need the role Editor"):
+    with pytest.raises(Refusal, match="need the Editor role"):
         await ask(change_requests.Create(at=desk.space), "zoe")
 
 
@@ -172,7 +172,7 @@ async def test_an_archived_one_is_not_merged(ask: Ask) -> None:
 async def test_merging_takes_the_role_create(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"))
-    with pytest.raises(Refusal, match="need the role Creator") as refused:
+    with pytest.raises(Refusal, match="need the Creator role") as refused:
         await desk.merge(at, "tom")
     assert refused.value.status == 403
     assert (await desk.merge(at, "mia")).result == "merge"
@@ -294,17 +294,20 @@ async def rules(ask: Ask, desk: Desk, *each: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [
-        ({"rule": "require_at_least_one_review"}, "it has no review"),
-        ({"rule": "require_at_least_one_approved_review"}, "it has no approval"),
-        ({"rule": "require_specific_reviewers", "users": ["tom", "mia"]}, "Tom Lund and Mia Lund must approve it"),
+        ({"rule": "require_at_least_one_review"}, "the change request has no review"),
+        ({"rule": "require_at_least_one_approved_review"}, "the change request has no approval"),
+        (
+            {"rule": "require_specific_reviewers", "users": ["tom", "mia"]},
+            "Tom Lund and Mia Lund must approve the change request",
+        ),
         (
             {"rule": "require_one_of_specific_reviewers", "users": ["tom"]},
-            "one of these reviewers must approve it: Tom Lund",
+            "one of these reviewers must approve the change request: Tom Lund",
         ),
         ({"rule": "require_change_request_subject"}, "no subject"),
         ({"rule": "require_change_request_description"}, "no description"),
         ({"rule": "require_author_to_merge"}, "only Jun Lund"),
-        ({"rule": "require_up_to_date_change_request"}, "Update it from main first"),
+        ({"rule": "require_up_to_date_change_request"}, "Update the change request from main first"),
     ],
 )
 async def test_a_rule_that_is_not_met_is_named(ask: Ask, rule: dict[str, Any], sentence: str) -> None:
@@ -367,7 +370,7 @@ async def test_rules_of_the_organization_are_inherited(ask: Ask) -> None:
         ({"type": "strict"}, "mergeRules.type must be one of inherit, none, rules."),
         ({"type": "rules"}, "mergeRules.rules must be a list."),
         ({"type": "rules", "rules": ["x"]}, "mergeRules.rules[0] must be an object with a rule."),
-        ({"type": "rules", "rules": [{"rule": "allow_bypass", "users": 5}]}, "users must be a list of user ids."),
+        ({"type": "rules", "rules": [{"rule": "allow_bypass", "users": 5}]}, "users must be a list of user IDs."),
     ],
 )
 async def test_rules_that_nobody_could_follow_are_refused(ask: Ask, merge_rules: Any, sentence: str) -> None:

@@ -67,7 +67,7 @@ async def test_administrators_change_one(ask: Ask) -> None:
 
 async def test_others_are_refused(ask: Ask) -> None:
     at = _ref(await _make(ask, "Manuals"))
-    assert "need the role Admin" in await refused(ask(collections.Update(at=at, title="Mine"), "mia"), 403)
+    assert "need the Admin role" in await refused(ask(collections.Update(at=at, title="Mine"), "mia"), 403)
     await refused(ask(collections.Delete(at=at), "mia"), 403)
     await refused(ask(collections.Create(at=ACME), "jun"), 403)
     await refused(ask(collections.Get(at=at), "eve"), 404)

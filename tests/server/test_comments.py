@@ -63,7 +63,7 @@ async def test_a_comment_says_who_wrote_it_when_and_what_about(ask: Ask, place: 
 
 
 async def test_commenting_takes_a_role(ask: Ask, place: Discussion) -> None:
-    assert "need the role Commenter" in await refused(_post(ask, place, user="sam"), 403)
+    assert "need the Commenter role" in await refused(_post(ask, place, user="sam"), 403)
     await refused(_post(ask, place, user="gil"), 404)
     thread = await _post(ask, place)
     reply = comments.CreateReply(at=place, comment_id=thread.id, body=Markdown(markdown="No"))

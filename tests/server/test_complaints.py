@@ -43,7 +43,7 @@ def test_what_is_missing_is_called_by_its_name() -> None:
         ({"position": {"after": 7}}, "position.after must be an object."),
         (
             {"parent": "a/b"},
-            "parent must be an identifier: at most 256 characters, without / and control characters.",
+            "parent must be an ID of at most 256 characters, without / and control characters.",
         ),
     ],
 )

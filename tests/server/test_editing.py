@@ -52,13 +52,13 @@ async def test_the_old_form_of_the_answer_is_the_change_request(ask: Ask) -> Non
         (InsertFiles(files=(NewFile(name="a", url="https://a.example/x"),)), 400, "does not fetch files"),
         (InsertFiles(files=(NewFile(name="a", content_type="text/plain"),)), 400, "base64 is required"),
         (InsertFiles(files=(NewFile(name="a", base64="aaaa"),)), 400, "contentType is required"),
-        (InsertFiles(files=(NewFile(name="a", content_type="a/b", base64="*"),)), 400, "not base64"),
+        (InsertFiles(files=(NewFile(name="a", content_type="a/b", base64="*"),)), 400, "not valid base64"),
         (
             InsertFiles(files=(NewFile(name="a", content_type="a/b", base64="AAAA" * 333_334),)),
             400,
             "larger than the limit of 1 MB",
         ),
-        (RevertPage(page="A", block=("nonsense",)), 400, "has a block .*nonsense"),
+        (RevertPage(page="A", block=("nonsense",)), 400, "no block .*nonsense"),
     ],
 )
 async def test_one_wrong_change_refuses_all_and_is_named(
@@ -215,7 +215,7 @@ async def test_single_blocks_are_put_back(ask: Ask) -> None:
 async def test_who_may_not_edit_is_told_which_role_may(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A")
     at = await desk.propose()
-    with pytest.raises(Refusal, match="need the role Editor") as refused:
+    with pytest.raises(Refusal, match="need the Editor role") as refused:
         await desk.edit(at, insert("# B"), user="zoe")
     assert refused.value.status == 403
 

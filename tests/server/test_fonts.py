@@ -102,7 +102,7 @@ async def test_only_creators_write(ask: Ask) -> None:
         fonts.Delete(at=ACME, font_id=made.id),
         storage.Upload(at=ACME, file=file, kind="customization_font"),
     ):
-        assert "need the role Creator" in await refused(ask(op, "tom"), 403)
+        assert "need the Creator role" in await refused(ask(op, "tom"), 403)
         if not isinstance(op, fonts.Delete):
             await refused(ask(op, "eve"), 404)
 

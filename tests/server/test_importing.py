@@ -176,18 +176,18 @@ async def test_an_archive_cannot_write_outside_or_fill_the_disk(
     assert made.imported_resources >= 2
     monkeypatch.setattr(gathering, "LARGEST", 1000)
     bomb = web.put("/bomb.zip", archive({"a.md": "x" * 2000}))
-    assert "the most that is taken" in await refused(near(imports.Create(at=space.ref, url=bomb, source="zip")), 400)
+    assert "exceeds the limit of" in await refused(near(imports.Create(at=space.ref, url=bomb, source="zip")), 400)
 
 
 @pytest.mark.parametrize(
     ("source", "body", "sentence"),
     [
-        ("zip", b"no zip", "no zip archive"),
-        ("zip", archive({"a.txt": "x"}), "holds no page"),
-        ("docx", b"no zip", "no Word document"),
-        ("docx", archive({"a.txt": "x"}), "cannot be read"),
+        ("zip", b"no zip", "not a ZIP archive"),
+        ("zip", archive({"a.txt": "x"}), "contains no Markdown, HTML or Word pages"),
+        ("docx", b"no zip", "not a Word document"),
+        ("docx", archive({"a.txt": "x"}), "could not be read"),
         ("html", b"<div>" * 20_000, "nested too deep"),
-        ("markdown", archive({"a.txt": "x"}), "is no text"),
+        ("markdown", archive({"a.txt": "x"}), "is not text"),
     ],
 )
 async def test_what_cannot_be_read_is_told_why(
@@ -225,9 +225,9 @@ async def test_a_summary_may_name_what_is_converted(near: Ask, web: Web) -> None
 async def test_what_cannot_be_fetched_is_told_why(near: Ask, web: Web) -> None:
     space = await space_with(near, one="x")
     gone = imports.Create(at=space.ref, url=f"{web.origin}/gone", source="website")
-    assert "answered with status 404. Nothing was imported" in await refused(near(gone), 400)
+    assert "responded with status 404. Nothing was imported" in await refused(near(gone), 400)
     page = imports.Create(at=space.ref, url=web.put("/a.png", b"x", "image/png"), source="website")
-    assert "no page of HTML" in await refused(near(page), 400)
+    assert "no HTML page" in await refused(near(page), 400)
 
 
 async def test_private_networks_are_not_imported_from(ask: Ask, web: Web) -> None:
@@ -241,7 +241,7 @@ async def test_who_may_not_edit_may_not_import(near: Ask, web: Web) -> None:
     desk = await Desk.open(near, "# Before")
     url = web.put("/a.md", "# A")
     into_space = imports.Create(at=desk.space, url=url, source="markdown")
-    assert "need the role Creator" in await refused(near(into_space, "tom"), 403)
+    assert "need the Creator role" in await refused(near(into_space, "tom"), 403)
     at = await desk.propose()
     into_change_request = imports.Create(at=at, url=url, source="markdown")
     await refused(near(into_change_request, "zoe"), 403)

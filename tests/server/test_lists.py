@@ -168,7 +168,7 @@ def test_a_page_that_is_none_is_refused(key: str, furnished: Furnished) -> None:
         method, url, body = furnished.url(key, page=cursor)
         status, answer = furnished.send(method, url, json=body)
         assert (cursor, status) == (cursor, 400)
-        assert answer["error"]["message"].startswith("page names no page of this list.")
+        assert answer["error"]["message"].startswith("page does not name a page in this list.")
 
 
 @dataclass

@@ -105,8 +105,8 @@ def test_a_summary_gives_the_tree(world: World) -> None:
     ]
     assert loaded.created == 20
     assert [(each.path, each.message.split()[0]) for each in loaded.problems] == [
-        ("../../../etc/passwd.md", "leads"),
-        ("missing/page.md", "is"),
+        ("../../../etc/passwd.md", "points"),
+        ("missing/page.md", "does"),
     ]
 
 
@@ -271,7 +271,7 @@ def test_a_summary_cannot_name_what_is_outside(world: World, folder: Path, tmp_p
     write(folder, "SUMMARY.md", "* [Home](README.md)\n* [A](../secret.md)\n* [B](linked.md)\n* [C](%2e%2e/secret.md)\n")
     loaded = load(world, folder)
     assert outline(pages_of(world, loaded))[:4] == ["Home", "A", "B", "C"]
-    said = '{% hint style="warning" %}\nlinked.md leads out of the folder, so it is left out.\n{% endhint %}\n'
+    said = '{% hint style="warning" %}\nlinked.md points outside the folder, so it is left out.\n{% endhint %}\n'
     assert [text(world, loaded, title) for title in "ABC"] == ["", said, ""]
     assert {each.path for each in loaded.problems} == {"../secret.md", "linked.md"}
 

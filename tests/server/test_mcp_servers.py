@@ -67,7 +67,7 @@ async def test_only_those_who_may_change_them_see_their_headers(ask: Ask) -> Non
         mcp_servers.Update(at=at, site_mcp_server_id=made.id, name="Mine"),
         mcp_servers.Delete(at=at, site_mcp_server_id=made.id),
     ):
-        assert "need the role" in await refused(ask(op, "sam"), 403)
+        assert "need the Creator role" in await refused(ask(op, "sam"), 403)
         if not isinstance(op, mcp_servers.Delete):
             await refused(ask(op, "eve"), 404)
 

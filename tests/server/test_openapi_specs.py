@@ -94,7 +94,7 @@ async def test_a_failure_is_said_and_the_last_version_stays(near: Ask, web: Web)
         "FETCH_ERROR",
         good.last_version,
     )
-    assert "answered with status 404" in bad.last_processed_errors[0].message
+    assert "responded with status 404" in bad.last_processed_errors[0].message
     web.put("/nothing", "<p>no specification</p>")
     await near(openapi.Put(at=ACME, spec_slug="pets", source=Source(url=url)))
     assert (await _get(near)).last_process_error_code == "PARSE_ERROR"
@@ -150,7 +150,7 @@ async def test_members_read_them_and_creators_write_them(ask: Ask) -> None:
     await ask(openapi.Create(at=ACME, slug="pets", source=source), "mia")
     seen = await ask(openapi.Get(at=ACME, spec_slug="pets"), "sam")
     assert (seen.permissions.view, seen.permissions.edit) == (True, False)
-    assert "need the role Creator" in await refused(ask(openapi.Create(at=ACME, slug="b", source=source), "tom"), 403)
+    assert "need the Creator role" in await refused(ask(openapi.Create(at=ACME, slug="b", source=source), "tom"), 403)
     await refused(ask(openapi.Put(at=ACME, spec_slug="pets", source=source), "tom"), 403)
     await refused(ask(openapi.Update(at=ACME, spec_slug="pets", visibility="public"), "tom"), 403)
     await refused(ask(openapi.Delete(at=ACME, spec_slug="pets"), "tom"), 403)

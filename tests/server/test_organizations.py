@@ -39,7 +39,7 @@ async def test_its_settings_are_changed_by_administrators(ask: Ask) -> None:
     )
     assert (changed.title, changed.default_role) == ("Acme Works", None)
     assert ask.last.json()["urls"]["logo"] == "https://x.example/l"
-    assert "need the role Admin" in await refused(ask(organizations.Update(at=ACME, title="Mine"), "mia"), 403)
+    assert "need the Admin role" in await refused(ask(organizations.Update(at=ACME, title="Mine"), "mia"), 403)
 
 
 async def test_what_is_shown_first_is_a_site_that_is_there(ask: Ask) -> None:
@@ -57,10 +57,10 @@ async def test_what_is_shown_first_is_a_site_that_is_there(ask: Ask) -> None:
         ({"title": "x"}, "title must have at least 2 characters."),
         ({"title": "x" * 256}, "title may have at most 255 characters."),
         ({"hostname": "ab"}, "hostname must have at least 3 characters."),
-        ({"hostname": "UPPER"}, "hostname must be lower-case letters"),
+        ({"hostname": "UPPER"}, "hostname must be lowercase letters"),
         ({"defaultRole": "king"}, "defaultRole must be one of 'admin', 'create'"),
         ({"emailDomains": [1]}, "emailDomains[0] must be text."),
-        ({"emailDomains": ["no domain"]}, "emailDomains[0] must be a domain: example.com."),
+        ({"emailDomains": ["no domain"]}, "emailDomains[0] must be a domain, for example example.com."),
         ({"logo": "javascript:x"}, "logo must be a link"),
         ({"defaultContent": {"type": "site", "site": "gone"}}, "defaultContent.site must be a site of this"),
         ({"defaultContent": {"type": "space"}}, "defaultContent.type must be 'site'."),

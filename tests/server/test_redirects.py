@@ -159,7 +159,7 @@ async def test_an_address_leads_to_a_space_or_a_page(ask: Ask) -> None:
     assert await _target(ask, at, "/api") == f"{start}{second.path}/"
     assert await _target(ask, at, "/calls") == f"{start}{second.path}/calls"
     assert await refused(ask(redirects.Resolve(at=at, source="/none")), 404) == (
-        "No redirect of this site starts at /none."
+        "No redirect on this site starts at /none."
     )
     await ask(spaces.Delete(at=handbook.ref))
     await refused(ask(redirects.Resolve(at=at, source="/guide")), 404)
@@ -213,6 +213,6 @@ async def test_only_those_who_may_change_the_site_write(ask: Ask) -> None:
         redirects.Update(at=at, site_redirect_id=made.id, source="/mine"),
         redirects.Delete(at=at, site_redirect_id=made.id),
     ):
-        assert "need the role Creator" in await refused(ask(op, "tom"), 403)
+        assert "need the Creator role" in await refused(ask(op, "tom"), 403)
     await refused(ask(redirects.List(at=at), "eve"), 404)
     assert (await ask(redirects.List(at=at), "sam")).items == (made,)

@@ -59,7 +59,7 @@ def test_the_cursor_keeps_its_place_while_items_come_and_go(descending: bool) ->
 
 @pytest.mark.parametrize("cursor", ["!", "x", "W10", "ImEi", "bnVsbA", "é", "W1tbW1s" * 40])
 def test_a_cursor_that_is_none_is_refused_with_a_sentence(cursor: str) -> None:
-    with pytest.raises(Refused, match="page names no page of this list") as refused:
+    with pytest.raises(Refused, match="page does not name a page in this list") as refused:
         rest.page(LISTING.model_copy(update={"page": cursor}), NUMBERS)
     assert refused.value.status == 400
 

@@ -87,7 +87,7 @@ async def test_a_request_is_taken_back_by_editors_and_by_who_was_asked(ask: Ask)
     desk = await Desk.open(ask)
     at = await desk.propose()
     await ask(reviews.Request(at=at, users=("tom", "mia")), "jun")
-    with pytest.raises(Refusal, match="need the role Editor"):
+    with pytest.raises(Refusal, match="need the Editor role"):
         await ask(reviews.Withdraw(at=at, user_id="tom"), "zoe")
     await ask(reviews.Withdraw(at=at, user_id="tom"), "tom")
     await ask(reviews.Withdraw(at=at, user_id="mia"), "jun")
@@ -97,7 +97,7 @@ async def test_a_request_is_taken_back_by_editors_and_by_who_was_asked(ask: Ask)
 
 @pytest.mark.parametrize(
     ("user", "status", "sentence"),
-    [("eve", 404, "has access"), ("nobody", 404, "has access"), ("sam", 400, "Reviewers need the role Reviewer")],
+    [("eve", 404, "has access"), ("nobody", 404, "has access"), ("sam", 400, "Reviewers need the Reviewer role")],
 )
 async def test_only_those_who_may_review_are_asked(ask: Ask, user: str, status: int, sentence: str) -> None:
     desk = await Desk.open(ask)
@@ -111,7 +111,7 @@ async def test_only_those_who_may_review_are_asked(ask: Ask, user: str, status: 
 async def test_reviewing_takes_the_role_review(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
-    with pytest.raises(Refusal, match="need the role Reviewer") as refused:
+    with pytest.raises(Refusal, match="need the Reviewer role") as refused:
         await ask(reviews.Submit(at=at, status="approved"), "jun")
     assert refused.value.status == 403
 

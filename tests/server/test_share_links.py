@@ -78,7 +78,7 @@ async def test_they_are_an_administrators(ask: Ask, at: SiteRef) -> None:
         share_links.Update(at=at, share_link_id=link.id, name="Mine"),
     ]
     for op in (*rest, delete):
-        assert "need the role Admin" in await refused(ask(op, "mia"), 403)
+        assert "need the Admin role" in await refused(ask(op, "mia"), 403)
     for op in rest:
         await refused(ask(op, "eve"), 404)
     await ask(delete, "eve")

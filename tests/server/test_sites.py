@@ -52,7 +52,7 @@ async def test_only_spaces_of_the_organization_that_one_may_fill_can_be_on_one(a
         assert f"no space “{name}”" in await refused(ask(sites.Create(at=ACME, spaces=(name,))), 404)
     assert "twice" in await refused(ask(sites.Create(at=ACME, spaces=(space.id, space.id))), 400)
     await ask(spaces.Update(at=space.ref, default_level="edit"))
-    assert "need the role Creator" in await refused(ask(sites.Create(at=ACME, spaces=(space.id,)), "mia"), 403)
+    assert "need the Creator role" in await refused(ask(sites.Create(at=ACME, spaces=(space.id,)), "mia"), 403)
     await ask(spaces.Update(at=space.ref, default_level=None))
     await refused(ask(sites.Create(at=ACME, spaces=(space.id,)), "mia"), 404)
     assert await _titles(ask) == []
@@ -60,9 +60,9 @@ async def test_only_spaces_of_the_organization_that_one_may_fill_can_be_on_one(a
 
 async def test_roles_in_the_organization_say_who_may_do_what(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask))
-    assert "need the role Creator" in await refused(ask(sites.Create(at=ACME), "tom"), 403)
+    assert "need the Creator role" in await refused(ask(sites.Create(at=ACME), "tom"), 403)
     for op in (sites.Update(at=at, title="Mine"), sites.Delete(at=at), sites.Publish(at=at), sites.Unpublish(at=at)):
-        assert "need the role Admin" in await refused(ask(op, "mia"), 403)
+        assert "need the Admin role" in await refused(ask(op, "mia"), 403)
     shown = {user: (await ask(sites.Get(at=at), user)).permissions for user in ("ada", "mia", "sam")}
     assert {user: (may.view, may.create, may.admin) for user, may in shown.items()} == {
         "ada": (True, True, True),

@@ -29,7 +29,7 @@ async def test_a_space_begins_with_one_empty_page(ask: Ask) -> None:
 
 
 async def test_making_one_takes_a_role_that_creates(ask: Ask) -> None:
-    assert "need the role Creator" in await refused(ask(spaces.Create(at=ACME), "tom"), 403)
+    assert "need the Creator role" in await refused(ask(spaces.Create(at=ACME), "tom"), 403)
     missing = spaces.Create(at=ACME, parent="nowhere")
     assert "collection “nowhere”" in await refused(ask(missing), 404)
     await refused(ask(spaces.Create(at=OrganizationRef(organization_id="other"))), 404)
@@ -54,7 +54,7 @@ async def test_its_settings_are_changed_by_administrators(ask: Ask, clock: Clock
     assert changed.language == "da"
     assert changed.created_at == START
     assert changed.updated_at == clock.moment
-    assert "need the role Admin" in await refused(ask(spaces.Update(at=space.ref, title="Mine"), "mia"), 403)
+    assert "need the Admin role" in await refused(ask(spaces.Update(at=space.ref, title="Mine"), "mia"), 403)
 
 
 async def test_an_emoji_and_an_icon_take_turns(ask: Ask) -> None:
@@ -114,7 +114,7 @@ async def test_what_is_open_in_it_is_counted(ask: Ask) -> None:
 
 async def test_a_deleted_space_is_gone_from_lists_and_can_be_restored(ask: Ask, clock: Clock) -> None:
     space = await space_with(ask)
-    assert "need the role Admin" in await refused(ask(spaces.Delete(at=space.ref), "mia"), 403)
+    assert "need the Admin role" in await refused(ask(spaces.Delete(at=space.ref), "mia"), 403)
     await ask(spaces.Delete(at=space.ref))
     assert await _titles(ask) == []
     assert (await ask(spaces.Get(at=space.ref))).deleted_at == START

@@ -85,7 +85,7 @@ async def test_only_administrators_see_and_change_them(ask: Ask) -> None:
         sso.UpdateProvider(at=ACME, saml_provider_id=made.id, label="Mine"),
         sso.DeleteProvider(at=ACME, saml_provider_id=made.id),
     ):
-        assert "need the role Admin" in await refused(ask(op, "mia"), 403)
+        assert "need the Admin role" in await refused(ask(op, "mia"), 403)
     await refused(ask(sso.ListLogins(at=ACME), "eve"), 404)
 
 

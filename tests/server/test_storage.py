@@ -47,7 +47,7 @@ async def test_an_address_waits_a_quarter_of_an_hour(ask: Ask, world: World, clo
 
 async def test_a_file_must_be_the_one_that_was_announced(ask: Ask) -> None:
     there = await _announce(ask)
-    sentence = "The body is larger than 10 bytes, which is the most that is accepted."
+    sentence = "The body is larger than the limit of 10 bytes."
     assert await _send(ask, there.url, DATA + b"!") == (413, sentence)
     sentence = "The file has 9 bytes, but 10 bytes were announced. Upload the file again."
     assert await _send(ask, there.url, DATA[:-1]) == (400, sentence)

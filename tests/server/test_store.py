@@ -175,7 +175,7 @@ def test_a_library_of_a_newer_octavo_is_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(Unusable, match="newer Octavo"):
+    with pytest.raises(Unusable, match="newer version of Octavo"):
         Store(path)
 
 

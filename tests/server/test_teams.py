@@ -61,7 +61,7 @@ async def test_they_are_found_by_title_and_by_who_manages_them(ask: Ask) -> None
         ("PUT", {"title": ""}, "title must have at least 1 character."),
         ("PUT", {"title": "x" * 65}, "title may have at most 64 characters."),
         ("PUT", {}, "title is required."),
-        ("PATCH", {}, "The body says nothing of what is to change. Give at least one field."),
+        ("PATCH", {}, "The body contains no changes. Give at least one field."),
         ("PATCH", {"title": "x" * 65}, "title may have at most 64 characters."),
     ],
 )
@@ -129,7 +129,7 @@ async def test_one_is_managed_by_its_owners_and_by_administrators(ask: Ask) -> N
 
 
 async def test_administrators_make_them(ask: Ask) -> None:
-    assert "need the role Admin" in await refused(ask(teams.Create(at=ACME, title="Mine"), "mia"), 403)
+    assert "need the Admin role" in await refused(ask(teams.Create(at=ACME, title="Mine"), "mia"), 403)
     assert "member “eve”" in await refused(ask(teams.Create(at=ACME, title="Ours", members=("eve",))), 404)
     assert await _titles(ask) == []
 

@@ -73,7 +73,7 @@ async def test_only_creators_write(ask: Ask) -> None:
         translations.Update(at=ACME, translation_settings_id=made.id, title="Mine"),
         translations.Delete(at=ACME, translation_settings_id=made.id),
     ):
-        assert "need the role Creator" in await refused(ask(op, "tom"), 403)
+        assert "need the Creator role" in await refused(ask(op, "tom"), 403)
     await refused(ask(translations.List(at=ACME), "eve"), 404)
 
 

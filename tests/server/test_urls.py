@@ -45,7 +45,7 @@ async def test_addresses_that_name_nothing(ask: Ask, world: World) -> None:
         f"{app}/s/{space.id}/%2F%ff",
     ):
         await refused(ask(urls.GetContent(url=url)), 404)
-    assert "link of this server" in await refused(ask(urls.GetContent(url="https://elsewhere.example/s/x")), 400)
+    assert "link to this server" in await refused(ask(urls.GetContent(url="https://elsewhere.example/s/x")), 400)
     await refused(ask(urls.GetContent(url=space.urls.app or ""), "eve"), 404)
     await ask(spaces.Delete(at=space.ref))
     await refused(ask(urls.GetContent(url=space.urls.app or "")), 404)

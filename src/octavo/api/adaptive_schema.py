@@ -1,4 +1,4 @@
-"""The adaptive schema of a site: what is known about its visitors, which conditions can ask for.
+"""Claims about the visitors of a site that conditions can use.
 
 It is a JSON Schema (draft-07) of a small subset: objects that are closed, arrays, strings, numbers and booleans, each
 claim with a description (2.11, supplement 4.23). Documents that step outside are refused.
@@ -75,7 +75,7 @@ DescribedClaim = Annotated[AnyClaim, AfterValidator(_described)]
 
 def _unsigned_is_an_object(claims: Mapping[str, Claim]) -> Mapping[str, Claim]:
     if UNSIGNED in claims and not isinstance(claims[UNSIGNED], ObjectClaim):
-        raise ValueError(f"{UNSIGNED} must be an object that holds the unsigned claims")
+        raise ValueError(f"{UNSIGNED} must be an object that contains the unsigned claims")
     return claims
 
 
@@ -123,14 +123,14 @@ _SCHEMA_EXAMPLE = {
 
 
 class Get(InSite, Operation[AdaptiveSchema], get="/adaptive-schema"):
-    """The adaptive schema of a site."""
+    """Get the adaptive schema of a site."""
 
 
 class Update(InSite, Operation[AdaptiveSchema], put="/adaptive-schema"):
-    """Write the adaptive schema of a site anew."""
+    """Replace the adaptive schema of a site."""
 
     json_schema: VisitorSchema = Field(examples=[_SCHEMA_EXAMPLE])
 
 
 class ListTemplateConditions(InSite, Operation[TemplateConditions], get="/adaptive-schema/template-conditions"):
-    """Conditions that the adaptive schema of a site gives."""
+    """List the conditions that follow from the adaptive schema of a site."""

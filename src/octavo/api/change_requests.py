@@ -1,4 +1,4 @@
-"""Change requests: proposed edits to a space, reviewed and then merged."""
+"""Proposed edits to a space, which are reviewed and then merged."""
 
 from typing import Annotated, Literal
 
@@ -83,30 +83,30 @@ class Filters(BaseModel, defer_build=True):
 
 
 class List(Filters, Listing[ChangeRequest], get="/change-requests"):
-    """Change requests of a space, those touched last first."""
+    """List the change requests of a space, most recently updated first."""
 
     at: SpaceRef
 
 
 class ListOfOrganization(Filters, Listing[ChangeRequest], get="/change-requests"):
-    """Change requests of all spaces of an organization."""
+    """List the change requests of all spaces in an organization."""
 
     at: OrganizationRef
 
 
 class Create(InSpace, Operation[ChangeRequest], post="/change-requests"):
-    """Start a draft from the primary content."""
+    """Create a draft change request from the main content."""
 
     subject: str | None = None
     agent_task_id: str | None = None
 
 
 class Get(InChangeRequest, Operation[ChangeRequest], get=""):
-    """One change request."""
+    """Get a change request."""
 
 
 class Update(InChangeRequest, Operation[ChangeRequest], patch="", nullable=("description",)):
-    """Rename, describe, open, archive or reopen a change request."""
+    """Change the subject, description or status of a change request."""
 
     subject: Annotated[str, Field(max_length=100)] | None = None
     description: RawJson | None = None
@@ -114,12 +114,12 @@ class Update(InChangeRequest, Operation[ChangeRequest], patch="", nullable=("des
 
 
 class Merge(InChangeRequest, Operation[MergeResult], post="/merge", success=200):
-    """Merge into the primary content of the space."""
+    """Merge a change request into the main content of the space."""
 
 
 class UpdateFromMain(InChangeRequest, Operation[MergeResult], post="/update", success=200):
-    """Bring the primary content of the space into the change request."""
+    """Update a change request from the main content of the space."""
 
 
 class ListContributors(InChangeRequest, Listing[Contributor], get="/contributors"):
-    """Who edited or commented. All of them come at once."""
+    """List everyone who edited or commented on a change request."""

@@ -1,4 +1,4 @@
-"""Collections: folders of spaces, which may hold other collections."""
+"""Groups of spaces and other collections."""
 
 from typing import Annotated, Literal
 
@@ -35,48 +35,48 @@ class Collection(Model):
 
 
 class List(InOrganization, Listing[Collection], get="/collections"):
-    """Collections of an organization."""
+    """List the collections of an organization."""
 
     nested: bool = True
     """Whether those inside other collections are listed too."""
 
 
 class Create(InOrganization, Operation[Collection], post="/collections"):
-    """Make a collection, at the root or inside another."""
+    """Create a collection, at the top level or in another collection."""
 
     title: Annotated[str, Field(max_length=50)] | None = None
     parent: Id | None = None
 
 
 class Get(InCollection, Operation[Collection], get=""):
-    """One collection."""
+    """Get a collection."""
 
 
 class Update(InCollection, Operation[Collection], patch="", nullable=("default_level",)):
-    """Rename or describe a collection, or change its default level."""
+    """Change the title, description or default access of a collection."""
 
     title: Annotated[str, Field(max_length=50)] | None = None
     description: Annotated[str, Field(max_length=100)] | None = None
     default_level: DefaultLevel | None = Field(None, title="Default access")
-    """The highest role that members of the organization have here without a role given to them."""
+    """The highest role that members of the organization have here, unless they were given a role."""
 
 
 class Delete(InCollection, Operation[None], delete=""):
-    """Delete a collection. What lies in it moves to where it lay."""
+    """Delete a collection. The spaces and collections in it move up one level."""
 
 
 class ListSpaces(InCollection, Listing[Space], get="/spaces"):
-    """Spaces that lie directly in a collection."""
+    """List the spaces directly in a collection."""
 
 
 class Move(InCollection, Operation[Collection], post="/move", success=200, nullable=("parent",)):
-    """Move a collection into another (or to the root: None), or before or after a neighbour."""
+    """Move a collection to another collection or the top level, or before or after another item."""
 
     parent: Id | None = None
     position: Position | None = None
 
 
 class Transfer(InCollection, Operation[Collection], post="/transfer", success=200):
-    """Move a collection and all it holds to another organization."""
+    """Move a collection and everything in it to another organization."""
 
     organization: Id

@@ -1,4 +1,4 @@
-"""Comment threads, on a space or on a change request."""
+"""Threads on a space or a change request."""
 
 from typing import Annotated, Literal
 
@@ -136,7 +136,7 @@ class InReply(BaseModel, defer_build=True):
 
 
 class List(InDiscussion, Listing[Comment], get="/comments"):
-    """Comment threads, by default the newest first."""
+    """List the comment threads, by default newest first."""
 
     order: Literal["asc", "desc"] = "desc"
     status: Literal["all", "open", "resolved"] = "all"
@@ -148,24 +148,24 @@ class List(InDiscussion, Listing[Comment], get="/comments"):
 
 
 class Create(InDiscussion, Operation[Comment], post="/comments", success=200):
-    """Start a thread on the whole place, on a page, or on a block of a page."""
+    """Start a thread on a space or change request, on a page, or on a block of a page."""
 
     body: Markdown
     page: Id | None = None
     node: Annotated[str, Field(max_length=256)] | None = None
-    """The key of a block of `page`."""
+    """The key of a block on the page."""
     table_cell: TableCell | None = None
-    """A cell of a table of `page`."""
+    """A cell in a table on the page."""
 
 
 class Get(InComment, Operation[Comment], get="/comments/{comment_id}"):
-    """One comment, without its replies."""
+    """Get a comment, without its replies."""
 
     format: Format | None = None
 
 
 class Update(InComment, Operation[Comment], put="/comments/{comment_id}"):
-    """Edit the text, resolve or reopen the thread, or react to it."""
+    """Edit the text of a comment, resolve or reopen its thread, or react to it."""
 
     body: Markdown | None = None
     resolved: bool | None = None
@@ -178,7 +178,7 @@ class Delete(InComment, Operation[None], delete="/comments/{comment_id}"):
 
 
 class ListReplies(InComment, Listing[Reply], get="/comments/{comment_id}/replies"):
-    """Replies to a comment, oldest first."""
+    """List the replies to a comment, oldest first."""
 
     format: Format | None = None
 
@@ -191,7 +191,7 @@ class CreateReply(InComment, Operation[Reply], post="/comments/{comment_id}/repl
 
 
 class GetReply(InReply, Operation[Reply], get="/comments/{comment_id}/replies/{comment_reply_id}"):
-    """One reply."""
+    """Get a reply."""
 
     format: Format | None = None
 
@@ -209,4 +209,4 @@ class DeleteReply(InReply, Operation[None], delete="/comments/{comment_id}/repli
 
 
 class ListCommenters(InDiscussion, Listing[Member], get="/commenters"):
-    """Who commented."""
+    """List the people who commented."""

@@ -1,4 +1,4 @@
-"""Content: the page tree, pages, files and revisions of a space, a change request or a revision."""
+"""Pages, files and revisions of a space or a change request."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -231,21 +231,21 @@ class Formatted(OfContent):
 
 
 class Get(OfContent, Operation[Revision], get="{content}"):
-    """The revision content stands at, with its page tree and files."""
+    """Get the current revision of the content, with its page tree and files."""
 
 
 class ListPages(OfContent, Operation[PageTree], get="{content}/pages"):
-    """The page tree, without bodies."""
+    """List the page tree, without the text of the pages."""
 
 
 class GetPage(Formatted, Operation[Page], get="{content}/page/{page_id}"):
-    """One page with its body."""
+    """Get a page with its text."""
 
     page_id: Id
 
 
 class GetPageByPath(Formatted, Operation[Page], get="{content}/path/{page_path}"):
-    """The page or group at a path of the tree."""
+    """Get the page or group at a path."""
 
     page_path: str
 
@@ -265,11 +265,11 @@ class GetAsWritten(Operation[AsWritten], get="{content}/page/{page_id}", again=T
 
 
 class ListFiles(OfContent, Listing[File], get="{content}/files"):
-    """Files of the content."""
+    """List the files of the content."""
 
 
 class GetFile(OfContent, Operation[File], get="{content}/files/{file_id}"):
-    """One file."""
+    """Get a file."""
 
     file_id: Id
 
@@ -277,14 +277,14 @@ class GetFile(OfContent, Operation[File], get="{content}/files/{file_id}"):
 class GetReusableContent(
     OfContent, Operation[ReusableContent], get="{content}/reusable-contents/{reusable_content_id}"
 ):
-    """One piece of reusable content."""
+    """Get a piece of reusable content."""
 
     at: SpaceRef
     reusable_content_id: Id
 
 
 class ListChanges(Operation[Changes], get="/changes"):
-    """What differs from the revision before, or, for a change request, from the one it started from."""
+    """List the changes since the previous revision, or since the start of a change request."""
 
     at: ChangeRequestRef | RevisionRef
     metadata: bool = True
@@ -312,9 +312,9 @@ class PageFields(Tagged):
     no_index: bool | None = None
     no_robots_index: bool | None = None
     into: Id | None = None
-    """The page to put it below. None stands for the root."""
+    """The page to move this page below. null is the top level."""
     at: Annotated[int, Field(ge=0)] | None = None
-    """Its place among the pages there, counted from 0."""
+    """The position among the pages there, counted from 0."""
 
 
 class UpdatePage(PageFields):
@@ -331,7 +331,7 @@ class InsertPage(PageFields):
     operation: Literal["insert_page"] = "insert_page"
     document: DocumentBody
     ref: Annotated[str, Field(max_length=128)] | None = None
-    """A name for it within this edit: other pages link to it as `./<ref>.md`."""
+    """A name for the page within this edit. Other pages can link to it as `./<ref>.md`."""
 
 
 class DeletePage(Tagged):
@@ -348,7 +348,7 @@ class RevertPage(Tagged):
     page: Id
     revision: Id | None = None
     block: tuple[str, ...] | None = None
-    """Only these blocks."""
+    """The blocks to revert. If not set, the whole page is reverted."""
 
 
 class NewFile(Model):
@@ -388,7 +388,7 @@ class Edited(Model):
 
 
 class Edit(Operation[SafeJson], post="{content}", success=200, query=("compat",)):
-    """Edit the content of a change request: up to 50 changes, all or none, as one new revision (10).
+    """Edit the content of a change request: up to 50 changes, all or none, in one new revision.
 
     Newer servers and the embedded platform have it; others answer 404. With `compat=False` the answer is
     `{changeRequest, changes, insertedFiles}`.

@@ -1,4 +1,4 @@
-"""Custom fonts: font families of an organization's own, for its sites. Real servers let only their own apps in."""
+"""Custom fonts for the sites of an organization. GitBook allows these operations only in its own app."""
 
 from typing import Annotated, Self
 
@@ -63,11 +63,11 @@ class ChangedFace(Model):
 
 
 class List(InOrganization, Listing[Font], get="/fonts"):
-    """Custom fonts of an organization."""
+    """List the custom fonts of an organization."""
 
 
 class Create(InOrganization, Operation[Font], put="/fonts", success=201):
-    """Make a font of files that were sent to storage. One face must have weight 400."""
+    """Create a font from uploaded files. One font face must have weight 400."""
 
     font_family: Family
     font_faces: Annotated[tuple[NewFace, ...], Field(min_length=1)] = Field(
@@ -83,13 +83,13 @@ class Create(InOrganization, Operation[Font], put="/fonts", success=201):
 
 
 class Get(InOrganization, Operation[Font], get="/fonts/{font_id}"):
-    """One font."""
+    """Get a font."""
 
     font_id: Id
 
 
 class Update(InOrganization, Operation[Font], post="/fonts/{font_id}", success=201):
-    """Rename a font, or change some of its weights. Those not named stay as they are."""
+    """Rename a font, or change some of its weights. Other weights stay unchanged."""
 
     font_id: Id
     font_family: Family | None = None

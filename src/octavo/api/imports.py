@@ -1,4 +1,4 @@
-"""Imports: pages made of what an address names."""
+"""Add pages from a website, a document or an archive."""
 
 from typing import Annotated, Literal
 
@@ -25,7 +25,7 @@ class Create(Operation[Imported], post="{content}/import"):
     at: SpaceRef | ChangeRequestRef
     url: Annotated[
         str,
-        formed(r"^https?://\S+$", "an http or https link: https://example.com/page", most=8192),
+        formed(r"^https?://\S+$", "an http or https link, for example https://example.com/page", most=8192),
         OfFile("import_file"),
     ]
     """The link of the website or file. For an uploaded file, the URL it was uploaded to."""

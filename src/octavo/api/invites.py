@@ -1,4 +1,4 @@
-"""Invitations into an organization: by e-mail, and by links that let in whoever has them (9.10)."""
+"""Invitations to an organization, by e-mail and by invite links (9.10)."""
 
 from typing import Literal
 
@@ -46,36 +46,36 @@ class Invite(InOrganization, Operation[Invited], post="/invites", success=200, n
 
     emails: tuple[Email | Invitation, ...] = Field(title="E-mail addresses", examples=[["ada@example.com"]])
     role: Role | None = None
-    """Their role in the organization. Not set: the default role of the organization."""
+    """The role in the organization. If not set, the default role of the organization is used."""
     sso: bool | None = Field(None, title="Require SSO")
-    """Whether they must sign in through the organization's SAML provider."""
+    """Whether the invited people must sign in through the organization's SAML provider."""
 
 
 class ListLinks(InOrganization, Listing[InviteLink], get="/link-invites"):
-    """Invite links the caller may administer."""
+    """List the invite links that you can manage."""
 
 
 class CreateLink(InOrganization, Operation[InviteLink], post="/link-invites", nullable=("role",)):
-    """Make an invite link: into the organization with a role, or into a space or collection with a level."""
+    """Create an invite link to the organization with a role, or to a space or collection with a level."""
 
     role: Role | None = None
     """The role in the organization. Not for links to a space or collection."""
     level: Role | None = None
     """The role in the space or collection. Only for links to a space or collection."""
     space: Id | None = None
-    """The space that the link opens. Choose a space or a collection, not both."""
+    """The space that the link gives access to. Choose a space or a collection, not both."""
     collection: Id | None = None
-    """The collection that the link opens. Choose a space or a collection, not both."""
+    """The collection that the link gives access to. Choose a space or a collection, not both."""
 
 
 class GetLink(InOrganization, Operation[InviteLink], get="/link-invites/{invite_id}"):
-    """One invite link."""
+    """Get an invite link."""
 
     invite_id: Id
 
 
 class UpdateLink(InOrganization, Operation[InviteLink], patch="/link-invites/{invite_id}", nullable=("role",)):
-    """Change the role an invite link gives in the organization, or its level in a place."""
+    """Change the role of an invite link, or its level in a space or collection."""
 
     invite_id: Id
     role: Role | None = None
@@ -85,6 +85,6 @@ class UpdateLink(InOrganization, Operation[InviteLink], patch="/link-invites/{in
 
 
 class DeleteLink(InOrganization, Operation[None], delete="/link-invites/{invite_id}"):
-    """Delete an invite link. Those it let in stay."""
+    """Delete an invite link. People who joined with the link stay members."""
 
     invite_id: Id

@@ -1,4 +1,4 @@
-"""Links: where the links of pages lead, which are broken, and what leads to a page or file."""
+"""Where links on pages lead, which are broken, and which pages link to a page or file."""
 
 from typing import Annotated, Literal
 
@@ -68,14 +68,14 @@ Status = Literal["ok", "broken", "in-app"]
 
 
 class ListOfSpace(Listing[Link], get="/links"):
-    """Links of all pages of a space."""
+    """List the links on all pages of a space."""
 
     at: SpaceRef
     status: Status | None = None
 
 
 class ListOfChangeRequest(Listing[Link], get="/links"):
-    """Links of all pages as a change request would have them."""
+    """List the links on all pages of a change request."""
 
     at: ChangeRequestRef
     status: Status | None = None
@@ -84,19 +84,19 @@ class ListOfChangeRequest(Listing[Link], get="/links"):
 
 
 class ListOfPage(AtContent, Listing[Link], get="{content}/page/{page_id}/links"):
-    """Links of one page. Some servers do not filter those of a change request by status."""
+    """List the links on a page. Some servers ignore the status filter in change requests."""
 
     page_id: Id
     status: Status | None = None
 
 
 class ListToPage(AtContent, Listing[Location], get="{content}/page/{page_id}/backlinks"):
-    """Where the pages of this content link to a page."""
+    """List where pages link to a page."""
 
     page_id: Id
 
 
 class ListToFile(AtContent, Listing[Location], get="{content}/files/{file_id}/backlinks"):
-    """Where the pages of this content speak of a file."""
+    """List where pages use a file."""
 
     file_id: Id

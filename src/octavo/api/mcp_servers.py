@@ -1,4 +1,4 @@
-"""MCP servers of a site: tools that the site's own agent may call for its readers."""
+"""Servers with tools that the AI agent of a site can call."""
 
 from typing import Annotated, Any
 
@@ -24,11 +24,11 @@ class McpServer(Model):
 
 
 class List(InSite, Listing[McpServer], get="/mcp-servers"):
-    """MCP servers of a site."""
+    """List the MCP servers of a site."""
 
 
 class Create(InSite, Operation[McpServer], post="/mcp-servers"):
-    """Add an MCP server to a site. The headers are always sent, as some servers require."""
+    """Add an MCP server to a site. headers is always sent, because some servers require the field."""
 
     name: Name
     url: WebAddress
@@ -40,13 +40,13 @@ class Create(InSite, Operation[McpServer], post="/mcp-servers"):
 
 
 class Get(InSite, Operation[McpServer], get="/mcp-servers/{site_mcp_server_id}"):
-    """One MCP server."""
+    """Get an MCP server."""
 
     site_mcp_server_id: Id
 
 
 class Update(InSite, Operation[McpServer], patch="/mcp-servers/{site_mcp_server_id}"):
-    """Change an MCP server. Left-out fields stay as they are; headers are replaced as a whole."""
+    """Change an MCP server. Omitted fields stay unchanged, and headers are replaced as a whole."""
 
     site_mcp_server_id: Id
     name: Name | None = None

@@ -1,4 +1,4 @@
-"""OpenAPI specifications of an organization, which pages show the operations of, and their versions."""
+"""OpenAPI specifications of an organization, and their versions. Pages can show their operations."""
 
 from typing import Annotated, Literal, Self
 
@@ -14,7 +14,7 @@ Slug = Annotated[
     str,
     formed(
         r"^[a-z0-9]+(?:-[a-z0-9]+)*$",
-        "lower-case letters and digits, joined by single hyphens: sea-tides",
+        "lowercase letters and digits, joined by single hyphens, for example sea-tides",
         least=1,
         most=100,
     ),
@@ -96,44 +96,44 @@ class InSpec(BaseModel, defer_build=True):
 
 
 class List(InOrganization, Listing[OpenApiSpec], get="/openapi"):
-    """Specifications of an organization."""
+    """List the OpenAPI specifications of an organization."""
 
 
 class Create(InOrganization, Operation[OpenApiSpec], post="/openapi"):
-    """Add a specification under a new slug. It is fetched and read after the answer."""
+    """Add an OpenAPI specification with a new slug. It is processed after the response."""
 
     slug: Slug
     source: Source
 
 
 class Get(InSpec, Operation[OpenApiSpec], get="/openapi/{spec_slug}"):
-    """One specification."""
+    """Get an OpenAPI specification."""
 
 
 class Put(InOrganization, Operation[OpenApiSpec], put="/openapi/{spec_slug}"):
-    """Add a specification, or a version to the one that has this slug. It is fetched and read after the answer."""
+    """Add an OpenAPI specification, or a new version of it. It is processed after the response."""
 
     spec_slug: Slug = Field(title="Slug")
     source: Source
 
 
 class Update(InSpec, Operation[OpenApiSpec], patch="/openapi/{spec_slug}"):
-    """Make a specification public or private."""
+    """Make an OpenAPI specification public or private."""
 
     visibility: Literal["private", "public"]
 
 
 class Delete(InSpec, Operation[None], delete="/openapi/{spec_slug}"):
-    """Delete a specification with its versions."""
+    """Delete an OpenAPI specification with its versions."""
 
 
 class ListVersions(InSpec, Listing[Version], get="/openapi/{spec_slug}/versions"):
-    """Versions of a specification, the oldest first."""
+    """List the versions of an OpenAPI specification, oldest first."""
 
 
 class GetLatestVersion(InSpec, Operation[Version], get="/openapi/{spec_slug}/versions/latest"):
-    """The version that was read last."""
+    """Get the latest processed version of an OpenAPI specification."""
 
 
 class GetLatestContent(InSpec, Operation[VersionContent], get="/openapi/{spec_slug}/versions/latest/content"):
-    """The text of the version that was read last."""
+    """Get the text of the latest processed version of an OpenAPI specification."""

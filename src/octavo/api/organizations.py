@@ -88,11 +88,11 @@ class OfEmailDomain(Model):
 
 
 class List(Listing[Organization], get="/orgs"):
-    """Organizations of the caller."""
+    """List your organizations."""
 
 
 class Get(InOrganization, Operation[Organization], get=""):
-    """One organization."""
+    """Get an organization."""
 
 
 MERGE_RULES_EXAMPLE = {"type": "rules", "rules": [{"rule": "require_at_least_one_approved_review"}]}
@@ -106,19 +106,19 @@ class DefaultContent(Model):
 
 
 class Update(InOrganization, Operation[Organization], patch="", nullable=("default_role", "default_content", "logo")):
-    """Change the settings of an organization. Left-out fields stay as they are."""
+    """Change the settings of an organization. Omitted fields stay unchanged."""
 
     title: Annotated[str, Field(min_length=2, max_length=255)] | None = None
     email_domains: tuple[Domain, ...] | None = Field(None, title="E-mail domains", examples=[["example.com"]])
     """E-mail domains of the organization."""
     hostname: Label | None = Field(None, title="Subdomain")
-    """The organization's name in the platform's own domain."""
+    """The organization's subdomain in the platform's own domain."""
     default_role: Role | None = None
     """The role of new members."""
     default_content: DefaultContent | None = None
     """The site that people see first in the organization."""
     logo: WebAddress | None = None
-    """The link of an image."""
+    """A link to an image."""
     sso: bool | None = None
     """Whether members can sign in through a SAML provider."""
     ai: bool | None = None
@@ -130,7 +130,7 @@ class Update(InOrganization, Operation[Organization], patch="", nullable=("defau
 
 
 class ListMembers(InOrganization, Listing[Member], get="/members"):
-    """Members of an organization, by default those who joined last first."""
+    """List the members of an organization, by default newest first."""
 
     order: Literal["asc", "desc"] = "desc"
     role: Role | Literal["guest"] | None = None
@@ -141,35 +141,35 @@ class ListMembers(InOrganization, Listing[Member], get="/members"):
 
 
 class GetMember(InOrganization, Operation[Member], get="/members/{user_id}"):
-    """One member."""
+    """Get a member."""
 
     user_id: Id
 
 
 class UpdateMember(InOrganization, Operation[Member], patch="/members/{user_id}", nullable=("role",)):
-    """Change the role of a member. None makes a guest of them."""
+    """Change the role of a member. null makes the member a guest."""
 
     user_id: Id
     role: Role | None = None
 
 
 class DeleteMember(InOrganization, Operation[None], delete="/members/{user_id}"):
-    """Remove a member, with the roles they were given and from their teams. Everybody may leave."""
+    """Remove a member, with their roles and team memberships. You can also remove yourself."""
 
     user_id: Id
 
 
 class EnrollMember(InOrganization, Operation[Member], post="/members/{user_id}/sso", success=200):
-    """Let a member sign on through the organization's provider."""
+    """Require a member to sign in through the organization's SAML provider."""
 
     user_id: Id
 
 
 class Ping(InOrganization, Operation[Seen], post="/ping", success=200):
-    """Note that the caller was here."""
+    """Record that you were active in the organization."""
 
 
 class ListByEmailDomain(Operation[OfEmailDomain], get="/email-domains/{email_domain}/orgs"):
-    """Organizations of an e-mail domain: the caller's own ones, and those of the domain of their address."""
+    """List the organizations with an e-mail domain: yours, or all if your address is in the domain."""
 
     email_domain: Domain

@@ -1,4 +1,4 @@
-"""PDF: pages to read on paper or elsewhere."""
+"""PDF export of pages."""
 
 from octavo.api.operation import Model, Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
@@ -12,7 +12,7 @@ class Pdf(Model):
 
 
 class Get(Operation[Pdf], get="/pdf"):
-    """A PDF of the whole content, or of a page with those below it."""
+    """Get a PDF of all pages, or of a page and the pages below it."""
 
     at: SpaceRef | ChangeRequestRef
     page: Id | None = None

@@ -1,4 +1,4 @@
-"""Roles on spaces and collections: what people and teams were given there, and what it comes to (4.3, 4.4)."""
+"""Roles in spaces and collections: who was given which role, and who has access (4.3, 4.4)."""
 
 from typing import Annotated, Literal
 
@@ -39,7 +39,7 @@ class AtShared(BaseModel, defer_build=True):
 
 
 class Grant(AtShared, Operation[None], post="/permissions", success=204, nullable=("role",)):
-    """Give people, teams or both a role in a space or collection. None takes back what they were given."""
+    """Give members or teams a role in a space or collection. null removes their role."""
 
     role: Role | None
     teams: Annotated[tuple[Id, ...], Field(min_length=1)] | None = None
@@ -47,48 +47,48 @@ class Grant(AtShared, Operation[None], post="/permissions", success=204, nullabl
 
 
 class ListUsers(AtShared, Listing[UserPermission], get="/permissions/users"):
-    """People who were given a role here, but for those who only have one by a team or around this place."""
+    """List the members who were given a role here, without roles from teams or collections around it."""
 
 
 class UpdateUser(AtShared, Operation[None], patch="/permissions/users/{user_id}", success=204, nullable=("role",)):
-    """Change the role a person was given here. None takes it back."""
+    """Change the role that a member was given here. null removes the role."""
 
     user_id: Id
     role: Role | None = None
 
 
 class DeleteUser(AtShared, Operation[None], delete="/permissions/users/{user_id}"):
-    """Take back the role a person was given here."""
+    """Remove the role that a member was given here."""
 
     user_id: Id
 
 
 class ListTeams(AtShared, Listing[TeamPermission], get="/permissions/teams"):
-    """Teams that were given a role here."""
+    """List the teams that were given a role here."""
 
 
 class UpdateTeam(AtShared, Operation[None], patch="/permissions/teams/{team_id}", success=204, nullable=("role",)):
-    """Change the role a team was given here. None takes it back."""
+    """Change the role that a team was given here. null removes the role."""
 
     team_id: Id
     role: Role | None = None
 
 
 class DeleteTeam(AtShared, Operation[None], delete="/permissions/teams/{team_id}"):
-    """Take back the role a team was given here."""
+    """Remove the role that a team was given here."""
 
     team_id: Id
 
 
 class ListAggregate(AtShared, Listing[UserPermission], get="/permissions/aggregate"):
-    """Everybody with a role here, wherever it comes from, with the highest they have."""
+    """List everyone with a role here, with their highest role from any source."""
 
     role: Role | None = None
     """Only those for whom it comes to this role."""
 
 
 class ListOfMember(Listing[SpacePermission], get="/members/{user_id}/spaces"):
-    """Spaces a member can see, by default the newest first, with the role they have there."""
+    """List the spaces that a member can see, with their role, by default newest first."""
 
     at: OrganizationRef
     user_id: Id

@@ -30,7 +30,7 @@ class _Wrong(NamedTuple):
     kind: str
 
 
-TOO_DEEP = f"(not read: more than {DEEPEST} levels)"
+TOO_DEEP = f"(not shown: more than {DEEPEST} nested levels)"
 """What stands in the place of a list or object that lies too deep."""
 _PART = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]|-?\d{4000,}+(?:\.\d*+)?(?:[eE][-+]?\d++)?', re.DOTALL)
 """Texts, the ends of lists and objects, and numbers that nothing can hold."""

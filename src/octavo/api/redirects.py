@@ -1,4 +1,4 @@
-"""Redirects of a site: addresses that lead elsewhere."""
+"""Paths on a site that lead to another page or link."""
 
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ Source = Annotated[
     str,
     formed(
         r"^\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+(?:\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+)*$",
-        "a path without / at its end, with special characters percent-encoded: /old/page",
+        "a path without / at its end, with special characters percent-encoded, for example /old/page",
         most=512,
     ),
 ]
@@ -72,21 +72,21 @@ class Resolved(Model):
 
 
 class List(InSite, Listing[Redirect], get="/redirects"):
-    """Redirects of a site."""
+    """List the redirects on a site."""
 
     search: str | None = None
     """Part of a source."""
 
 
 class Create(InSite, Operation[Redirect], post="/redirects"):
-    """Let an address of a site lead elsewhere. There is at most one redirect of each source."""
+    """Create a redirect on a site. A path can have only one redirect."""
 
     source: Source
     destination: Destination
 
 
 class Update(InSite, Operation[Redirect], patch="/redirects/{site_redirect_id}"):
-    """Change where a redirect starts or leads. Left-out fields stay as they are."""
+    """Change the source or destination of a redirect. Omitted fields stay unchanged."""
 
     site_redirect_id: Id
     source: Source | None = None
@@ -100,7 +100,7 @@ class Delete(InSite, Operation[None], delete="/redirects/{site_redirect_id}"):
 
 
 class Resolve(InSite, Operation[Resolved], get="/redirect"):
-    """Where an address of a site leads."""
+    """Get the destination of a path on a site."""
 
     source: Source
     share_key: str | None = None

@@ -1,4 +1,4 @@
-"""Reviews of change requests, and who is asked for one."""
+"""Reviews of change requests, and review requests."""
 
 from typing import Annotated, Literal
 
@@ -51,27 +51,27 @@ class RequestedReviewers(Model):
 
 
 class List(InChangeRequest, Listing[Review], get="/reviews"):
-    """Reviews submitted so far, the newest first."""
+    """List the submitted reviews, newest first."""
 
     format: Format | None = None
     outdated: bool | None = None
 
 
 class Submit(InChangeRequest, Operation[Review], post="/reviews"):
-    """Approve, or ask for changes."""
+    """Submit a review: approve, or request changes."""
 
     status: Literal["approved", "changes-requested"]
     comment: Markdown | None = None
 
 
 class ListRequested(InChangeRequest, Listing[RequestedReviewer], get="/requested-reviewers"):
-    """Who is still asked for a review."""
+    """List the requested reviewers."""
 
 
 class Request(
     InChangeRequest, Operation[RequestedReviewers], post="/requested-reviewers", success=200, nullable=("description",)
 ):
-    """Ask people for a review."""
+    """Request a review from one or more people."""
 
     users: tuple[Id, ...]
     subject: str | None = None
@@ -79,6 +79,6 @@ class Request(
 
 
 class Withdraw(InChangeRequest, Operation[None], delete="/requested-reviewers/{user_id}"):
-    """Take back a request for review."""
+    """Withdraw a review request."""
 
     user_id: Id

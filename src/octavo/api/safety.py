@@ -98,7 +98,7 @@ def address(value: str) -> str:
 def json(value: Any, depth: int = 0) -> Any:
     """A JSON value with every string in it, keys too, made safe to show. Raises ValueError if it has too many levels."""
     if depth > DEEPEST:
-        raise ValueError(f"it has more than {DEEPEST} levels")
+        raise ValueError(f"it has more than {DEEPEST} nested levels")
     if isinstance(value, str):
         return text(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Full-text search."""
+"""Full-text search in spaces, organizations and sites."""
 
 from typing import Annotated, Literal
 
@@ -41,14 +41,14 @@ class SpaceHit(Model):
 
 
 class InSpace(Listing[PageHit], get="/search"):
-    """Pages of a space that hold these words, the best first."""
+    """Search the pages of a space, best match first."""
 
     at: SpaceRef
     query: Query
 
 
 class InOrganization(Listing[SpaceHit], get="/search"):
-    """Pages of all spaces of an organization that hold these words."""
+    """Search the pages of all spaces in an organization."""
 
     at: OrganizationRef
     query: Query
@@ -75,7 +75,7 @@ class All(Tagged):
 
 
 class InSite(Listing[SpaceHit], post="/search", success=200, query=("page", "limit")):
-    """Pages of the spaces of a site that hold these words."""
+    """Search the pages of all spaces on a site."""
 
     at: SiteRef
     query: Query

@@ -1,4 +1,4 @@
-"""Share links of a site: addresses with a secret, by which whoever knows one sees the site."""
+"""Secret links to a site. Anyone who has a link can see the site."""
 
 from typing import Annotated, Literal
 
@@ -23,17 +23,17 @@ class ShareLink(Model):
 
 
 class List(InSite, Listing[ShareLink], get="/share-links"):
-    """Share links of a site."""
+    """List the share links of a site."""
 
 
 class Create(InSite, Operation[ShareLink], post="/share-links"):
-    """Make a share link."""
+    """Create a share link."""
 
     name: Name
 
 
 class Update(InSite, Operation[ShareLink], patch="/share-links/{share_link_id}"):
-    """Rename a share link, or make it stop or start to work."""
+    """Rename, revoke or activate a share link."""
 
     share_link_id: Id
     name: Name | None = None
@@ -41,6 +41,6 @@ class Update(InSite, Operation[ShareLink], patch="/share-links/{share_link_id}")
 
 
 class Delete(InSite, Operation[None], delete="/share-links/{share_link_id}"):
-    """Delete a share link. Its address leads nowhere from then on."""
+    """Delete a share link. The link stops working."""
 
     share_link_id: Id

@@ -1,4 +1,4 @@
-"""What a site is made of: site spaces, the sections they stand in, and the groups sections stand in."""
+"""The structure of a site: its spaces, sections and section groups."""
 
 from typing import Annotated, Literal
 
@@ -122,21 +122,21 @@ class SectionPosition(Model):
 
 
 class Get(InSite, Operation[SiteStructure], get="/structure"):
-    """Sections, groups and spaces of a site, in their order."""
+    """Get the sections, section groups and spaces of a site, in their order."""
 
     share_key: str | None = None
     """The secret of a share link, for sites published through one."""
 
 
 class Sort(InSite, Operation[Part], patch="/structure/sort"):
-    """Move a site space, a section or a group before or after another part of the site, into the row that stands in."""
+    """Move a space, section or section group before or after another item on the site."""
 
     item: Pointer
     position: Position
 
 
 class ListSiteSpaces(InSite, Listing[SiteSpace], get="/site-spaces"):
-    """Spaces on a site, in the order of its structure."""
+    """List the spaces on a site, in the order they appear there."""
 
     share_key: str | None = None
     default: bool | None = None
@@ -144,7 +144,7 @@ class ListSiteSpaces(InSite, Listing[SiteSpace], get="/site-spaces"):
 
 
 class CreateSiteSpace(InSite, Operation[SiteSpace], post="/site-spaces"):
-    """Add a space to a site, in one of its sections if it has any."""
+    """Add a space to a site. If the site has sections, to one of its sections."""
 
     space_id: Id
     section_id: Id | None = None
@@ -152,96 +152,96 @@ class CreateSiteSpace(InSite, Operation[SiteSpace], post="/site-spaces"):
 
 
 class UpdateSiteSpace(InSite, Operation[SiteSpace], patch="/site-spaces/{site_space_id}", nullable=("condition",)):
-    """Change the path or the condition of a site space, or put another space in its place."""
+    """Change the path or condition of a space on a site, or replace the space."""
 
     site_space_id: Id
     path: Path | None = None
-    """The last part of the link of the space."""
+    """The last part of the link to the space."""
     condition: Condition | None = Field(None, examples=[_CONDITION_EXAMPLE])
     """Only visitors who meet the condition see the space."""
     space_id: Id | None = None
-    """Another space to show in this place."""
+    """Another space to show here instead."""
 
 
 class DeleteSiteSpace(InSite, Operation[None], delete="/site-spaces/{site_space_id}"):
-    """Take a space off a site. The space itself stays."""
+    """Remove a space from a site. The space itself stays."""
 
     site_space_id: Id
 
 
 class ListSections(InSite, Listing[SiteSection], get="/sections"):
-    """Sections of a site with their spaces, in the order of its structure."""
+    """List the sections of a site with their spaces, in the order they appear there."""
 
     share_key: str | None = None
 
 
 class CreateSection(InSite, Operation[SiteSection], post="/sections", nullable=("title", "icon")):
-    """Add a section that holds one space. Spaces of a site that had no sections come to stand in one before it."""
+    """Add a section with one space. Spaces of a site without sections are moved to a first section."""
 
     space_id: Id
     title: Title | None = None
-    """Not set: the title of the space."""
+    """If not set, the title of the space is used."""
     icon: Icon | None = None
-    """The name of an icon: book, rocket."""
+    """The name of an icon, for example book or rocket."""
 
 
 class UpdateSection(
     InSite, Operation[SiteSection], patch="/sections/{site_section_id}", nullable=("condition", "icon", "description")
 ):
-    """Change the title, path, default site space, condition, icon or description of a section."""
+    """Change the title, path, default space, condition, icon or description of a section."""
 
     site_section_id: Id
     title: Title | None = None
     path: Path | None = None
-    """The last part of the link of the section."""
+    """The last part of the link to the section."""
     default_site_space: Id | None = Field(None, title="Default space")
     """The space where visitors of the section start."""
     condition: Condition | None = Field(None, examples=[_CONDITION_EXAMPLE])
     """Only visitors who meet the condition see the section."""
     icon: Icon | None = None
-    """The name of an icon: book, rocket."""
+    """The name of an icon, for example book or rocket."""
     description: Annotated[str, Field(max_length=256)] | None = None
 
 
 class DeleteSection(InSite, Operation[None], delete="/sections/{site_section_id}"):
-    """Remove a section and take its spaces off the site. The spaces themselves stay."""
+    """Remove a section and its spaces from a site. The spaces themselves stay."""
 
     site_section_id: Id
 
 
 class MoveSection(InSite, Operation[SiteSection], post="/sections/{site_section_id}/move", success=200):
-    """Move a section before or after another, or to the end of its row. Deprecated: `Sort` does the same."""
+    """Move a section before or after another section, or to the end. Deprecated: use `Sort`."""
 
     site_section_id: Id
     position: SectionPosition | None = None
 
 
 class ListGroups(InSite, Listing[SectionGroup], get="/section-groups"):
-    """Groups of sections of a site, in the order of its structure."""
+    """List the section groups of a site, in the order they appear there."""
 
 
 class CreateGroup(InSite, Operation[SectionGroup], post="/section-groups", nullable=("icon",)):
-    """Make a group, at the root or in another, and move sections into it."""
+    """Create a section group, at the top level or in another group, and move sections into it."""
 
     title: GroupTitle
     icon: Icon | None = None
-    """The name of an icon: book, rocket."""
+    """The name of an icon, for example book or rocket."""
     sections: tuple[Id, ...] | None = None
     """Sections to move into the group."""
     parent: Id | None = Field(None, title="Parent group")
-    """The group to create this group in. Not set: the top level of the site."""
+    """The group to create this group in. If not set, the group is created at the top level of the site."""
 
 
 class UpdateGroup(InSite, Operation[SectionGroup], patch="/section-groups/{site_section_group_id}", nullable=("icon",)):
-    """Change the title or the icon of a group."""
+    """Change the title or icon of a section group."""
 
     site_section_group_id: Id
     title: GroupTitle | None = None
     icon: Icon | None = None
-    """The name of an icon: book, rocket."""
+    """The name of an icon, for example book or rocket."""
 
 
 class DeleteGroup(InSite, Operation[None], delete="/section-groups/{site_section_group_id}"):
-    """Remove a group. What stands in it moves to where it stood."""
+    """Delete a section group. Its sections and groups move up one level."""
 
     site_section_group_id: Id

@@ -1,4 +1,4 @@
-"""Sites: what is published, and to whom."""
+"""What is published, and who can see it."""
 
 from typing import Annotated, Any, Literal
 
@@ -129,7 +129,7 @@ class SitePermission(Model):
 
 
 class List(InOrganization, Listing[Site], get="/sites"):
-    """Sites of an organization."""
+    """List the sites of an organization."""
 
     space: Id | None = None
     """Only those this space is on."""
@@ -140,27 +140,27 @@ class List(InOrganization, Listing[Site], get="/sites"):
 
 
 class Create(InOrganization, Operation[Site], post="/sites"):
-    """Make a site of some spaces, or with a new space, still unpublished."""
+    """Create an unpublished site with existing spaces, or with a new space."""
 
     title: Annotated[str, Field(min_length=2, max_length=128)] | None = None
     visibility: Visibility | None = Field(None, title="Audience")
-    """Who sees the site once it is published."""
+    """Who can see the site after it is published."""
     spaces: tuple[Id, ...] | Literal["sample", "empty"] | None = None
-    """Spaces to add to the site. Not set: a new empty space."""
+    """Spaces to add to the site. If not set, a new empty space is created."""
     type: SiteType | None = None
     """The plan of the site."""
 
 
 class Get(InSite, Operation[Site], get=""):
-    """One site."""
+    """Get a site."""
 
 
 class Update(InSite, Operation[Site], patch="", nullable=("proxy",)):
-    """Change the settings of a site. Left-out fields stay as they are."""
+    """Change the settings of a site. Omitted fields stay unchanged."""
 
     title: Annotated[str, Field(min_length=2, max_length=128)] | None = None
     visibility: Visibility | None = Field(None, title="Audience")
-    """Who sees the site once it is published."""
+    """Who can see the site after it is published."""
     basename: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(None, title="Path")
     """The path of the site below the subdomain of the organization."""
     adaptive_content: AdaptiveContent | None = None
@@ -168,10 +168,10 @@ class Update(InSite, Operation[Site], patch="", nullable=("proxy",)):
     agents_context: Literal["excluded", "included"] | None = Field(None, title="AI agent context")
     """Whether AI agents that read the site get context about it."""
     default_site_space: Id | None = Field(None, title="Default space")
-    """The space where visitors start: of the default section, if the site has sections."""
+    """The space where visitors start. If the site has sections, a space in the default section."""
     default_site_section: Id | None = Field(None, title="Default section")
     """The section where visitors start."""
-    proxy: Annotated[str, formed(PROXY, "a host and a path: example.com/docs", most=512)] | None = Field(
+    proxy: Annotated[str, formed(PROXY, "a host and a path, for example example.com/docs", most=512)] | None = Field(
         None, title="Custom path"
     )
     """A path on your own domain that shows the site."""
@@ -182,19 +182,19 @@ class Delete(InSite, Operation[None], delete=""):
 
 
 class Publish(InSite, Operation[Site | Checkout], post="/publish", success=200):
-    """Let the audience of a site see it, or say what must be paid for before."""
+    """Publish a site for its audience. Returns a checkout if its plan must be paid for first."""
 
 
 class Unpublish(InSite, Operation[Site], post="/unpublish", success=200):
-    """Let nobody but members see a site."""
+    """Unpublish a site. Only members can then read its spaces."""
 
 
 class GetPublished(InSite, Operation[PublishedSite], get="/published"):
-    """A published site as its audience finds it."""
+    """Get a published site as visitors see it."""
 
     share_key: str | None = None
     """The secret of a share link, for sites published through one."""
 
 
 class ListPermissions(InSite, Listing[SitePermission], get="/permissions/aggregate"):
-    """People with a role on a site, and where they have it from."""
+    """List the members with a role on a site, and where the role comes from."""

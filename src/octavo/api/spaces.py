@@ -1,4 +1,4 @@
-"""Spaces: where content lives."""
+"""Where pages are written and kept."""
 
 from typing import Annotated, Literal
 
@@ -98,62 +98,62 @@ class Position(Model):
 
 
 class List(InOrganization, Listing[Space], get="/spaces"):
-    """Spaces of an organization, those inside collections too."""
+    """List the spaces of an organization, including spaces in collections."""
 
 
 class Create(InOrganization, Operation[Space], post="/spaces"):
-    """Make a space with one empty page, at the root or in a collection."""
+    """Create a space with one empty page, at the top level or in a collection."""
 
     title: Annotated[str, Field(max_length=50)] | None = None
     emoji: Annotated[str, Field(max_length=50)] | None = None
     parent: Id | None = Field(None, title="Collection")
-    """The collection to create the space in. Not set: the top level."""
+    """The collection to create the space in. If not set, the space is created at the top level."""
     edit_mode: Literal["live", "locked"] | None = None
     """Whether pages can be edited directly, or only through change requests."""
 
 
 class Get(InSpace, Operation[Space], get=""):
-    """One space."""
+    """Get a space."""
 
     share_key: str | None = None
     """The secret of a share link, for spaces published through one."""
 
 
 class GetGitInfo(InSpace, Operation[GitSync], get="/git/info"):
-    """The repository a space is kept in step with. 404 when there is none."""
+    """Get the Git repository that a space is synced with. Returns 404 if there is none."""
 
 
 class Update(InSpace, Operation[Space], patch="", nullable=("default_level", "emoji", "icon")):
-    """Rename a space, lock it, or change its default level or emoji."""
+    """Change the settings of a space. Omitted fields stay unchanged."""
 
     title: Annotated[str, Field(max_length=50)] | None = None
     emoji: Annotated[str, Field(max_length=50)] | None = None
     icon: WebAddress | None = None
-    """The link of an image. Set an emoji or an icon, not both."""
+    """A link to an image. Set an emoji or an icon, not both."""
     edit_mode: Literal["live", "locked"] | None = None
     """Whether pages can be edited directly, or only through change requests."""
     default_level: DefaultLevel | None = Field(None, title="Default access")
-    """The highest role that members of the organization have here without a role given to them."""
+    """The highest role that members of the organization have here, unless they were given a role."""
     language: Language | None = None
     """The language that the space is written in."""
     merge_rules: RawJson | None = Field(None, examples=[MERGE_RULES_EXAMPLE])
-    """What a change request needs before it can be merged. type: inherit uses the rules of the organization."""
+    """What a change request needs before it can be merged. With type inherit, the rules of the organization apply."""
 
 
 class Delete(InSpace, Operation[None], delete=""):
-    """Delete a space. It can be restored for 7 days."""
+    """Delete a space. You can restore it for 7 days."""
 
 
 class Duplicate(InSpace, Operation[Space], post="/duplicate"):
-    """Copy a space with its pages and files, without its comments."""
+    """Duplicate a space with its pages and files, without its comments."""
 
 
 class Restore(InSpace, Operation[Space], post="/restore", success=200):
-    """Bring back a space deleted within the last 7 days."""
+    """Restore a space that was deleted in the last 7 days."""
 
 
 class Move(InSpace, Operation[Space], post="/move", success=200, nullable=("parent",)):
-    """Move a space into a collection (or to the root: None), or before or after a neighbour."""
+    """Move a space to a collection or the top level, or before or after another item."""
 
     parent: Id | None = None
     position: Position | None = None

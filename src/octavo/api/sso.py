@@ -1,4 +1,4 @@
-"""Single sign-on: the SAML providers of an organization, and where its members sign in."""
+"""Single sign-on with SAML providers, and the links where members sign in."""
 
 from typing import Annotated, Literal
 
@@ -62,11 +62,11 @@ class Logins(Model):
 
 
 class ListProviders(InOrganization, Listing[SamlProvider], get="/saml"):
-    """SAML providers of an organization."""
+    """List the SAML providers of an organization."""
 
 
 class CreateProvider(InOrganization, Operation[SamlProvider], post="/saml", nullable=("default_role",)):
-    """Add a SAML provider. It is pending until its entity id, certificate and address are known."""
+    """Add a SAML provider. It stays pending until its entity ID, certificate and URL are set."""
 
     label: Label
     """The name that members see when they sign in."""
@@ -83,7 +83,7 @@ class CreateProvider(InOrganization, Operation[SamlProvider], post="/saml", null
 
 
 class GetProvider(InOrganization, Operation[SamlProvider], get="/saml/{saml_provider_id}"):
-    """One SAML provider."""
+    """Get a SAML provider."""
 
     saml_provider_id: Id
 
@@ -91,7 +91,7 @@ class GetProvider(InOrganization, Operation[SamlProvider], get="/saml/{saml_prov
 class UpdateProvider(
     InOrganization, Operation[SamlProvider], patch="/saml/{saml_provider_id}", nullable=("default_role",)
 ):
-    """Change a SAML provider. Left-out fields stay as they are."""
+    """Change a SAML provider. Omitted fields stay unchanged."""
 
     saml_provider_id: Id
     label: Label | None = None
@@ -103,10 +103,10 @@ class UpdateProvider(
 
 
 class DeleteProvider(InOrganization, Operation[None], delete="/saml/{saml_provider_id}"):
-    """Delete a SAML provider. Members keep their accounts and sign in otherwise."""
+    """Delete a SAML provider. Members keep their accounts and sign in another way."""
 
     saml_provider_id: Id
 
 
 class ListLogins(InOrganization, Operation[Logins], get="/sso"):
-    """Where members of an organization sign in."""
+    """List the links where members of an organization sign in."""

@@ -1,4 +1,4 @@
-"""Storage: files on their way in. A font, or what is to be imported, is sent to an address that works once."""
+"""Uploads. Fonts and files to import are sent to a URL that works once."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -36,12 +36,12 @@ class FileToSend(Model):
     """What is going to be sent. `type` is its MIME type, `size` its bytes."""
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
-    type: Annotated[str, formed(MEDIA_TYPE, "a media type: font/woff2", most=255)]
+    type: Annotated[str, formed(MEDIA_TYPE, "a media type, for example font/woff2", most=255)]
     size: Annotated[int, Field(ge=1)]
 
 
 class Upload(Operation[SignedUrl], post="/storage/upload"):
-    """Ask for an address to send one file to."""
+    """Request a URL to upload a file to."""
 
     at: OrganizationRef
     file: FileToSend

@@ -1,4 +1,4 @@
-"""Subdomains: the names below the platform's own domain that organizations are found at."""
+"""Subdomains in the platform's own domain."""
 
 from typing import Annotated, Literal
 
@@ -25,6 +25,6 @@ class Subdomain(Model):
 
 
 class Get(Operation[Subdomain], get="/subdomains/{subdomain}"):
-    """What is found at a subdomain."""
+    """Look up a subdomain."""
 
     subdomain: Label

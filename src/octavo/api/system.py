@@ -1,4 +1,4 @@
-"""The service itself."""
+"""The version of the service."""
 
 from octavo.api.operation import Model, Operation
 from octavo.api.text import SafeLine
@@ -12,4 +12,4 @@ class Service(Model):
 
 
 class Get(Operation[Service], get="/"):
-    """The version of the service."""
+    """Get the version of the service."""

@@ -1,4 +1,4 @@
-"""Teams: members of an organization who hold roles together (4.15)."""
+"""Groups of members who share roles (4.15)."""
 
 from typing import Annotated, Literal
 
@@ -72,7 +72,7 @@ class TeamOfMember(Model):
 
 
 class List(InOrganization, Listing[Team], get="/teams"):
-    """Teams of an organization."""
+    """List the teams of an organization."""
 
     owner: Id | None = None
     """Only those this member can manage."""
@@ -81,14 +81,14 @@ class List(InOrganization, Listing[Team], get="/teams"):
 
 
 class Create(InOrganization, Operation[Team], put="/teams", success=201):
-    """Make a team. An administrator who counts themselves among its members owns it."""
+    """Create a team. If you are an admin and add yourself as a member, you become an owner."""
 
     title: Title
     members: tuple[Id, ...] | None = None
 
 
 class Get(InOrganization, Operation[Team], get="/teams/{team_id}"):
-    """One team."""
+    """Get a team."""
 
     team_id: Id
 
@@ -101,19 +101,19 @@ class Update(InOrganization, Operation[Team], patch="/teams/{team_id}"):
 
 
 class Delete(InOrganization, Operation[None], delete="/teams/{team_id}"):
-    """Delete a team. Its members lose the roles they had through it."""
+    """Delete a team. Its members lose the roles that they have through the team."""
 
     team_id: Id
 
 
 class ListMembers(InOrganization, Listing[TeamMember], get="/teams/{team_id}/members"):
-    """Members of a team, in the order they came."""
+    """List the members of a team, in the order in which they joined."""
 
     team_id: Id
 
 
 class UpdateMembers(InOrganization, Operation[None], put="/teams/{team_id}/members", success=204):
-    """Change several members of a team at once: first those to remove, then those to add, then what they are."""
+    """Change several members of a team at once: remove members, add members, then set team roles."""
 
     team_id: Id
     add: tuple[Id | Email, ...] | None = Field(None, title="Add members")
@@ -127,23 +127,23 @@ class UpdateMembers(InOrganization, Operation[None], put="/teams/{team_id}/membe
 
 
 class AddMember(InOrganization, Operation[None], put="/teams/{team_id}/members/{user_id}", success=204):
-    """Add a member to a team, or change what they are in it."""
+    """Add a member to a team, or change their team role."""
 
     team_id: Id
     user_id: Id
     role: TeamRole | None = Field(None, title="Team role")
-    """Owners manage the team. Not set: the current team role, else Member."""
+    """Owners can manage the team. If not set, the team role stays, or is Member for new members."""
 
 
 class DeleteMember(InOrganization, Operation[None], delete="/teams/{team_id}/members/{user_id}"):
-    """Remove a member from a team. Everybody may leave one."""
+    """Remove a member from a team. You can also remove yourself."""
 
     team_id: Id
     user_id: Id
 
 
 class ListOfMember(InOrganization, Listing[TeamOfMember], get="/members/{user_id}/teams"):
-    """Teams a member is in."""
+    """List the teams of a member."""
 
     user_id: Id
     title: str | None = None

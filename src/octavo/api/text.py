@@ -86,7 +86,7 @@ Id = Annotated[
     formed(
         # Not `.` and not `..`: however they are written in a path, they mean another place.
         rf"^(?:\.{{3}}|\.{{0,2}}[^./\x00-\x1f\x7f-\x9f]){_ID}*$",
-        "an identifier: at most 256 characters, without / and control characters",
+        "an ID of at most 256 characters, without / and control characters",
         most=256,
     ),
 ]
@@ -95,24 +95,28 @@ Id = Annotated[
 Named = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if isinstance(value, dict) else value)]
 """The id of a resource that may come whole."""
 
-Email = Annotated[str, formed(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an e-mail address: ada@example.com", most=320)]
+Email = Annotated[
+    str, formed(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an e-mail address, for example ada@example.com", most=320)
+]
 """An e-mail address, as written."""
 
-Domain = Annotated[str, formed(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a domain: example.com", most=253)]
+Domain = Annotated[
+    str, formed(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a domain, for example example.com", most=253)
+]
 """What follows the @ of e-mail addresses."""
 
-WebAddress = Annotated[str, formed(r"^https?://[^\s/]\S*$", "a link: https://example.com/page", most=2048)]
+WebAddress = Annotated[str, formed(r"^https?://[^\s/]\S*$", "a link, for example https://example.com/page", most=2048)]
 """Where something is found with HTTP."""
 
 COLOUR = r"^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"
-Colour = Annotated[str, formed(COLOUR, "a colour: #346ddb")]
+Colour = Annotated[str, formed(COLOUR, "a color, for example #346ddb")]
 """A colour as style sheets have it."""
 
 Label = Annotated[
     str,
     formed(
         r"^[a-z0-9][a-z0-9-]*[a-z0-9]$",
-        "lower-case letters, digits and hyphens, without a hyphen at either end: sea-tides",
+        "lowercase letters, digits and hyphens, without a hyphen at either end, for example sea-tides",
         least=3,
         most=32,
     ),

@@ -50,11 +50,11 @@ class Source(Model):
 
 
 class List(InOrganization, Listing[TranslationSettings], get="/translations"):
-    """Translation settings of an organization."""
+    """List the translations of an organization."""
 
 
 class Create(InOrganization, Operation[TranslationSettings], post="/translations"):
-    """Make translation settings: with a title, or with what newer servers ask for: source and language."""
+    """Create a translation, with a title or (on newer servers) a source space and a language."""
 
     title: Title | None = None
     source: Source | None = None
@@ -71,13 +71,13 @@ class Create(InOrganization, Operation[TranslationSettings], post="/translations
 
 
 class Get(InOrganization, Operation[TranslationSettings], get="/translations/{translation_settings_id}"):
-    """One translation's settings."""
+    """Get a translation."""
 
     translation_settings_id: Id
 
 
 class Update(InOrganization, Operation[TranslationSettings], put="/translations/{translation_settings_id}"):
-    """Write translation settings anew: their title, or on newer servers the instructions."""
+    """Replace the settings of a translation: its title or (on newer servers) its instructions."""
 
     translation_settings_id: Id
     title: Title | None = None
@@ -92,6 +92,6 @@ class Update(InOrganization, Operation[TranslationSettings], put="/translations/
 
 
 class Delete(InOrganization, Operation[None], delete="/translations/{translation_settings_id}"):
-    """Delete translation settings."""
+    """Delete a translation."""
 
     translation_settings_id: Id

@@ -1,4 +1,4 @@
-"""What an address of the app names."""
+"""Look up what a link to the app points to."""
 
 from typing import Annotated
 
@@ -21,6 +21,6 @@ class Content(Model):
 
 
 class GetContent(Operation[Content], get="/urls/content"):
-    """What a pasted address of the app names."""
+    """Get the content that a link to the app points to."""
 
     url: Annotated[str, Field(max_length=2048)]

@@ -1,4 +1,4 @@
-"""People."""
+"""Users, including the owner of the API key."""
 
 from typing import Annotated, Any
 
@@ -43,10 +43,10 @@ class Contributor(Model):
 
 
 class Me(Operation[User], get="/user"):
-    """Who the key belongs to."""
+    """Get the user who owns the API key."""
 
 
 class Get(Operation[User], get="/users/{user_id}"):
-    """A person by id."""
+    """Get a user by ID."""
 
     user_id: Id

@@ -200,7 +200,7 @@ def _fill(path: str, values: Operation[Any] | Ref) -> str:
 def _segment(value: str) -> str:
     """A path segment that cannot climb: `..` would reach another resource with our key (C11)."""
     if value in ("", ".", ".."):
-        raise ValueError(f"{value!r} cannot stand in a path")
+        raise ValueError(f"{value!r} cannot be used in a path")
     return quote(value, safe="")
 
 

@@ -134,7 +134,7 @@ def _json(name: str, text: str) -> Any:
         value = json.loads(text, object_pairs_hook=_object)
         json.dumps(value, allow_nan=False)  # 1e999 is JSON, and no number here
     except _Twice as twice:
-        raise Failure(f"{name}:= has the key {str(twice)[:40]!r} twice. Remove one of them.", USAGE) from None
+        raise Failure(f"{name}:= has the key {str(twice)[:40]!r} twice. Remove one of the two.", USAGE) from None
     except ValueError:
         raise Failure(
             f"{name}:= needs a JSON value, but {text[:40]!r} is not JSON. For text, use {name}=VALUE.", USAGE

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     finally:
         if picture is not None:
             picture.take_down()
-    unseen = "Could not show a part of a page: this is a bug in Octavo. For details, see"
+    unseen = "Could not show part of a page. This is a bug in Octavo. For details, see"
     mistakes = app.mistakes if len(app.mistakes) > 1 else ()
     tell(*mistakes, *opening.left_out, *(f"{unseen} {report}" for report in faults.reports))
     return app.return_code or 0
@@ -136,7 +136,11 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
     if access.source in ("env", "keyring", "file"):
         return Opening(Accounts(settings.state_folder).name_of(access), access.origin, server)
     again = access.source == "session" and access.profile is not None
-    said = f"The API key of {access.name} was stored for one session only. Paste it again." if again else access.problem
+    said = (
+        f"The API key of {access.name} was stored for one session only. Paste the API key again."
+        if again
+        else access.problem
+    )
     return Opening("", access.origin, None, greeting=said)
 
 

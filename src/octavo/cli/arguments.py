@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FAILED, USAGE, NOT_SIGNED_IN = 1, 2, 4
 
 
-READ_ONLY = "Octavo runs with --read-only and changes nothing on the server. To make changes, start Octavo without it."
+READ_ONLY = "Octavo is running with --read-only and changes nothing on the server. To make changes, start Octavo without --read-only."
 
 
 class Failure(Exception):
@@ -143,7 +143,7 @@ def parser() -> argparse.ArgumentParser:
         type=_whole(100, "a percentage", 10),
         default=0,
         metavar="PERCENT",
-        help="let PERCENT percent of the requests fail",
+        help="make PERCENT percent of the API requests fail",
     )
     _add_role(demo)
     _add_read_only(demo, again=True)
@@ -153,7 +153,7 @@ def parser() -> argparse.ArgumentParser:
         commands,
         "open",
         "open a folder of Markdown files as a space",
-        "SUMMARY.md defines the table of contents; without SUMMARY.md the folders do. Changed files "
+        "SUMMARY.md defines the table of contents; without SUMMARY.md, the folders do. Changed files "
         "become a new revision, also while the folder is open. Your comments and change requests stay. Octavo never writes "
         "to the folder: a merge changes only Octavo's copy.",
     )
@@ -165,7 +165,7 @@ def parser() -> argparse.ArgumentParser:
         commands,
         "serve",
         "run a local server with the same API",
-        "The server listens on 127.0.0.1 only. It prints its URL and the file that holds the API key. To stop it, "
+        "The server listens on 127.0.0.1 only. It prints its URL and the path to the API key file. To stop the server, "
         "press ctrl+c.",
     )
     serve.add_argument(
@@ -175,7 +175,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="the port to listen on (default: any free port)",
     )
-    serve.add_argument("--data", type=Path, metavar="DIR", help="store the data in DIR; a new folder gets the demo")
+    serve.add_argument(
+        "--data", type=Path, metavar="DIR", help="store the data in DIR; a new folder starts with the demo"
+    )
     serve.add_argument("--large", action="store_true", help="use the large demo: 200 spaces, 10,000 pages")
     serve.add_argument(
         "--load", type=Path, metavar="FOLDER", help="serve a folder of Markdown files instead of the demo"
@@ -237,7 +239,7 @@ def parser() -> argparse.ArgumentParser:
         commands,
         "help",
         "read about keys, settings, commands and more",
-        "Without a topic, Octavo lists the topics. A command as the topic shows the help of that command.",
+        "Without a topic, Octavo lists the topics. If the topic is a command, Octavo shows the help for that command.",
         examples=("octavo help", "octavo help keys", "octavo help settings > settings.md"),
     )
     topic.add_argument("topic", nargs="?", default="", metavar="TOPIC", help="a topic from the list, or a command")
@@ -281,7 +283,7 @@ def _add_read_only(to: argparse.ArgumentParser, *, again: bool = False) -> None:
         "--read-only",
         action="store_true",
         default=argparse.SUPPRESS if again else False,
-        help="refuse everything that changes the server",
+        help="refuse all changes to data on the server",
     )
 
 
@@ -306,7 +308,7 @@ def _add_auth(commands: Commands[argparse.ArgumentParser]) -> None:
         "sign in to a server",
         "Octavo asks for your API key, or reads it from standard input, and checks it. On GitBook, an API key is a "
         "personal access token: create one at https://app.gitbook.com/account/developer. Octavo stores the API key in "
-        "the keyring of this system and sends it to this server only. --profile names the account.",
+        "the system keyring and sends it to this server only. --profile names the account.",
         examples=(
             "octavo auth login",
             "octavo auth login --base-url https://docs.example.com --profile work",
@@ -332,7 +334,9 @@ def _whole(most: int, what: str, example: int) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= most):
-            raise argparse.ArgumentTypeError(f"{text[:40]!r} is not {what}. Give 0 to {most}, such as {example}.")
+            raise argparse.ArgumentTypeError(
+                f"{text[:40]!r} is not {what}. Enter a number from 0 to {most}, for example {example}."
+            )
         return int(text)
 
     return read

@@ -19,7 +19,7 @@ from octavo.client.profiles import Access
 from octavo.settings import Settings, in_words
 
 STORES = {
-    "keyring": "in the keyring of this system",
+    "keyring": "in the system keyring",
     "file": "unencrypted in a private file",
     "env": "in OCTAVO_API_KEY",
     "session": "for this session only",
@@ -64,14 +64,14 @@ def _typed(options: argparse.Namespace, host: str) -> str:
         try:
             return sys.stdin.read(4096) if sys.stdin is not None else ""
         except UnicodeDecodeError:
-            raise ValueError("Could not read the key: standard input is not text.") from None
+            raise ValueError("Could not read the API key: standard input is not text.") from None
     if sys.stdin is None or not sys.stdin.isatty():
         raise ValueError(
-            "Could not ask for the API key: no terminal. Use standard input: octavo auth login --with-token < FILE"
+            "Could not ask for the API key: there is no terminal. To read the API key from a file, run: octavo auth login --with-token < FILE"
         )
     if os.environ.get("TEXTUAL_LOG"):
         raise ValueError(
-            "Could not ask for the API key: TEXTUAL_LOG is set and records what you type. Unset it and try again."
+            "Could not ask for the API key: TEXTUAL_LOG is set and records what you type. Unset TEXTUAL_LOG, then try again."
         )
     try:
         return getpass.getpass(f"API key for {host}: ")
@@ -92,7 +92,7 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     for each in kept.sentences():
         _say(each)
     if kept.drafts:
-        _say("To delete drafts too, use: octavo auth logout --drafts")
+        _say("To delete the drafts too, run: octavo auth logout --drafts")
     if gone.current:
         _say(f"The current profile is now {gone.current}.")
     if gone.key_left:

@@ -115,7 +115,7 @@ def folder_place(settings: Settings, folder: Path) -> Place:
 
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     at = settings.data_folder / "folders" / name
-    return Place(at, start_over=f"To start over and lose the comments made there, delete {at}")
+    return Place(at, start_over=f"To start over and lose your comments on this folder, delete {at}")
 
 
 @contextmanager

@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     if load is not None and options.role:
         raise Failure("--as works only with the demo. Use --as or --load, not both.", USAGE)
     demo = demo_place(settings, large=options.large, role=options.role)
-    named = "Name another folder with --data, or delete it to start over."
+    named = "Choose another folder with --data, or delete this folder to start over."
     place = (
         replace(demo, folder=options.data, start_over=named)
         if options.data
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         key_file = shlex.quote(str(place.key_file))
         write_out(
             f"Serving on {origin}\nThe API key is in {place.key_file}\n"
-            f'To connect: OCTAVO_API_KEY="$(cat {key_file})" octavo --base-url {origin}\n'
+            f'To connect, run: OCTAVO_API_KEY="$(cat {key_file})" octavo --base-url {origin}\n'
         )
 
     try:

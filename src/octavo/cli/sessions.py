@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-KEPT_IN_KEYRING = "Octavo keeps it in the keyring of this system"
-SENT_NOWHERE_ELSE = "It is sent to no other server."
+KEPT_IN_KEYRING = "Octavo stores the API key in the system keyring"
+SENT_NOWHERE_ELSE = "Octavo sends the API key to no other server."
 SETTLE_AT_HOME, SETTLE_ELSEWHERE = 2.0, 30.0
 """Seconds after which a request has taken effect, if at all: on a platform of this machine, and on any other server."""
 
@@ -143,7 +143,7 @@ class LateClient:
 
         def note(sentence: str) -> None:
             ms = (monotonic() - self._reading_since) * 1000
-            self._unread = Activity(datetime.now(UTC), KEY, "the key of this account", None, ms, 1, "", sentence, 0)
+            self._unread = Activity(datetime.now(UTC), KEY, "the API key of this account", None, ms, 1, "", sentence, 0)
 
         try:
             return await aside(lambda: self._key(note))
@@ -220,7 +220,7 @@ def demo(
         let_go = place.hold()
         if large and not platforms.is_built(place):
             # Built before the first screen: in the background it would delay the keys, and take twice as long.
-            tell("Preparing the large demo. This takes about half a minute, only the first time.")
+            tell("Preparing the large demo. The first time, this takes about half a minute.")
             made = platforms.build_demo(place, large=True)
             made.close()
             made.world.store.close()
@@ -248,7 +248,7 @@ def _reset(settings: Settings, place: Place, *, large: bool) -> None:
     let_others = place.hold_alone()
     if let_others is None:
         raise ValueError(
-            "Could not reset the demo: another Octavo has it open. Quit that Octavo, then run octavo demo --reset again."
+            "Could not reset the demo: it is open in another Octavo. Quit that Octavo, then run octavo demo --reset again."
         )
     try:
         place.clear()
@@ -351,7 +351,7 @@ class Kept:
             queued = "1 change is" if writes == 1 else f"{writes} changes are"
             sentences.append(
                 f"{queued} queued and not sent yet. Octavo sends queued changes when you sign in again. After one day, "
-                "Octavo asks you first: press ! in the app."
+                "Octavo asks you before sending: press ! in the app."
             )
         if writes := self.asked_about:
             waiting = "1 change needs" if writes == 1 else f"{writes} changes need"
@@ -423,10 +423,10 @@ class Ways:
         try:
             return f"{KEPT_IN_KEYRING} ({await aside(self._home.keyring.title)}). {SENT_NOWHERE_ELSE}"
         except StoreTimeout:
-            return f"{KEPT_IN_KEYRING}, once that is unlocked. {SENT_NOWHERE_ELSE}"
+            return f"{KEPT_IN_KEYRING}, once the keyring is unlocked. {SENT_NOWHERE_ELSE}"
         except StoreUnavailable as error:
             # What to do about that stands with the facts after signing in.
-            return f"Octavo found no keyring, so it forgets the key when you quit. {error.cause}"
+            return f"Octavo found no keyring, so it will forget the API key when you quit. {error.cause}"
 
     async def sign_in(self, key: str) -> SignedIn:
         from octavo.client import signing_in
@@ -442,7 +442,7 @@ class Ways:
         facts = [("ok", each) for each in signed.identity.facts]
         facts += [("care", each) for each in signed.identity.missing]
         if signed.notice:
-            facts.append(("care", f"Octavo forgets the key when you quit. {signed.notice}"))
+            facts.append(("care", f"Octavo will forget the API key when you quit. {signed.notice}"))
         read_only = self.read_only or signed.profile.why_read_only
         access = Access(self.origin, signed.profile, signed.profile.store)
         session = server(self.settings, access, key=secret, read_only=read_only)

@@ -8,7 +8,6 @@ from typing import Any
 from weakref import ref
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import to_json
 
 from octavo.api.errors import BadResponse
 from octavo.api.operation import ListPage, Operation, Spec, read
@@ -88,12 +87,6 @@ async def parsed(body: bytes, host: str) -> Any:
         raise BadResponse(_not_json(host)) from None
 
 
-def identity(item: Any) -> str:
-    """What tells an item from others of its list, read or as JSON has it: its id, or else all of it."""
-    own = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
-    return own if isinstance(own, str) else to_json(item).decode()
-
-
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
     """Items and next cursor of a page of a list as JSON has it. Raises BadResponse."""
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
@@ -105,7 +98,7 @@ def items_of(page: Any, host: str) -> tuple[list[Any], object]:
 def _unreadable(error: ValidationError, spec: Spec, host: str) -> str:
     first = error.errors(include_input=False, include_context=False, include_url=False)[0]
     where = ".".join(map(str, first["loc"]))
-    return f"Could not read the response of {host} to {spec.name} ({where}: {first['msg']}). Try a newer Octavo."
+    return f"Could not read the response from {host} to {spec.name} ({where}: {first['msg']}). Try a newer version of Octavo."
 
 
 def _not_json(host: str) -> str:

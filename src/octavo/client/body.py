@@ -130,16 +130,16 @@ async def _decompressed(chunks: AsyncIterator[bytes], host: str) -> AsyncGenerat
             try:
                 part = inflate.decompress(chunk, _STEP)
             except zlib.error:
-                raise BadResponse(f"The response of {host} is damaged. Try again.") from None
+                raise BadResponse(f"The response from {host} is damaged. Try again.") from None
             yield part
             if len(part) == _STEP:
                 await asyncio.sleep(0)
             chunk = inflate.unconsumed_tail or inflate.unused_data
     if not inflate.eof:
-        raise Truncated(f"The response of {host} is incomplete. Try again.")
+        raise Truncated(f"The response from {host} is incomplete. Try again.")
 
 
 def _too_large(host: str, cap: int) -> BadResponse:
     return BadResponse(
-        f"The response of {host} is larger than {cap // MIB or 1} MiB and was not read. Request fewer items at a time."
+        f"The response from {host} is larger than {cap // MIB or 1} MiB and was not read. Request fewer items at a time."
     )

@@ -29,6 +29,7 @@ from octavo import __version__, redaction
 from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, Invalid, ReadOnly
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
+from octavo.api.paging import identity, read_pages, walk
 from octavo.api.urgency import IsWaitedFor, urgency
 from octavo.api.wire import NothingChanged, Request, encode, route_of
 from octavo.client import answers
@@ -38,7 +39,6 @@ from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.in_flight import RequestsInFlight
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
-from octavo.client.paging import walk
 from octavo.client.policy import READS, Budget, Limits, Unsendable, limits, low
 from octavo.client.threads import aside
 from octavo.client.turns import Turns
@@ -117,26 +117,19 @@ class Client:
 
         return await self._send(op, PAGE_CAP, read, urgency())
 
-    async def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
-        """The pages of a list, without items that came before, as they are needed. Raises PaginationError as well."""
-        last: ListPage[Item] = ListPage(items=())
-
-        async def fetch(cursor: str | None) -> tuple[tuple[Item, ...], str | None]:
-            nonlocal last
-            last = await self(op if cursor is None else op.model_copy(update={"page": cursor}))
-            return last.items, last.next.page if last.next else None
-
-        async for items in walk(fetch, answers.identity):
-            yield last.model_copy(update={"items": tuple(items)})
+    def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
+        """Return the pages of a list, each requested when it is needed and without the items that came before. They raise
+        PaginationError if the list does not end."""
+        return read_pages(self, op, identity=identity)
 
     async def raw_each(self, op: Listing[Any]) -> AsyncIterator[Any]:
-        """Every item of a list as JSON has it."""
+        """Yield every item of a list as JSON. Raises PaginationError if the list does not end."""
 
         async def fetch(cursor: str | None) -> tuple[list[Any], object]:
             page = await self.raw(op if cursor is None else op.model_copy(update={"page": cursor}))
             return answers.items_of(page, self._around.host)
 
-        async for items in walk(fetch, answers.identity):
+        async for items in walk(fetch, identity):
             for item in items:
                 yield item
 
@@ -283,4 +276,4 @@ def _content(body: dict[str, Any]) -> bytes:
 
 def _not_sendable(error: ValueError) -> Invalid:
     cause = "it is not valid UTF-8" if isinstance(error, UnicodeError) else str(error)
-    return Invalid(f"Could not send this: {cause}. Correct it, then try again.")
+    return Invalid(f"Could not send this text: {cause}. Correct the text, then try again.")

@@ -34,7 +34,7 @@ SECONDS = 3.0
 PATIENT_SECONDS = 60.0
 """Seconds to wait for the keyring where a user is there to type its password."""
 STILL_WAITING = (
-    f"The keyring has not answered yet. If it asks for its password in a window, type the password there "
+    f"The keyring has not responded yet. If it asks for its password in a window, type the password there "
     f"(Octavo waits {PATIENT_SECONDS:g} s)."
 )
 
@@ -81,7 +81,7 @@ class Keyring:
             return keys.accept(found) if found else None
         except ValueError:
             raise StoreUnavailable(
-                f"What the keyring holds for {origin} is not a key.", "Sign in again to replace it."
+                f"The keyring entry for {origin} is not an API key.", "Sign in again to replace it."
             ) from None
 
     def put(self, origin: str, profile: str, key: SecretStr) -> None:
@@ -92,7 +92,9 @@ class Keyring:
             return backend.get_password(_service(origin), profile) == key.get_secret_value()
 
         if not self._ask(keep):
-            raise StoreUnavailable("The keyring took the key but does not give it back, so it is not kept there.")
+            raise StoreUnavailable(
+                "The API key was saved in the keyring but could not be read back, so it is not stored there."
+            )
 
     def delete(self, origin: str, profile: str) -> bool:
         """Forget the key. False when there was none."""
@@ -111,7 +113,7 @@ class Keyring:
             return f"To delete the key, run: security delete-generic-password -s {_service(origin)} -a {profile}"
         if sys.platform == "win32":
             return f"Delete {_service(origin)} in the Credential Manager."
-        return f"To delete the key once the keyring is open, run: secret-tool clear service {_service(origin)} username {profile}"
+        return f"To delete the key after you unlock the keyring, run: secret-tool clear service {_service(origin)} username {profile}"
 
     def title(self) -> str:
         """What the keyring is called, `SecretService`. Raises StoreUnavailable when there is none to trust."""
@@ -122,7 +124,7 @@ class Keyring:
             return within(self._seconds, lambda: self._answer(question), after=(SECONDS, self._still_waiting))
         except Overdue:
             raise StoreTimeout(
-                f"The keyring did not answer within {self._seconds:g} s: it is locked, or waits for its password in a window.",
+                f"The keyring did not respond within {self._seconds:g} s: it is locked, or it is waiting for its password in a window.",
                 _UNLOCK,
             ) from None
 
@@ -135,7 +137,7 @@ class Keyring:
             name = type(error).__name__
             if name in _LOCKED:
                 raise StoreUnavailable("The keyring is locked.", _UNLOCK) from None
-            failed = StoreUnavailable(f"The keyring failed ({name}).", "Check it in your password manager.")
+            failed = StoreUnavailable(f"The keyring failed ({name}).", "Check the keyring in your password manager.")
             raise _why_unreachable() or failed from None
 
     def _still_waiting(self) -> None:
@@ -157,7 +159,7 @@ class Keyring:
         if isinstance(chosen, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
             # The library looks for a keyring once. This one has been started since.
             return SecretService.Keyring()  # type: ignore[no-untyped-call]  # the library does not say
-        raise StoreUnavailable("This machine has no keyring that keeps keys encrypted.")
+        raise StoreUnavailable("This machine has no encrypted keyring to store API keys in.")
 
 
 _BACKEND_VARIABLE = "PYTHON_KEYRING_BACKEND"
@@ -167,14 +169,14 @@ _UNLOCK = (
     "Run: security unlock-keychain"
     if sys.platform == "darwin"
     # It takes a line break for a part of the password, and echoes what is typed.
-    else 'Unlock it in your password manager; over ssh, run: read -rs p; printf %s "$p" | gnome-keyring-daemon --replace --unlock'
+    else 'Unlock the keyring in your password manager; over SSH, run: read -rs p; printf %s "$p" | gnome-keyring-daemon --replace --unlock'
 )
 
 
 def _why_unreachable() -> StoreUnavailable | None:
     """Return why the keyring of this system cannot be reached. None if it can be."""
     if variable := os.environ.get(_BACKEND_VARIABLE):
-        cause = f"The variable {_BACKEND_VARIABLE} names {line(variable)[:60]}, which is no keyring that keeps keys encrypted."
+        cause = f"The variable {_BACKEND_VARIABLE} names {line(variable)[:60]}, which is not an encrypted keyring."
         return StoreUnavailable(cause, f"Unset {_BACKEND_VARIABLE}.")
     if sys.platform in _WITHOUT_DBUS:
         return None
@@ -186,16 +188,18 @@ def _why_unreachable() -> StoreUnavailable | None:
         said = str(error)
     else:
         return None
-    start = "Start Octavo from your desktop, or with dbus-run-session and a keyring service in it."
+    start = "Start Octavo from your desktop, or in a dbus-run-session with a keyring service."
     if "DBUS_SESSION_BUS_ADDRESS" not in os.environ:
         bus = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}") / "bus"
-        cause = "This session has no D-Bus, as is usual over ssh."
+        cause = "This session has no D-Bus, which is common over SSH."
         return StoreUnavailable(
             cause, f"Run: export DBUS_SESSION_BUS_ADDRESS=unix:path={bus}" if bus.exists() else start
         )
     if "neither running nor activatable" in said:
-        return StoreUnavailable("No keyring service runs.", "Start one, such as gnome-keyring-daemon.")
-    cause = "The D-Bus of this session (DBUS_SESSION_BUS_ADDRESS) does not answer."
+        return StoreUnavailable(
+            "No keyring service is running.", "Start a keyring service, such as gnome-keyring-daemon."
+        )
+    cause = "The D-Bus of this session (DBUS_SESSION_BUS_ADDRESS) does not respond."
     return StoreUnavailable(cause, start)
 
 
@@ -219,10 +223,10 @@ class KeyFiles:
             raise StoreUnavailable(f"{cause}.", step) from None
         except OSError as error:
             raise StoreUnavailable(
-                f"{path} cannot be read ({error.strerror}).", "Check it, or sign in again."
+                f"{path} cannot be read ({error.strerror}).", "Check the file, or sign in again."
             ) from None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise StoreUnavailable(f"{path} does not hold a key.", "Sign in again to replace it.") from None
+            raise StoreUnavailable(f"{path} does not contain an API key.", "Sign in again to replace it.") from None
 
     def put(self, origin: str, profile: str, key: SecretStr) -> None:
         path = self._path(profile)
@@ -238,7 +242,7 @@ class KeyFiles:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise StoreUnavailable(f"{path} cannot be deleted ({error.strerror}). Delete it yourself.") from None
+            raise StoreUnavailable(f"{path} cannot be deleted ({error.strerror}). Delete the file yourself.") from None
         return True
 
     def _path(self, profile: str) -> Path:

@@ -55,7 +55,7 @@ async def _content(answer: Answer, most: int, host: str, *, home: bool) -> Async
     if answer.status != 200:
         raise await _refusal(answer, host, home=home)
     if answer.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-        raise BadResponse(f"Could not download the file: {host} compresses it. Open the link in a browser.")
+        raise BadResponse(f"Could not download the file: {host} sends the file compressed. Open the link in a browser.")
     too_large = BadResponse(f"The file is larger than {most // body.MIB} MiB, the download limit.")
     return body.bounded(answer, most, too_large)
 
@@ -99,7 +99,7 @@ async def carrier_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
     """Return connections to another host, without the API key."""
     scheme, host, port = _triple(parts)
     if scheme != "https":
-        raise BadResponse(f"The file is on {host} without encryption, so Octavo did not connect.")
+        raise BadResponse(f"Could not download the file: the connection to {host} would not be encrypted.")
     place = "" if proxy_for(scheme, host) else await aside(lambda: _looked_up(host, port))
 
     def build() -> Carrier:
@@ -120,5 +120,5 @@ def _looked_up(host: str, port: int) -> str:
     except (OSError, UnicodeError):
         raise NotSent(f"Could not find {host}. Check your network, then try again.") from None
     if not places or not all(map(is_public, places)):
-        raise BadResponse(f"The file is on {host} in a private network, so Octavo did not connect.")
+        raise BadResponse(f"Could not download the file: {host} is in a private network.")
     return places[0]

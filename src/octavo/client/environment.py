@@ -34,7 +34,7 @@ def _proxy_problem(environ: Mapping[str, str]) -> str:
     for name in (each for upper in PROXIES for each in (upper, upper.lower())):
         value = environ.get(name, "")
         if value and (reason := _unusable(value)):
-            return f"The environment variable {name} {reason}. Correct it, or unset it to connect without a proxy."
+            return f"The environment variable {name} {reason}. Correct the variable, or unset it to connect without a proxy."
     return ""
 
 
@@ -60,5 +60,7 @@ def _certificate_problem(environ: Mapping[str, str]) -> str:
     except (OSError, ValueError):
         reason = "cannot be read"
     return (
-        f"The environment variable SSL_CERT_FILE names a file that {reason}. Correct it, or unset it." if reason else ""
+        f"The environment variable SSL_CERT_FILE names a file that {reason}. Correct the variable, or unset it."
+        if reason
+        else ""
     )

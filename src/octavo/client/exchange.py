@@ -99,7 +99,7 @@ class Exchange:
 
     def given_up(self) -> None:
         """Nobody waits for the answer any more."""
-        self._error, self._given_up = "The request was canceled.", True
+        self._error, self._given_up = "The API request was canceled.", True
 
     def activity(self) -> Activity:
         """What is to be remembered of it."""
@@ -192,7 +192,7 @@ class Exchange:
     def _redirected(self, answer: Answer, outgoing: Outgoing) -> str:
         """The path a read is sent on to. Raises BadResponse for any other redirect: the key stays at its origin."""
         location = answer.headers.get("location", "")
-        elsewhere = "an invalid address"
+        elsewhere = "an invalid URL"
         try:
             new = urljoin(self._around.origin + outgoing.target, location)
             scheme, host, port = triple(new)

@@ -55,7 +55,7 @@ class OriginAuth(httpx.Auth):
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         if _triple(request.url) != self._origin:
-            raise Unsendable("Octavo stopped a request to a server that your API key does not belong to.")
+            raise Unsendable("Octavo stopped an API request to a server that your API key does not belong to.")
         request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
         yield request
 
@@ -124,7 +124,7 @@ class HttpCarrier:
         self._closed = False
         self._untold = transport is not None
         """Whether what carries requests may not tell when one leaves."""
-        self._called = f"the proxy that {proxy} names" if proxy else self._host
+        self._called = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
                 verify=_trust(ca_file),
@@ -243,9 +243,9 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
             context.load_verify_locations(cafile=str(ca_file))
         except (OSError, ValueError) as error:  # of TLS too
             is_there = not isinstance(error, FileNotFoundError | ValueError)
-            why = "holds no certificates that can be read" if is_there else "is not there"
+            why = "contains no readable certificates" if is_there else "does not exist"
             raise Unsendable(
-                f"The file of certificates {ca_file} {why}. Correct or remove the setting ca_file, or OCTAVO_CA_FILE."
+                f"The certificate file {ca_file} {why}. Correct or remove the setting ca_file, or OCTAVO_CA_FILE."
             ) from None
     return context
 
@@ -259,23 +259,25 @@ def _translation(error: Exception, host: str, called: str, method: str, *, under
                 return ProxyError(
                     f"The proxy for {host} requires a user name and password. Check your proxy settings.", trace
                 )
-            return ProxyError(f"The proxy for {host} refused the request. Check your proxy settings, then try again.")
+            return ProxyError(
+                f"The proxy for {host} refused the API request. Check your proxy settings, then try again."
+            )
         case httpx.ConnectTimeout():
             return NotSent(
                 f"Could not connect to {host} within {CONNECT_SECONDS:g} s. Check your network, then try again."
             )
         case httpx.PoolTimeout():
-            return NotSent(f"Too many requests to {host} at the same time. Try again.")
+            return NotSent(f"Too many API requests to {host} at the same time. Try again.")
         case httpx.ConnectError():
             return _no_connection(error, host, called)
         case httpx.TimeoutException():
             return TimedOut(f"{host} did not respond within {READ_SECONDS:g} s. {next_step_after(method)}")
         case httpx.RemoteProtocolError() if under_way:
-            return Truncated(f"The response of {host} is incomplete. {next_step_after(method)}")
+            return Truncated(f"The response from {host} is incomplete. {next_step_after(method)}")
         case httpx.NetworkError() | httpx.RemoteProtocolError():
             return Lost(f"The connection to {host} broke before the response arrived. {next_step_after(method)}")
         case _:
-            return Unsendable(f"Could not send the request to {host}. Check the base URL.")
+            return Unsendable(f"Could not send the API request to {host}. Check the base URL.")
 
 
 def _no_connection(error: Exception, host: str, called: str) -> ApiError:
@@ -292,7 +294,7 @@ def _no_connection(error: Exception, host: str, called: str) -> ApiError:
         return NotSent(f"Could not find {called}. Check its name and your network, then try again.")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         return NotSent(
-            f"Could not connect to {called}: connection refused. Check that it runs and that the URL is right."
+            f"Could not connect to {called}: connection refused. Check that it is running and that the URL is right."
         )
     return NotSent(f"Could not reach {called}. Check your network, then try again.")
 

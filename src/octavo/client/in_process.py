@@ -66,7 +66,9 @@ class InProcessCarrier:
 
         await self._application(self._scope(outgoing), receive, send)
         if not status:
-            raise Lost(f"{self._host} did not respond. The change may have been made. Check it before you try again.")
+            raise Lost(
+                f"{self._host} did not respond. The change may have been made. Check the current state before you try again."
+            )
         yield Answer(status, headers, _each(parts))
 
     async def aclose(self) -> None:

@@ -20,11 +20,11 @@ def accept(text: str) -> SecretStr:
     """
     key = _SCHEME.sub("", text.strip(), count=1)
     if not key:
-        raise ValueError("There is no key here. Paste the whole key, as the service showed it.")
+        raise ValueError("The API key is empty. Paste the whole API key, as the server showed it.")
     if not _KEY.fullmatch(key):
         raise ValueError(
-            "This is not a key: a key is 8 to 512 letters, digits and signs, without spaces or line breaks. "
-            "Copy it again and paste it whole."
+            "This is not an API key: an API key has 8 to 512 letters, digits and symbols, without spaces or line breaks. "
+            "Copy the whole API key again, then paste it."
         )
     redaction.remember(key)
     return SecretStr(key)

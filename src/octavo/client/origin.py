@@ -19,7 +19,7 @@ def origin_of(base_url: str) -> str:
     parts, host, port = _split(base_url.strip())
     if parts.username is not None or parts.password is not None:
         raise ValueError(
-            "The base URL contains a user name or password. Remove them, and enter the API key separately."
+            "The base URL contains a user name or password. Remove both, and enter the API key separately."
         )
     if parts.query or parts.fragment or parts.path.rstrip("/") not in ("", "/v1"):
         raise ValueError(

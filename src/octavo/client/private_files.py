@@ -45,15 +45,19 @@ def write_private(path: Path, text: str | bytes) -> None:
 def read_private(path: Path) -> str:
     """The text of the file. Raises NotPrivate with what to do about it, FileNotFoundError, or OSError."""
     if path.is_symlink():
-        raise NotPrivate(f"{path} is a link and was not read. Put the file itself there.")
+        raise NotPrivate(f"{path} is a symbolic link, so Octavo did not read it. Put the file itself there.")
     # Without O_NONBLOCK, a pipe put in its place would keep us waiting for ever.
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
-            raise NotPrivate(f"{path} is not a file Octavo wrote and was not read. Delete it and sign in again.")
+            raise NotPrivate(
+                f"{path} was not written by Octavo, so Octavo did not read it. Delete the file and sign in again."
+            )
         if found.st_uid != os.getuid():
-            raise NotPrivate(f"{path} belongs to someone else and was not read. Delete it and sign in again.")
+            raise NotPrivate(
+                f"{path} belongs to another user, so Octavo did not read it. Delete the file and sign in again."
+            )
         if found.st_mode & 0o077:
-            raise NotPrivate(f"{path} can be read by others and was not used. Run: chmod 600 {path}")
+            raise NotPrivate(f"{path} can be read by other users, so Octavo did not use it. Run: chmod 600 {path}")
         return file.read().decode("utf-8", "replace")

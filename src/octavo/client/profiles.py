@@ -28,7 +28,7 @@ Source = Literal["keyring", "file", "env", "session", "none"]
 
 _TOP = ("current", "profiles")
 _MEND = (
-    "Correct the file, or sign in again: octavo auth login. Octavo then keeps the file as it is now in "
+    "Correct the file, or sign in again: octavo auth login. When you sign in, Octavo keeps the current file as "
     "profiles.unreadable."
 )
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
@@ -54,9 +54,7 @@ class Profile:
         if not self.read_only:
             return ""
         said = f"profile {self.name} has read_only = true in {FILE}"
-        return (
-            f"Octavo was started read-only: {said}, so it changes nothing on the server. To write, take that line out."
-        )
+        return f"Octavo is read-only: {said}. To allow changes on the server, remove that line and restart Octavo."
 
 
 _FIELDS = tuple(each.name for each in fields(Profile) if each.name != "name")
@@ -117,7 +115,7 @@ def check_name(name: str) -> str:
     """`name` if a profile may be called so. Raises ValueError with a sentence."""
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"{line(name)!r} cannot be the name of a profile: use up to 32 small letters, digits, - and _."
+            f"{line(name)!r} is not a valid profile name: use up to 32 lowercase letters, digits, - and _."
         )
     return name
 
@@ -145,8 +143,8 @@ def read(path: Path) -> Profiles:
             wrong.append(f"profile {line(name)[:40]!r}: {error}")
     current = kept.get("current", "")
     if not wrong and current and current not in list(entries):
-        wrong.append(f"current names {line(str(current))[:40]!r}, which is no profile.")
-    problem = f"Could not read all of the profiles in {path}: {' '.join(wrong)} {_MEND}" if wrong else ""
+        wrong.append(f"current is {line(str(current))[:40]!r}, which is not a profile.")
+    problem = f"Could not read all profiles in {path}: {' '.join(wrong)} {_MEND}" if wrong else ""
     return Profiles(current if isinstance(current, str) and current in entries else "", entries, problem)
 
 
@@ -179,7 +177,7 @@ def resolve(
         if named is not None and named.origin != origin:
             raise ValueError(
                 f"Profile {named.name} belongs to {named.origin}, not to {origin}. "
-                "Give the profile or the base URL, not both."
+                "Use the profile or the base URL, not both."
             )
         chosen = named or profiles.at(origin)
     else:
@@ -188,7 +186,7 @@ def resolve(
         if chosen is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
             # The key may be for the server of a profile that cannot be read: it is not sent to the default one.
             raise ValueError(
-                f"{profiles.problem} Or name the server that {KEY_VARIABLE} is for: --base-url or {BASE_URL_VARIABLE}."
+                f"{profiles.problem} Or say which server {KEY_VARIABLE} belongs to, with --base-url or {BASE_URL_VARIABLE}."
             )
     if text := environ.get(KEY_VARIABLE, "").strip():
         try:
@@ -205,9 +203,9 @@ def _named(profiles: Profiles, name: str) -> Profile:
     if found is None:
         known = ", ".join(profiles.entries) or "none yet"
         # A file that cannot be read is no reason to sign in under that name: it may hold the profile.
-        step = profiles.problem or "Sign in to make one."
+        step = profiles.problem or "Sign in to create a profile."
         raise ValueError(
-            f"There is no profile {line(name)!r}.{nearest(name, profiles.entries)} The profiles are: {known}. {step}"
+            f"There is no profile {line(name)!r}.{nearest(name, profiles.entries)} Profiles: {known}. {step}"
         )
     return found
 
@@ -221,7 +219,7 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
             raise ValueError(f"there is no setting {line(unknown)!r}.{meant}")
     store = values.get("store")
     if store is None or store not in get_args(StoreName):
-        raise ValueError(f"store must be {', '.join(get_args(StoreName))}, not {line(repr(store))[:40]}.")
+        raise ValueError(f"store must be one of {', '.join(get_args(StoreName))}, not {line(repr(store))[:40]}.")
     texts = {key: line(str(values.get(key, ""))) for key in ("user_id", "user_name", "fingerprint")}
     read_only = values.get("read_only", False)
     if not isinstance(read_only, bool):

@@ -7,23 +7,27 @@ from datetime import datetime
 from octavo.client.policy import READS
 
 _WITHOUT_A_WORD = {
-    400: "{host} did not accept a value in the request.",
-    403: "You are not allowed to do this on {host}. Ask an admin for a role, or sign in with another API key.",
+    400: "{host} did not accept a value in the API request.",
+    403: "You are not allowed to do this on {host}. Ask an admin for a role that allows it, or sign in with another API key.",
     404: "{host} could not find this, or you do not have access. Refresh the view.",
     409: "{host} refused the change, because the content has changed. Refresh, then try again.",
     412: "{host} refused the change, because the content has changed. Refresh, then try again.",
     413: "This is too large for {host}. Shorten the text, or send less at once.",
-    422: "{host} did not accept a value in the request.",
+    422: "{host} did not accept a value in the API request.",
 }
 
 
 def next_step_after(method: str) -> str:
     """Return the next step after a lost response. A write may have been made, so it must be checked first."""
-    return "Try again." if method in READS else "The change may have been made. Check it before you try again."
+    return (
+        "Try again."
+        if method in READS
+        else "The change may have been made. Check the current state before you try again."
+    )
 
 
 def too_slow(host: str, seconds: float, method: str) -> str:
-    return f"{host} did not answer within {seconds:g} s. {next_step_after(method)}"
+    return f"{host} did not respond within {seconds:g} s. {next_step_after(method)}"
 
 
 def redirected(host: str, elsewhere: str, status: int) -> str:
@@ -42,12 +46,12 @@ def refusal(host: str, status: int, message: str, again: str = "") -> str:
         cause = f" The server says: {said}" if said else ""
         return f"{host} did not accept your API key: it is wrong, expired or revoked.{cause} Sign in again."
     if status == 429:
-        return f"{host} received too many requests. {again or 'Wait a moment, then try again.'}"
+        return f"{host} received too many API requests. {again or 'Wait a moment, then try again.'}"
     if status >= 500:
-        return f"{host} failed ({status}){': ' + said if said else '.'} Try again in a moment."
+        return f"{host} reported an error ({status}){': ' + said if said else '.'} Try again in a moment."
     if said:
         return said
-    known = _WITHOUT_A_WORD.get(status, "{host} refused the request ({status}) without a reason.")
+    known = _WITHOUT_A_WORD.get(status, "{host} refused the API request ({status}) and gave no reason.")
     return known.format(host=host, status=status)
 
 

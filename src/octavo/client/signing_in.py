@@ -27,8 +27,8 @@ ORGANIZATIONS = 100
 """As many as are looked at when signing in."""
 
 NOT_KEPT = (
-    "{cause} Set the key in OCTAVO_API_KEY, sign in with octavo auth login --insecure-storage, which writes it to a file in "
-    "the clear, or {step}"
+    "{cause} Set OCTAVO_API_KEY to the API key, or run octavo auth login --insecure-storage to store the API key unencrypted "
+    "in a file, or {step}"
 )
 
 
@@ -118,13 +118,13 @@ async def check(client: Client) -> Identity:
     if not problem:
         titles = ", ".join(each.title or each.id for each in belonging)
         count = "1 organization" if len(belonging) == 1 else f"{len(belonging)} organizations"
-        facts.append(f"{count}: {titles}." if belonging else "This key belongs to no organization.")
+        facts.append(f"{count}: {titles}." if belonging else "This API key gives access to no organization.")
     for each in belonging:
         granted = each.permissions
         if "list_members" in granted.model_fields_set and not granted.list_members:
-            missing.append(f"{each.title or each.id}: this key may not list its members.")
+            missing.append(f"{each.title or each.id}: this API key cannot list the members.")
         if "create_content" in granted.model_fields_set and not granted.create_content:
-            missing.append(f"{each.title or each.id}: this key does not have permission to create content.")
+            missing.append(f"{each.title or each.id}: this API key does not have permission to create content.")
     return Identity(user, belonging, tuple(facts), tuple(missing))
 
 
@@ -156,7 +156,7 @@ async def login(
     if before is not None and (before.origin, before.user_id) != (origin, identity.user.id):
         who = before.user_name or before.user_id
         raise ValueError(
-            f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign it out first."
+            f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign out of that profile first."
         )
     store, notice = await aside(lambda: _keep(home, origin, chosen, key, insecure=insecure_storage, keep=keep))
     profile = Profile(
@@ -188,7 +188,7 @@ def logout(home: Home, name: str | None = None) -> SignedOut:
         had_key = store.delete(profile.origin, profile.name) if store else False
     except StoreUnavailable as error:
         how = f"\n{store.how_to_delete(profile.origin, profile.name)}" if isinstance(store, Keyring) else ""
-        key_left = f"Could not delete the key of {_called(profile, 'from')}: {_lowered(str(error))}{how}"
+        key_left = f"Could not delete the API key of {_called(profile, 'from')}: {_lowered(str(error))}{how}"
     left = known.without(profile.name)
     home.write(left)
     return SignedOut(profile, had_key, left.current, key_left)
@@ -220,14 +220,14 @@ def key_of(home: Home, access: Access) -> SecretStr | None:
         try:
             key = store.get(access.origin, access.profile.name)
         except StoreUnavailable as error:
-            step = f"Set {KEY_VARIABLE} to the key{f', or {_lowered(error.step)}' if error.step else '.'}"
+            step = f"Set {KEY_VARIABLE} to the API key{f', or {_lowered(error.step)}' if error.step else '.'}"
             raise type(error)(
-                f"Could not read the key of {_called(access.profile, 'from')}: {_lowered(error.cause)}", step
+                f"Could not read the API key of {_called(access.profile, 'from')}: {_lowered(error.cause)}", step
             ) from None
         if key is not None and access.profile.fingerprint not in ("", keys.fingerprint(key)):
             # What is kept here for this profile is another account's than the key may be of.
             raise StoreUnavailable(
-                f"The key kept for {access.name} is not the one you signed in with here. Sign in again: octavo auth login"
+                f"The stored API key of {access.name} is not the API key that you signed in with. Sign in again: octavo auth login"
             )
     if key is not None:
         redaction.remember(key.get_secret_value())
@@ -240,7 +240,7 @@ def why_no_key(access: Access) -> str:
     if access.profile is None:
         return f"You are not signed in to {access.origin}. Run octavo auth login, or set {KEY_VARIABLE}."
     return {
-        "env": f"{KEY_VARIABLE} is not set: {_called(access.profile)} needs it. Set it, or run octavo auth login.",
+        "env": f"{KEY_VARIABLE} is not set, but {_called(access.profile)} needs it. Set the variable, or run octavo auth login.",
         "session": f"The API key of profile {access.profile.name} was stored for one session only. {again}",
     }.get(access.profile.store, f"The API key of {_called(access.profile)} was deleted. {again}")
 
@@ -271,9 +271,9 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
     except Unauthorized:
         raise
     except (Forbidden, NotFound):
-        return (), "This key may not list organizations."
+        return (), "This API key cannot list organizations."
     except ApiError as error:
-        return (), f"Organizations could not be read. {error}"
+        return (), f"Could not load your organizations: {error}"
     return tuple(found), ""
 
 
@@ -299,7 +299,9 @@ def _keep(
     except StoreTimeout:
         raise
     except StoreUnavailable as error:
-        return "session", NOT_KEPT.format(cause=error.cause, step=_lowered(error.step or "use a machine that has one."))
+        return "session", NOT_KEPT.format(
+            cause=error.cause, step=_lowered(error.step or "use a machine that has a keyring.")
+        )
     return "keyring", ""
 
 
@@ -319,9 +321,9 @@ def _existing(known: Profiles, name: str) -> Profile:
         if known.problem:
             raise ValueError(known.problem)
         raise ValueError(
-            f"There is no profile {name!r}.{nearest(name, known.entries)} There are: {there}."
+            f"There is no profile {name!r}.{nearest(name, known.entries)} Profiles: {there}."
             if there
-            else "Nobody is signed in. Sign in first."
+            else "You are not signed in. Sign in first."
         )
     return found
 

@@ -63,7 +63,7 @@ class Way:
     """`direct`, `team`, `inherited`, `inherited by team`, `organization` or `administrator`."""
     role: str
     words: str
-    """For example `Editor of the collection Product through the team Docs, which includes Jun`."""
+    """For example `Editor in the collection Product through the team Docs, which includes Jun`."""
 
 
 def rank(role: str | None) -> int:
@@ -102,10 +102,10 @@ def why_kept_out(person: Person, chain: Sequence[Place], organization: str) -> s
     if person.disabled:
         return f"{person.name} is disabled in {organization} and has no access."
     if person.role is None:
-        return f"{person.name} is a Guest of {organization}. Guests have only roles that are given to them."
+        return f"{person.name} is a Guest of {organization}. A Guest has only the roles that are given to them."
     place = _deciding(chain)
     if person.role != "admin" and place is not None and place.default_level is None:
-        return f"{noun(person.role)} of {organization}, but {place.title} gives no default access."
+        return f"{person.name} has the {noun(person.role)} role in {organization}, but {place.title} gives no default access."
     return ""
 
 
@@ -141,7 +141,7 @@ def _where(chain: Sequence[Place], depth: int) -> str:
     if not depth:
         return " here"
     inside = f", which contains {chain[depth - 1].title}" if depth > 1 else ""
-    return f" of the collection {chain[depth].title}{inside}"
+    return f" in the collection {chain[depth].title}{inside}"
 
 
 def _deciding(chain: Sequence[Place]) -> Place | None:

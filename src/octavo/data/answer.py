@@ -1,4 +1,4 @@
-"""One answer in memory, and what is shown of it."""
+"""One response in memory, and its snapshot."""
 
 from __future__ import annotations
 
@@ -14,30 +14,28 @@ from octavo.api.operation import ListPage, Operation
 T = TypeVar("T")
 
 MOST_PAGES = 40
-"""Pages of a list that is read whole: each is a question of its own, again at each refresh, and a server may put one item
-on each."""
+"""Pages of a list that is read whole. Each is a request, at each refresh again, and a server may put one item on a
+page."""
 
 
 @dataclass(frozen=True)
 class Snapshot(Generic[T]):
-    """What there is to show right now. An old value may come with a new error."""
+    """A response as it is shown. An old value may come with a new error."""
 
     value: T | None = None
-    """The last answer with unconfirmed writes on top."""
+    """The last response with unconfirmed writes applied."""
     error: ApiError | None = None
     loading: bool = False
     fetched_at: datetime | None = None
-    """When the answer was read from the server."""
+    """When the response was fetched."""
     pending: int = 0
-    """How many writes it shows that are on their way: those that wait for a person are not."""
+    """Number of applied writes that are being sent. Writes that wait for the user do not count."""
     pages: int = 0
-    """How many pages of a list it is made of."""
+    """Number of pages of a list."""
 
     def goes_on(self, most: int) -> bool:
-        """Whether a list is to be read on that is wanted whole, but of no more than `most` items.
-
-        Who cannot read on is not to ask again and again.
-        """
+        """Return whether further pages of a list are to be fetched: it is not whole, has fewer than `most` items and
+        `MOST_PAGES` pages, no request for it runs, and the last one did not fail."""
         value = self.value
         if not isinstance(value, ListPage) or value.next is None or self.loading or self.error is not None:
             return False
@@ -46,7 +44,7 @@ class Snapshot(Generic[T]):
 
 @dataclass(eq=False)
 class Edit:
-    """How an answer will look once a write is confirmed, and when it was: 0 as long as it is not."""
+    """A change of a response by a write that is not confirmed, and the number of its confirmation, 0 until then."""
 
     change: Callable[[Any], Any]
     confirmed: int = 0
@@ -54,75 +52,79 @@ class Edit:
 
 @dataclass(eq=False)
 class Answer:
-    """The last answer to one read, as the server gave it, and who watches it."""
+    """The last response to one read, as the server sent it, and its watchers."""
 
     op: Operation[Any]
     final_once_known: bool = False
     value: Any = None
     error: ApiError | None = None
     unpacked: bool = False
-    """Whether what is on the shelf was looked for."""
+    """Whether the disk was read."""
     loading: bool = False
     fetched_at: datetime | None = None
     as_of: datetime | None = None
-    """The last time at which it was known to be as it is, because it was read or because nothing speaks of a change."""
+    """When the response was last known to be current: it was fetched, or no list told of a change."""
     pages: int = 0
     wanted: int = 1
-    """How many pages a refresh reads."""
+    """Number of pages that a refresh fetches."""
     mark: int = 0
-    """How many writes were confirmed when this was asked: those are in it."""
+    """Number of confirmed writes when this was requested: the response contains them."""
     asked: int = 0
-    """How many times we asked. Only the reply to the last question counts."""
+    """Number of requests. Only the response to the last one counts."""
     stale: bool = False
     freshening: asyncio.Task[None] | None = None
-    """Asks behind, for as long as anybody watches."""
+    """Fetches in the background while there are watchers."""
     asked_behind: int = 0
-    """The question of `freshening`."""
+    """The number of the request that `freshening` sent."""
     extending: bool = False
     behind: bool = False
-    """Whether nobody waits for the question that is open."""
+    """Whether nobody waits for the running request."""
     told_loading: bool = False
     differed: int = 0
-    """How many times an answer was another one than that before it."""
+    """Number of responses that differed from the one before."""
     learned: object = None
-    """The value whose words can be found."""
+    """The value that is in the search index."""
     put: float | None = None
-    """What the shelf said when this value was put there."""
+    """What `ResponseCache.put` returned for this value."""
     shown: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Callable[[Snapshot[Any]], None]] = field(default_factory=list)
     patient: list[Callable[[Snapshot[Any]], None]] = field(default_factory=list)
-    """Those of `watchers` that do not wait for it before anything else."""
+    """The watchers whose request may wait for others."""
+    most: dict[Callable[[Snapshot[Any]], None], int] = field(default_factory=dict)
+    """Items of a list that a watcher wants, of those that want more than its first page."""
+    reading_on: asyncio.Task[None] | None = None
+    """Fetches further pages for `most`."""
     _resting: list[asyncio.Future[None]] = field(default_factory=list)
 
     @property
     def final(self) -> bool:
-        """Whether there is no use in asking again."""
+        """Return whether the response is here and never changes."""
         return self.final_once_known and self.value is not None
 
     @property
     def last_known(self) -> datetime | None:
-        """The last time at which it was known to be as it is. None: there is nothing, or it never changes."""
+        """Return when the response was last known to be current. None if there is none, or if it never changes."""
         return self.as_of if self.value is not None and not self.final else None
 
     @property
     def idle_now(self) -> bool:
-        """Whether it may be forgotten."""
+        """Return whether the response may be removed from memory."""
         return not (self.watchers or self.loading or self.edits)
 
     @property
     def waits(self) -> bool:
-        """Whether anybody who watches it waits for it."""
+        """Return whether a watcher waits for the response."""
         return any(each not in self.patient for each in self.watchers)
 
     def lists(self, item_id: str) -> bool:
-        """Whether it is a list with something called `item_id`."""
+        """Return whether the response is a list that contains an item with this id."""
         return isinstance(self.value, ListPage) and any(
             getattr(item, "id", None) == item_id for item in self.value.items
         )
 
     def keep(self, value: Any, fetched_at: datetime) -> None:
-        """Take over what was kept on the shelf."""
+        """Take the response on disk."""
         self.value, self.fetched_at, self.as_of, self.pages = value, fetched_at, fetched_at, 1
         self.put = fetched_at.timestamp()  # when the server says the same, it need not be written again
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
@@ -130,21 +132,21 @@ class Answer:
             self.pages = self.wanted = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, pages: int, now: datetime, mark: int) -> None:
-        """Take over what the server answered to a question asked when `mark` writes were confirmed."""
+        """Take a response to a request that was sent when `mark` writes were confirmed."""
         self.differed += not (value is self.value or value == self.value)
         self.value, self.pages, self.fetched_at, self.as_of, self.mark = value, pages, now, now, mark
         self.wanted = max(1, pages) if not self.extending else self.wanted
         self.edits = [edit for edit in self.edits if not edit.confirmed or edit.confirmed > mark]
 
     async def idle(self) -> None:
-        """Wait until no question is open."""
+        """Wait until no request runs."""
         while self.loading:
             waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._resting.append(waiting)
             await waiting
 
     def rest(self) -> None:
-        """No question is open."""
+        """Wake those who wait until no request runs."""
         resting, self._resting = self._resting, []
         for waiting in resting:
             if not waiting.done():

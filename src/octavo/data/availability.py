@@ -94,7 +94,7 @@ class Availability:
     async def _why(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
         """Return where the operation is unavailable and why. None if the refusal is about the values of the request."""
         if error.status == NOT_PAID:
-            return location(op), f"Your plan does not include this: {error}"
+            return location(op), f"Your plan does not include this feature: {error}"
         if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_all_else_there(op)):
             asked = f"{SPECS[type(op)].method} {route_of(op)}"
             return route_of(op), f"This server does not support this operation: it returned {error.status} for {asked}."

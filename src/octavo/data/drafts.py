@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from octavo.data.database import Work, moment
+from octavo.data.observers import Observers
 from octavo.data.state import NotSaved, State
 
 SOON = 0.5
@@ -51,12 +52,11 @@ class Drafts:
         """The places of which saving failed or takes long."""
         self._seen: dict[str, tuple[str, int]] = {}
         """The version of another instance that was shown: its writer and revision."""
-        self._watchers: list[Callable[[], None]] = []
+        self.changed: Observers[[]] = Observers()
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` whenever this instance wrote, saved or threw away a draft. Returns the way out."""
-        self._watchers.append(watcher)
-        return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
+        return self.changed.add(watcher)
 
     def places(self) -> frozenset[str]:
         """The places that have a draft on disk, or one that could not be saved yet (`late`)."""
@@ -175,13 +175,13 @@ class Drafts:
     def _say_late(self, place: str, turn: int) -> None:
         if self.turn(place) == turn:
             self._late.add(place)
-            self.tell()
+            self.changed.notify()
 
     def _note_saved(self, place: str, turn: int) -> None:
         if self._texts.get(place) == "":
             self.forget(place, turn)
         elif self.turn(place) == turn:
-            self.tell()
+            self.changed.notify()
 
     def save_now(self, place: str, text: str) -> None:
         """`save` for a signal handler, which waits two seconds at most. Raises NotSaved."""
@@ -221,19 +221,14 @@ class Drafts:
             self._texts.pop(place, None)
             self._seen.pop(place, None)
             self._saving.pop(place, None)
-            self.tell()
-
-    def tell(self) -> None:
-        """Let the watchers look again."""
-        for watcher in tuple(self._watchers):
-            watcher()
+            self.changed.notify()
 
     def _taken(self, place: str, text: str) -> Work[None]:
         """Take over `text`. What is to be done on disk, in the order of these calls."""
         self._turns[place] = self.turn(place) + 1
         self._texts[place] = text if text.strip() else ""
         self._written_at[place] = self._state.now().timestamp()
-        self.tell()
+        self.changed.notify()
         return self._insertion(place, text) if text.strip() else self.removal(place)
 
     def _insertion(self, place: str, text: str) -> Work[None]:

@@ -1,49 +1,50 @@
-"""What is on show is asked again in the background: as little as can be, slower while nobody types, and not while nobody looks.
+"""Refreshes what is shown in the background: with few requests, more slowly while nobody types, and not while the
+terminal is hidden.
 
     freshness = Freshness(live, on_show=..., low=..., then=...)
     if freshness.is_due:
         news = await freshness.look()
 
-A look asks the lists of the organization. What hangs on them is asked only where what they say of its place moved: counters,
-`updatedAt`, revisions. Not everything moves a list: no counter counts replies. So a few answers that are on show, and fewer
-that are not, are asked again that nothing speaks for, those first that were read the longest ago.
+A round fetches the lists of the organization. Another response is fetched only if its stamp has changed: counters,
+`updatedAt`, revisions. Lists do not tell of every change: no list counts replies. So a round rechecks a few other
+responses that are shown, and fewer that are not, the oldest first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from octavo.api import change_requests, comments, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited
-from octavo.api.operation import SPECS, ListPage, Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.api.spaces import Space
+from octavo.api.operation import SPECS, Operation
+from octavo.api.places import SpaceRef
 from octavo.data.answer import Answer
 from octavo.data.live import Live
 from octavo.data.news import News, NewsFinder
+from octavo.data.stamps import ListedPlaces, PlaceStamps
 
 BETWEEN = (
     (timedelta(minutes=2), timedelta(seconds=30)),
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""For how long nobody typed, and how much time is between two looks until then."""
+"""Time since the last key press, and time between two rounds until then."""
 ON_SHOW_AGAIN, OTHERS_AGAIN = 8, 2
-"""How many answers are asked again at a look that nothing speaks for: of those on show, and of others that are followed."""
+"""Rechecked responses in a round: of those that are shown, and of others that are watched."""
 MOST_MISSES, MOST_MISSES_OFFLINE = 6, 1
-"""Looks in a row that failed, after which the time between two grows no more: where nothing answers, no server minds."""
+"""Failed rounds in a row after which the time between two rounds grows no more. Fewer if the server cannot be
+reached."""
 MOST_GONE = 5
-"""Change requests that are asked what became of them."""
+"""Change requests whose new status is looked up in a round."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Freshness:
-    """When to look what others did meanwhile, and what to ask then."""
+    """When to look for changes by others, and what to fetch then."""
 
     def __init__(
         self,
@@ -53,33 +54,33 @@ class Freshness:
         low: Callable[[], float] = lambda: 0.0,
         then: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`low`: the seconds that what nobody waits for has to wait, because the server's limits run low. `then` is called
-        at the end of each look."""
+        """`low` returns the seconds that background requests have to wait because the rate limit runs low. `then` is
+        called at the end of each round."""
         self._live, self._on_show, self._low, self._then = live, on_show, low, then
         self._key_at = self._looked_at = live.now()
         self._hidden = self._looking = False
         self._misses = 0
         self._not_before = _LONG_AGO
         self._stamps: dict[Answer, Hashable] = {}
-        """What the lists said of the place of each answer when it was read."""
-        self._told = _Told()
+        """The stamp of each response when it was fetched."""
+        self._places = ListedPlaces()
 
     def key_pressed(self) -> None:
-        """Somebody is there."""
+        """Note that the user is there."""
         self._key_at = self._live.now()
 
     def hide(self) -> None:
-        """Nobody looks from now on."""
+        """Start no more rounds: the terminal is hidden."""
         self._hidden = True
 
     def show(self) -> None:
-        """Somebody looks again."""
+        """Start rounds again: the terminal is shown."""
         self._hidden = False
         self.key_pressed()
 
     @property
     def between(self) -> timedelta:
-        """How much time is between two looks just now."""
+        """Time between two rounds at present."""
         idle = self._live.now() - self._key_at
         asked = next(each for longest, each in BETWEEN if idle <= longest)
         missed = BETWEEN[0][1] * 2**self._misses if self._misses else asked
@@ -87,18 +88,18 @@ class Freshness:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to look."""
+        """Return whether a round is due."""
         now = self._live.now()
         if self._looking or now < self._not_before or not self.may_ask():
             return False
         return now - self._looked_at >= self.between
 
     def may_ask(self) -> bool:
-        """Whether the server may be asked in the background: somebody looks, and it takes more than is kept for them."""
+        """Return whether background requests may be sent: the terminal is shown and the rate limit is not low."""
         return not self._hidden and self._has_room()
 
     async def look(self) -> News:
-        """Look once, and answer what others did. What fails is tried again later."""
+        """Run a round and return what others have done. The next round retries what fails."""
         self._looking, self._looked_at = True, self._live.now()
         finder = NewsFinder(self._live.outbox.me.id if self._live.outbox.me is not None else "")
         try:
@@ -116,19 +117,19 @@ class Freshness:
         return finder.news(gone)
 
     async def _look(self, finder: NewsFinder) -> None:
-        live, told = self._live, self._told
+        live, places = self._live, self._places
         lists = {each for each in live.watched if isinstance(each.op, _LISTS)}
-        told.take(lists)
-        before = {each: told.of(each) for each in live.watched if each not in lists and each not in self._stamps}
+        places.update(each.value for each in lists)
+        before = {each: places.of(each.op) for each in live.watched if each not in lists and each not in self._stamps}
         for each in lists:
             await self._ask(each, finder)
-        told.take(lists)
+        places.update(each.value for each in lists)
         asked = set(lists)
         others = [each for each in live.watched if each not in asked]
-        # The replies last: how many there are is told by the threads they are of.
+        # Replies last: the lists of threads count them.
         for each in sorted(others, key=lambda each: isinstance(each.op, comments.ListReplies)):
-            now = self._said_of(each, told.of(each))
-            if now is None or self._stamps.setdefault(each, self._said_of(each, before.get(each))) == now:
+            now = self._stamp(each, places.of(each.op))
+            if now is None or self._stamps.setdefault(each, self._stamp(each, before.get(each))) == now:
                 continue
             asked.add(each)
             if await self._ask(each, finder):
@@ -142,16 +143,16 @@ class Freshness:
         for each in self._again([each for each in others if each not in asked]):
             await self._ask(each, finder)
 
-    def _said_of(self, answer: Answer, told: Said | None) -> Hashable:
-        """What is said elsewhere of an answer: something else when it moved. None where nothing is said."""
-        if told is None:
+    def _stamp(self, answer: Answer, place: PlaceStamps | None) -> Hashable:
+        """Return the stamp of a response in a place. None if no list tells of it."""
+        if place is None:
             return None
         if isinstance(answer.op, comments.ListReplies):
             return self._replies_told(answer.op)
-        return told.content if _is_of_content(answer.op) else told.whole
+        return place.content if _is_of_content(answer.op) else place.whole
 
     def _replies_told(self, op: comments.ListReplies) -> Hashable:
-        """How many replies a list of threads that is watched counts."""
+        """Return the number of replies of a thread in a watched list of threads. None if there is none."""
         for each in self._live.watched:
             if isinstance(each.op, comments.List) and each.op.at == op.at:
                 threads = self._live.peek(each.op).value
@@ -161,7 +162,7 @@ class Freshness:
         return None
 
     def _again(self, quiet: list[Answer]) -> Iterable[Answer]:
-        """Those that are asked again though nothing speaks for it."""
+        """Return the responses to recheck."""
         on_show = set(self._on_show())
         shown = {each for each in quiet if each.op in on_show} if on_show else set[Answer]()
         quiet.sort(key=lambda each: each.fetched_at or _LONG_AGO)
@@ -169,7 +170,7 @@ class Freshness:
         return [*first[:ON_SHOW_AGAIN], *[each for each in quiet if each not in shown][:OTHERS_AGAIN]]
 
     async def _ask(self, answer: Answer, finder: NewsFinder) -> bool:
-        """Ask again. Whether that was done."""
+        """Fetch a response again. Return whether it was fetched."""
         if not self.may_ask():
             return False
         before = self._live.peek(answer.op).value
@@ -177,11 +178,12 @@ class Freshness:
             if await self._live.look_again(answer):
                 finder.compare(answer.op, before, self._live.peek(answer.op).value)
         except (NotFound, Forbidden):
-            return True  # it is shown
+            return True  # the error is shown
         return True
 
     async def _became_of(self, gone: Sequence[ChangeRequest]) -> list[ChangeRequest]:
-        """How those are by now that are in no list any more, as far as there are any, and not too many."""
+        """Return the present status of change requests that are in no list any more, of the first few that can be
+        read."""
         found = []
         for each in gone[:MOST_GONE]:
             if each.space is not None and self.may_ask():
@@ -191,7 +193,7 @@ class Freshness:
         return found
 
     def _has_room(self) -> bool:
-        """Whether the server takes more requests than are kept for the person."""
+        """Return whether the rate limit is not low."""
         return not self._low()
 
     def _missed(self, error: ApiError) -> None:
@@ -201,57 +203,7 @@ class Freshness:
             self._not_before = error.trace.retry_at
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a list says of a place: of its content, and of all that is there."""
-
-    content: Hashable
-    whole: Hashable
-
-
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
-
-
-class _Told:
-    """What the lists of the organization say of each place, made anew only of a list that came differently."""
-
-    def __init__(self) -> None:
-        self._of: dict[Answer, tuple[object, dict[str, Said]]] = {}
-
-    def take(self, lists: Iterable[Answer]) -> None:
-        """Take over what these say, and nothing else."""
-        self._of = {each: self._taken(each) for each in lists}
-
-    def of(self, answer: Answer) -> Said | None:
-        """What is said of the place of an answer."""
-        at = getattr(answer.op, "at", None)
-        if not isinstance(at, SpaceRef | ChangeRequestRef):
-            return None
-        place = _place(at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else "")
-        return next((said[place] for _, said in self._of.values() if place in said), None)
-
-    def _taken(self, answer: Answer) -> tuple[object, dict[str, Said]]:
-        value = answer.value
-        known = self._of.get(answer)
-        if known is not None and known[0] is value:
-            return known
-        items = value.items if isinstance(value, ListPage) else ()
-        return value, dict(filter(None, map(_said, items)))
-
-
-def _said(listed: Space | ChangeRequest) -> tuple[str, Said] | None:
-    content = listed.revision or listed.updated_at
-    if isinstance(listed, Space):
-        counted = (listed.comments, listed.change_requests, listed.change_requests_open, listed.change_requests_draft)
-        return _place(listed.id), Said(content, (content, listed.updated_at, counted))
-    if listed.space is None:
-        return None
-    whole = (content, listed.updated_at, listed.status, listed.comments, listed.outdated)
-    return _place(listed.space, listed.id), Said(content, whole)
-
-
-def _place(space: str, change_request: str = "") -> str:
-    return f"{space} {change_request}"
 
 
 def _is_of_content(op: Operation[Any]) -> bool:

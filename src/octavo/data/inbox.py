@@ -156,10 +156,10 @@ class Unknown:
         """What is not known, as a remark. Empty when all is."""
         parts = [
             "your account" if self.me else "",
-            _of("reviews", self.reviews, "change request"),
-            _of("reviewers", self.requested, "change request"),
-            _of("threads", self.places, "place"),
-            _of("replies", self.replies, "thread"),
+            _of("reviews of", self.reviews, "change request"),
+            _of("reviewers of", self.requested, "change request"),
+            _of("threads in", self.places, "location"),
+            _of("replies in", self.replies, "thread"),
         ]
         said = ", ".join(filter(None, parts))
         return f"{'loading' if self.is_being_read else 'not loaded yet'}: {said}" if said else ""
@@ -426,14 +426,14 @@ class _Reading:
             return None
         rules = rules_for(space, self._known.organization)
         if not rules.is_known:
-            return ", merge rules are checked by the server"
+            return "; the server checks the merge rules"
         if bypasses(rules, self._me):
             return ", ready to merge"
         case = MergeCandidate(about, given, self._me, {})
         if any(case.lacks(rule) for rule in rules.rules):
             return None
         unsure = any(case.unsure(rule) for rule in rules.rules)
-        return ", merge rules are checked by the server" if unsure else ", ready to merge"
+        return "; the server checks the merge rules" if unsure else ", ready to merge"
 
     # Threads
 
@@ -520,7 +520,7 @@ class _Reading:
             context = self._context(entry.at.space_id, line(entry.reason))
             key = f"write {entry.id}"
             case = _Case(key, WriteRef(entry.id), title, context, entry.at.space_id)
-            said = words.get(entry.state, f"needs you: {entry.doing}")
+            said = words.get(entry.state, f"needs your attention: {entry.doing}")
             case.claims.append(
                 _Claim("not sent", said, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
             )
@@ -630,7 +630,7 @@ def _seconds(moment: datetime | None) -> float:
 
 
 def _of(what: str, number: int, of: str) -> str:
-    return f"{what} of {_number(number, of)}" if number else ""
+    return f"{what} {_number(number, of)}" if number else ""
 
 
 def _number(number: int, one: str, many: str = "") -> str:

@@ -1,16 +1,18 @@
-"""The inbox as it is now: asks for what its rows are made of, as little as can be, and only while somebody watches.
+"""The current rows of the inbox: fetches what they are built from, with few requests, and only while somebody
+watches.
 
     answers = InboxAnswers(live, drafts, organization)
-    leave = answers.watch(self.show)           # called at once with what is kept, and whenever it changed
-    await answers.refresh()                    # a turn more: the lists, what moved, and a few that may have
+    leave = answers.watch(self.show)           # called now with the cached rows, and on each change
+    await answers.refresh()                    # another turn: the lists, what has changed, and a few rechecks
 
-A turn asks the three lists of the organization, then only for what they say has moved since it was read, also by an
-earlier run: what was read lies in the response cache, with a note of what the lists said of it then. On the first turn
-everything has moved; what most likely concerns the person is asked first, four questions at a time.
+A turn fetches the three lists of the organization, then only the responses whose stamps differ from the stored
+versions, which may be of an earlier run. In the first turn all of them differ: those that most likely concern the
+user are fetched first, four at a time.
 
-Nothing but its replies says whether somebody is named in a thread of others, or answered there. In thousands of threads
-that is too much to ask of a server at once: a turn reads those of the last `AT_A_TURN` threads, and `read_on` the others,
-one after the other with pauses, each once for all runs. Until then the rows say that it is not known.
+Only its replies say whether a thread of others mentions the user or has a reply by the user. For thousands of
+threads those are too many requests at once: a turn fetches the replies of the last `AT_A_TURN` threads, `read_on`
+the others, one by one with pauses, each once for all runs. Until then the rows say that replies are not loaded
+yet.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import asyncio
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -28,55 +31,68 @@ from typing import Any, Literal
 from octavo.api import teams, users
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.errors import ApiError, Forbidden, NotFound, NotSent, Outcome, RateLimited, Unauthorized
+from octavo.api.errors import (
+    ApiError,
+    Forbidden,
+    NotFound,
+    NotSent,
+    Outcome,
+    PaginationError,
+    RateLimited,
+    Unauthorized,
+)
 from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import Organization
+from octavo.api.paging import read_pages
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.api.urgency import asked_for
+from octavo.concurrency import Tasks
 from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Draft, Drafts
 from octavo.data.inbox import Inbox, Known, Row, ThreadRef, Unknown, ref_of, said, undecided
 from octavo.data.inbox_kept import packed, unpacked
-from octavo.data.inbox_making import InboxMaking, tell_of_bugs
+from octavo.data.inbox_making import InboxMaking
 from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
-from octavo.data.organization_lists import MOST, UNDECIDED, change_requests_of, spaces_of
+from octavo.data.observers import Observers
+from octavo.data.queries import MOST, UNDECIDED, change_requests_of, spaces_of
+from octavo.data.response_cache import Version
 from octavo.data.writes.machine import Entry
 
 AT_ONCE = 4
-"""Questions under way for the inbox: the client takes six, and what a person waits for is to find room."""
+"""Requests at the same time. The client sends six: the others are left for the user."""
 MOST_LISTED = 10_000
-"""Spaces, or change requests of a status, that are looked at."""
+"""Spaces, or change requests of a status, that are read."""
 BETWEEN = 0.25
-"""Seconds between two times rows are made while answers come in."""
+"""Seconds between two times that rows are built while responses arrive."""
 AT_A_TURN = 200
-"""Threads of others whose replies are read within a turn."""
+"""Threads of others whose replies are fetched in a turn."""
 PATIENCE = 3.0
-"""Seconds for which the rows of the last run are shown as they are, while the lists are asked."""
+"""Seconds for which the cached rows are shown unchanged while the lists are fetched."""
 MOST_IN_VAIN = 3
-"""Questions one after the other that the server fails at, or leaves without an answer: the others are asked another time."""
+"""Requests in a row that fail or time out, after which the turn ends."""
 PAUSE, SHOWN_EVERY = 0.15, 3.0
-"""Seconds between two questions when it is read on, and until what came of it is shown."""
+"""Seconds between two requests of `read_on`, and until their results are shown."""
 TEAMS_HOLD = timedelta(hours=1)
-"""How long it is taken for granted in which teams the person is."""
+"""Time for which the teams of the user are not fetched again."""
 SLICE = 40
-"""Parts that are looked at, or kept answers that are read, before the loop has its turn."""
+"""Responses that are processed before the event loop has its turn."""
 MOST_SHARED = 10_000
-"""People and pages that are kept in mind for comments to come, which may speak of the same."""
+"""People and pages that later comments may share."""
 MOST_FOLLOWED = 40
-"""Pages that are read of one answer."""
+"""Pages of a list that are read after its first."""
 _LISTS = ("spaces", *UNDECIDED)
 _WHAT = {
     "spaces": "the spaces",
     "open": "the open change requests",
-    "draft": "the drafts",
+    "draft": "the draft change requests",
     "reviews": "reviews",
-    "requested": "who is asked to review",
+    "requested": "the requested reviewers",
     "threads": "threads",
     "replies": "replies",
-    "me": "who you are",
-    "teams": "the teams you are in",
+    "me": "your account",
+    "teams": "your teams",
 }
 
 
@@ -85,50 +101,50 @@ _ALL_KNOWN = Unknown()
 
 @dataclass(frozen=True)
 class FailedPart:
-    """What could not be read."""
+    """A part of the inbox that could not be loaded."""
 
     what: str
-    """`reviews of 3 change requests`."""
+    """The part, such as `reviews of 3 change requests`."""
     why: str
-    """A sentence."""
+    """The cause, as a sentence."""
     unreached: bool = False
-    """Whether the server was not reached: what there is of it is as it was."""
+    """Whether the server was not reached: the cached part is shown."""
 
 
 @dataclass(frozen=True)
 class InboxSnapshot:
-    """The inbox as far as it is known."""
+    """The inbox as far as it is loaded."""
 
     rows: tuple[Row, ...] = ()
     unknown: Unknown = _ALL_KNOWN
-    """What may still make rows."""
+    """What is not loaded yet and may make rows."""
     asked: int = 0
-    """How many of `of` questions of this turn were answered."""
+    """Number of the `of` requests of this turn that have ended."""
     of: int = 0
     is_loading: bool = False
     failed: tuple[FailedPart, ...] = ()
     is_known: bool = False
-    """Whether the lists were ever read."""
+    """Whether the lists have ever been loaded."""
     is_first: bool = False
-    """Whether nothing was known before, and rows come one after the other."""
+    """Whether nothing was cached, so that rows appear one by one."""
 
 
 @dataclass(eq=False)
 class _Sent:
-    """A write that was done, until what it changed was read."""
+    """A confirmed write until the responses it changed are fetched."""
 
     entry: Entry
     waits_for: set[str] | None = None
-    """The addresses that were not read since. None: nothing was asked since."""
+    """The URLs that have not been fetched since. None if nothing was requested since."""
 
 
 Turn = Literal["first", "whole", "again", "moved"]
-"""A turn begins with lists that are asked already, asks them itself, or goes by what they say. `whole` and `again` also read
-the few that may have moved all the same: a start leaves that to the next look, and asks as little as can be."""
+"""A `first` turn takes lists that are being fetched, `whole` fetches them, `again` and `moved` take them as they are.
+`whole` and `again` also recheck a few responses; a start leaves that to the next round."""
 
 
 class InboxAnswers:
-    """What the inbox of one organization is made of."""
+    """The responses that the inbox of one organization is built from."""
 
     def __init__(self, live: Live, drafts: Drafts, organization: Organization) -> None:
         self._live, self._drafts, self._organization = live, drafts, organization
@@ -144,32 +160,33 @@ class InboxAnswers:
         self._teams: frozenset[str] | None = None
         self._answers = _Answers(live)
         self._errors: dict[str, tuple[str, str, bool]] = {}
-        """What failed, the cause, and whether the server was not reached, by address or the name of a list."""
+        """Failures by URL or name of a list: the kind, the cause, and whether the server was not reached."""
         self._sent: list[_Sent] = []
         self._written: tuple[Draft, ...] = ()
-        """The drafts, when rows were made of them last."""
-        self._watchers: list[Callable[[InboxSnapshot], None]] = []
+        """The drafts when rows were last built."""
+        self._observers: Observers[[InboxSnapshot]] = Observers()
         self._leaving: list[Callable[[], None]] = []
+        self._tasks = Tasks("Updating the inbox")
         self._turn: asyncio.Task[None] | None = None
         self._turn_is_quiet = False
         self._reading_on: asyncio.Task[None] | None = None
         self._asked = self._of = 0
         self._in_vain = 0
-        """How many of the last questions the server failed at."""
+        """Number of requests in a row that failed."""
         self._shown: InboxSnapshot | None = None
         self._making = InboxMaking(self._known, self._show)
         self._kept_as = f"inbox of {organization.id}"
         self._kept: tuple[Row, ...] | None = None
-        """The rows that the next start shows. None: it would show none."""
+        """The rows that are stored for the next start. None if there are none."""
         live.outbox.on_done(lambda entry: self._sent.append(_Sent(entry)))
 
     def watch(self, watcher: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
-        """Call `watcher` at once with what is known, and again whenever it changed. Returns the way out.
+        """Call `watcher` now with the snapshot and again on each change. Returns a function that ends this.
 
-        The first watcher begins a turn. When the last one leaves, nothing more is asked.
+        The first watcher begins a turn. When the last one leaves, nothing more is requested.
         """
-        self._watchers.append(watcher)
-        if len(self._watchers) == 1:
+        is_first, remove = not self._observers, self._observers.add(watcher)
+        if is_first:
             if self._kept is None and (kept := self._live.shelf.made(self._kept_as)) is not None:
                 self._kept = unpacked(kept)
                 self._making.inbox = Inbox(self._kept)
@@ -178,60 +195,66 @@ class InboxAnswers:
             self._leaving.append(self._live.outbox.watch(self.recompute))
             self._take("first")
         watcher(self.now())
-        return partial(self._leave, watcher)
+
+        def leave() -> None:
+            remove()
+            if not self._observers:
+                self._stop()
+
+        return leave
 
     async def refresh(self) -> None:
-        """Take a turn, or wait for the one under way. Asks nothing while nobody watches."""
-        if self._watchers:
+        """Take a turn, or wait for the one that runs. Sends nothing without watchers."""
+        if self._observers:
             await asyncio.wait([self._take("whole")])
             await self._making.up_to_date()
 
     async def look_again(self) -> None:
-        """Take a turn after somebody else asked the lists again, or wait for the one under way."""
-        if self._watchers:
+        """Take a turn with lists that were just fetched, or wait for the one that runs."""
+        if self._observers:
             await asyncio.wait([self._take("again")])
             await self._making.up_to_date()
 
     def read_on(self, may: Callable[[], bool]) -> None:
-        """Read what turns left out, in the background, as long as `may` says so."""
-        if self._watchers and self._reading_on is None and may() and self._left():
-            self._reading_on = asyncio.get_running_loop().create_task(self._read_on(may), name="inbox, reading on")
+        """Fetch what turns leave out, in the background, as long as `may` returns true."""
+        if self._observers and self._reading_on is None and may() and self._left():
+            self._reading_on = self._tasks.start(self._read_on(may), name="inbox, reading on")
             self._reading_on.add_done_callback(self._read_it)
 
     def recompute(self) -> None:
-        """Make the rows anew in a moment: a draft was written or thrown away."""
-        if self._watchers:
+        """Build the rows again soon: a draft was written or discarded."""
+        if self._observers:
             self._making.soon(BETWEEN if self._asked < self._of else 0.0)
 
     async def settled(self) -> None:
-        """Wait until the rows say all that is known. Asks nothing."""
+        """Build the rows from all that is loaded, and wait for them. Sends nothing."""
         self.recompute()
         await self._making.up_to_date()
 
     @property
     def is_loading(self) -> bool:
-        """Whether a turn is under way."""
+        """Return whether a turn runs."""
         return self._turn is not None and not self._turn.done()
 
     @property
     def at_rest(self) -> bool:
-        """Whether no turn is under way, and the rows say all that is known."""
+        """Return whether no turn runs and the rows are built from all that is loaded."""
         return not self.is_loading and self._making.at_rest and self._reading_on is None
 
     @property
     def lists(self) -> tuple[Listing[Any], ...]:
-        """What asks for the lists that say what there is, and what of it moved."""
+        """The lists that tell what there is and what has changed."""
         return tuple(self._listings.values())
 
     @property
     def as_of(self) -> datetime | None:
-        """When the oldest of the lists was read. None: not all of them ever were."""
+        """When the oldest of the lists was fetched. None if one of them never was."""
         lists = [self._live.as_of(self._listings[name]) for name in _LISTS if name in self._lists]
         read = [each for each in lists if each is not None]
         return min(read) if len(read) == len(_LISTS) else None
 
     def now(self) -> InboxSnapshot:
-        """What was last made known. Asks nobody."""
+        """Return the present snapshot. Sends nothing."""
         inbox, is_loading = self._making.inbox, self.is_loading and not self._turn_is_quiet
         return InboxSnapshot(
             rows=inbox.rows,
@@ -245,7 +268,7 @@ class InboxAnswers:
         )
 
     def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
-        """The change request of a row, as the lists tell of it."""
+        """Return the change request of a row as it is in the lists. None if it is in none."""
         listed = chain(self._items("open"), self._items("draft"))
         return next((each for each in listed if each.id == at.change_request_id and each.space == at.space_id), None)
 
@@ -256,24 +279,22 @@ class InboxAnswers:
         return {at: said for at, said in read if isinstance(at, ChangeRequestRef) and said is not None}
 
     def comment(self, thread: ThreadRef) -> Comment | None:
-        """The first comment of the thread of a row, as it was read last."""
+        """Return the first comment of the thread of a row, as it was last fetched. None if it is not here."""
         found = self._answers.values.get(inbox_parts.address("threads", thread.at))
         if found is None:
             kept = self._live.shelf.get(inbox_parts.threads_of(thread.at))
             found = kept[0].items if kept is not None else ()
         return next((each for each in found if each.id == thread.comment_id), None)
 
-    def _leave(self, watcher: Callable[[InboxSnapshot], None]) -> None:
-        if watcher in self._watchers:
-            self._watchers.remove(watcher)
-        if not self._watchers:
-            for leave in self._leaving:
-                leave()
-            self._leaving.clear()
-            self._making.stop()
-            turn, self._turn, self._shown = self._turn, None, None
-            for task in filter(None, (turn, self._reading_on)):
-                task.cancel()
+    def _stop(self) -> None:
+        """Request nothing more: nobody watches."""
+        for leave in self._leaving:
+            leave()
+        self._leaving.clear()
+        self._making.stop()
+        turn, self._turn, self._shown = self._turn, None, None
+        for task in filter(None, (turn, self._reading_on)):
+            task.cancel()
 
     def _list_came(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
         items, before = self._items(name), self._lists.get(name)
@@ -285,9 +306,7 @@ class InboxAnswers:
         if self.is_loading or snapshot.loading or self._turn is None:
             return
         if before is not None and _is_cut_off(before) and not any(map(_is_cut_off, self._lists.values())):
-            self._take(
-                "first"
-            )  # the server answers again: nothing else asks for the parts that it was asked for in vain
+            self._take("first")  # the server responds again: fetch what failed before
         elif self._has_moved:
             self._take("moved")
 
@@ -309,14 +328,13 @@ class InboxAnswers:
             self._live.shelf.put_made(self._kept_as, partial(packed, rows))
         if snapshot != self._shown:
             self._shown = snapshot
-            for watcher in tuple(self._watchers):
-                watcher(snapshot)
+            self._observers.notify(snapshot)
 
-    # A turn
+    # Turns
 
     def _take(self, turn: Turn) -> asyncio.Task[None]:
         if self._turn is None or self._turn.done():
-            self._turn = asyncio.get_running_loop().create_task(self._taken(turn), name=f"inbox, {turn} turn")
+            self._turn = self._tasks.start(self._taken(turn), name=f"inbox, {turn} turn")
             self._turn.add_done_callback(self._ended)
         return self._turn
 
@@ -326,7 +344,7 @@ class InboxAnswers:
         self._turn_is_quiet = turn == "again"
         await self._who()
         if turn == "first" and self._kept is None:
-            await self._make_plan()  # what is kept is on show before anything comes
+            await self._make_plan()  # cached rows are shown before any response arrives
         if turn in ("first", "whole"):
             await self._read_lists(again=turn == "whole")
             self.recompute()
@@ -351,18 +369,17 @@ class InboxAnswers:
             self.recompute()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        tell_of_bugs(task)
         if not task.cancelled() and task.exception() is None:
             self._making.may_begin = True
         if task is self._turn and not task.cancelled() and task.exception() is None and self._has_moved:
             self._take("moved")
-        if self._watchers:  # what they are made of may be closed by now
+        if self._observers:  # else the cache may be closed by now
             self._making.soon(0.0, anew=False)
 
-    # What turns leave out
+    # Reading on
 
     def _left(self) -> list[Part]:
-        """What is to be read on, the first first."""
+        """Return what `read_on` has to fetch, in order."""
         return sorted(self._due(filter(_may_wait, self._plan.parts.values())), key=lambda part: part.order)
 
     async def _read_on(self, may: Callable[[], bool]) -> None:
@@ -379,9 +396,8 @@ class InboxAnswers:
                     await asyncio.sleep(PAUSE)
 
     def _read_it(self, task: asyncio.Task[None]) -> None:
-        tell_of_bugs(task)
         self._reading_on = None
-        if self._watchers:
+        if self._observers:
             self._making.soon(0.0, anew=False)
 
     async def _who(self) -> None:
@@ -395,7 +411,7 @@ class InboxAnswers:
             self.recompute()
 
     async def _read_teams(self) -> None:
-        """Once for each run, and not when that was lately: nobody is in other teams from one minute to the next."""
+        """Load the teams of the user, once in a run and not if they were loaded recently."""
         if self._me is None or self._teams is not None:
             return
         self._errors.pop("teams", None)
@@ -411,7 +427,7 @@ class InboxAnswers:
             self._teams = frozenset() if isinstance(error, (Forbidden, NotFound)) else None
 
     async def _read_lists(self, *, again: bool) -> None:
-        """Read the lists. What is kept is taken after them, when rows of the last run are on show, or when they take long."""
+        """Fetch the lists. Cached responses are taken after them if cached rows are shown, or if the lists take long."""
         reading = asyncio.gather(self._read_teams(), *(self._read_list(name, again=again) for name in _LISTS))
         try:
             if not self._making.may_begin and not (await asyncio.wait([reading], timeout=PATIENCE))[0]:
@@ -423,11 +439,10 @@ class InboxAnswers:
     async def _read_list(self, name: str, *, again: bool) -> None:
         op, live = self._listings[name], self._live
         await (live.refresh(op) if again else live.rested(op))
-        while live.peek(op).goes_on(MOST_LISTED):
-            await live.more(op)
+        await live.read_on(op, MOST_LISTED)
 
     async def _make_plan(self) -> None:
-        """Find out what is wanted, and take what is kept of it."""
+        """Find out which responses are needed, and take those that are on disk."""
         plan, answers = self._plan, self._answers
         me = self._me.id if self._me is not None else ""
         is_new = await plan.take_lists(me, self._planned())
@@ -447,7 +462,7 @@ class InboxAnswers:
         self.recompute()
 
     async def _alive(self) -> dict[Discussion, datetime]:
-        """When last something was said in threads the person is in, by place."""
+        """Return when somebody last wrote in the threads of the user, by place."""
         found: dict[Discussion, datetime] = {}
         me = self._me.id if self._me is not None else ""
         for number, part in enumerate(tuple(self._plan.parts.values())):
@@ -459,7 +474,7 @@ class InboxAnswers:
         return found
 
     def _due(self, parts: Iterable[Part]) -> list[Part]:
-        """Those that are to be asked for, and that no write is on its way to."""
+        """Return the responses to fetch, without those of places to which a write is being sent."""
         written = {
             each.at
             for each in self._live.outbox.entries
@@ -469,8 +484,8 @@ class InboxAnswers:
         return [each for each in tuple(parts) if is_due(each) and not (written and each.at in written)]
 
     async def _ask(self, parts: Iterable[Part]) -> None:
-        """Ask for parts, and for what their answers show to be wanted, until all have answered or nothing gets through. Of
-        what may wait no more than is for a turn."""
+        """Fetch responses and those they lead to, until all have ended or no request gets through. At most
+        `AT_A_TURN` of them are replies that may wait."""
         order, queue, taken = count(), list[tuple[tuple[int, float], int, Part]](), set[str]()
         waiting = dict[str, None]()
 
@@ -493,7 +508,7 @@ class InboxAnswers:
                     part = heapq.heappop(queue)[2]
                     left -= _may_wait(part)
                     if left < 0:
-                        queue.clear()  # what comes now may wait, all of it
+                        queue.clear()  # all that is left may wait
                         break
                     running.add(task := asyncio.get_running_loop().create_task(self._read(part)))
                     asked[task] = part
@@ -514,18 +529,18 @@ class InboxAnswers:
             await asyncio.gather(*running, return_exceptions=True)
 
     async def _found_in(self, part: Part) -> list[Part]:
-        """What is to be asked because of the answer to `part`."""
+        """Return what is to be fetched because of the response of `part`."""
         place = self._plan.places.get(inbox_parts.address("threads", part.at))
         if place is None:
             return []
         self._plan.take_threads(place, self._answers.values.get(place.url))
         found = self._plan.within(place)
         self._plan.parts |= {each.url: each for each in found}
-        await self._answers.take_kept(found)  # the list may have moved while the replies did not
+        await self._answers.take_kept(found)  # the list may have changed while the replies did not
         return self._due(found)
 
     async def _read(self, part: Part) -> bool:
-        """Read one answer. Whether others are worth to be asked for."""
+        """Fetch one response. Return whether it is worth sending others."""
         try:
             if await self._answers.read(part):
                 self._making.soon(SHOWN_EVERY if self._reading_on is not None and not self.is_loading else BETWEEN)
@@ -544,7 +559,7 @@ class InboxAnswers:
             self.recompute()
         return True
 
-    # What is known
+    # Snapshots
 
     def _known(self) -> Known:
         values = self._answers.values
@@ -571,10 +586,10 @@ class InboxAnswers:
         )
 
     def _failed(self) -> tuple[FailedPart, ...]:
-        """What failed, once for each cause."""
+        """Return the failures, one for each cause."""
         counted = Counter(self._errors.values())
         return tuple(
-            FailedPart(f"{_WHAT[kind]} of {number} places" if number > 1 else _WHAT[kind], why, unreached)
+            FailedPart(f"{_WHAT[kind]} in {number} locations" if number > 1 else _WHAT[kind], why, unreached)
             for (kind, why, unreached), number in counted.items()
         )
 
@@ -584,31 +599,31 @@ def _error(kind: str, error: ApiError) -> tuple[str, str, bool]:
 
 
 def _may_wait(part: Part) -> bool:
-    """Whether it is read on in the background where there is much of it."""
+    """Return whether `read_on` may fetch a response."""
     return part.rank == inbox_parts.OTHERS
 
 
 @dataclass(eq=False)
 class _Plan:
-    """All that is wanted, made anew only where what it is made of came differently."""
+    """All responses that are needed, computed again only where lists have changed."""
 
     parts: dict[str, Part] = field(default_factory=dict)
-    """By address."""
+    """All of them, by URL."""
     places: dict[str, Part] = field(default_factory=dict)
-    """What the lists show to be wanted."""
+    """Those that the lists lead to, by URL."""
     threads: tuple[Part, ...] = ()
-    """Those of it that are threads."""
+    """The lists of threads among them."""
     _me: str = ""
     _lists: tuple[tuple[Any, ...], ...] = ()
     _within: dict[str, tuple[Any, list[Part]]] = field(default_factory=dict)
-    """What the threads of a place show to be wanted, and those threads."""
+    """The replies that each list of threads leads to, with that list."""
 
     def is_of(self, lists: Sequence[tuple[Any, ...]]) -> bool:
-        """Whether it is made of these lists: spaces, and change requests by their status."""
+        """Return whether the plan is made from these lists of spaces and change requests."""
         return self._lists == tuple(lists)
 
     async def take_lists(self, me: str, lists: tuple[tuple[Any, ...], ...]) -> bool:
-        """Take over what lists show to be wanted. Whether they came differently."""
+        """Take new lists. Return whether they differ."""
         if me == self._me and len(lists) == len(self._lists) and all(map(_is, lists, self._lists)):
             return False
         if me != self._me:
@@ -624,7 +639,7 @@ class _Plan:
         return True
 
     def take_threads(self, place: Part, threads: tuple[Any, ...] | None) -> bool:
-        """Take over what the threads of a place show to be wanted. Whether they came differently."""
+        """Take a new list of threads. Return whether it differs."""
         of = threads, place.rank == inbox_parts.ON_MINE
         known = self._within.get(place.url)
         if known is not None and known[0][0] is threads and known[0][1] is of[1]:
@@ -634,11 +649,11 @@ class _Plan:
         return True
 
     def within(self, place: Part) -> list[Part]:
-        """What the threads of a place show to be wanted."""
+        """Return the replies that the threads of a place lead to."""
         return self._within[place.url][1] if place.url in self._within else []
 
     def put_together(self) -> None:
-        """Let `parts` be all that is wanted."""
+        """Combine what lists and threads lead to."""
         within = (each for place in self.threads for each in self.within(place))
         self.parts = {**self.places, **{each.url: each for each in within}}
 
@@ -648,52 +663,46 @@ def _is(one: object, other: object) -> bool:
 
 
 class _Answers:
-    """Answers in memory and in the response cache, with what the lists said of each when it was read."""
+    """The responses of the inbox in memory, with the version of each."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
         self.values: dict[str, tuple[Any, ...]] = {}
-        """The items of each, by its address. Of replies, what is `Said`."""
+        """The items of each response, by URL. Replies are reduced to `Said`."""
         self._shared: dict[Any, Any] = {}
-        """People and pages that comments speak of, each once."""
-        self._noted: dict[str, tuple[str, datetime]] | None = None
+        """People and pages of comments, each once."""
         self._refused: dict[str, str] = {}
-        """The stamps at which answers were refused: they are not asked for again before they move."""
-        self._looked: set[str] = set()
-        """Of what it was seen whether anything is kept."""
+        """The stamps at which responses were refused: they are fetched again when these change."""
+        self._looked_at: dict[str, Version] = {}
+        """The version of each response that was last looked for on disk, or was fetched here."""
+        self._versions_of: dict[str, Version] = {}
+        """The version that each of `values` is of."""
         self._last_said: dict[str, tuple[object, datetime | None]] = {}
-        """When last something was said in the threads the person is in, of answers as they were then."""
-
-    @property
-    def noted(self) -> dict[str, tuple[str, datetime]]:
-        """What the lists said of each answer when it was read, and when that was."""
-        if self._noted is None:
-            self._noted = self._live.shelf.readings()
-        return self._noted
+        """When somebody last wrote in the threads of the user, for each response as it was then."""
 
     @property
     def read_at(self) -> dict[str, datetime]:
-        """When each was read."""
-        return {url: at for url, (_, at) in self.noted.items()}
+        """When each response was fetched, by its URL."""
+        return {url: version.read_at for url, version in self._live.shelf.versions.items()}
 
     @property
     def pages(self) -> dict[str, int]:
-        """Of how many pages each is that has more than one."""
+        """The number of pages of each response that has several, by URL."""
         return {url: -(-len(items) // MOST) for url, items in self.values.items() if len(items) > MOST}
 
     def is_due(self, part: Part) -> bool:
-        """Whether it is to be asked for, because it moved or was never read."""
-        noted = self.noted.get(part.url)
+        """Return whether a response is to be fetched: it was never fetched, or its stamp differs."""
         if self.is_refused(part):
             return self._refused[part.url] != part.stamp
-        return noted is None or noted[0] != part.stamp or part.url not in self.values
+        version = self._live.shelf.versions.get(part.url)
+        return version is None or version.stamp != part.stamp or self._versions_of.get(part.url) != version
 
     def is_refused(self, part: Part) -> bool:
-        """Whether it may not be seen, or is not there: then it is asked for once it moved, and not before."""
+        """Return whether a response was refused: it may not be read, or does not exist."""
         return part.url in self._refused
 
     def last_said(self, part: Part, me: str) -> datetime | None:
-        """When last something was said in those threads of `part` the person is in."""
+        """Return when somebody last wrote in the threads of the user in a response. None if nobody has."""
         items = self.values.get(part.url, ())
         known = self._last_said.get(part.url)
         if known is not None and known[0] is items:
@@ -708,18 +717,22 @@ class _Answers:
         return last
 
     async def read(self, part: Part) -> bool:
-        """Ask for it. Whether it came differently. Raises ApiError."""
+        """Fetch the response of `part`. Return whether it differs from the one before. Raises ApiError.
+
+        Of a list that is longer than `MOST_LISTED` items or `MOST_FOLLOWED` pages, or does not end, the first are read.
+        """
         try:
-            page: ListPage[Any] = await self._live.fetch(part.op, patiently=True)
-            items = list(page.items)
-            for _ in range(MOST_FOLLOWED):
-                if page.next is None or not page.next.page or len(items) >= MOST_LISTED:
-                    break
-                with asked_for(lambda: False):
-                    page = await self._live.send(part.op.model_copy(update={"page": page.next.page}))
-                items += page.items
-                if page.next is None:  # all of it is kept, and not its first page alone
-                    self._live.shelf.put(part.op, page.model_copy(update={"items": tuple(items)}))
+            first: ListPage[Any] = await self._live.fetch(part.op, patiently=True)
+            items = list(first.items)
+            if first.next is not None:
+                send, last = self._live.send, first
+                with suppress(PaginationError), asked_for(lambda: False):
+                    async for last in read_pages(
+                        send, part.op, after=first, max_pages=MOST_FOLLOWED, max_items=MOST_LISTED
+                    ):
+                        items += last.items
+                if last.next is None:  # the whole list is cached, not only its first page
+                    self._live.shelf.put(part.op, last.model_copy(update={"items": tuple(items)}))
         except ApiError as error:
             if isinstance(error, (Forbidden, NotFound)):
                 self._refused[part.url] = part.stamp
@@ -728,55 +741,62 @@ class _Answers:
         self._live.let_go(part.op)
         before = self.values.get(part.url)
         came = await asyncio.to_thread(self._slimmed, part, items, before)
-        self._note(part)
+        self._live.shelf.put_version(part.url, part.stamp)
+        version = self._live.shelf.versions[part.url]
         self.values[part.url] = came
+        self._looked_at[part.url] = self._versions_of[part.url] = version
         return came is not before
 
     async def take_kept(self, parts: Iterable[Part]) -> None:
-        """Take over what is kept of these, of this run or an earlier one."""
-        wanted = [each for each in parts if each.url not in self._looked and each.url in self.noted]
-        self._looked |= {each.url for each in wanted}
-        shelf = self._live.shelf
+        """Take the responses on disk that are of another version than those here, of this run or an earlier one."""
+        shelf, looked_at = self._live.shelf, self._looked_at
+        versions = shelf.versions
+        wanted = [
+            each
+            for each in parts
+            if (version := versions.get(each.url)) is not None and looked_at.get(each.url) != version
+        ]
+        looked_at.update((each.url, versions[each.url]) for each in wanted)
         for start in range(0, len(wanted), SLICE):
-            some = [(each, shelf.body(each.op)) for each in wanted[start : start + SLICE]]
+            some = [(each, looked_at[each.url], shelf.body(each.op)) for each in wanted[start : start + SLICE]]
 
-            def decode(some: Sequence[tuple[Part, Any]] = some) -> list[tuple[str, tuple[Any, ...]]]:
-                kept = [(each, shelf.decoded(each.op, *body)) for each, body in some if body is not None]
-                whole = [(each, found[0].items) for each, found in kept if found is not None and not found[0].next]
-                return [(each.url, self._slimmed(each, items)) for each, items in whole]
+            def decode(
+                some: Sequence[tuple[Part, Version, Any]] = some,
+            ) -> list[tuple[str, Version, tuple[Any, ...]]]:
+                kept = [(each, of, shelf.decoded(each.op, *body)) for each, of, body in some if body is not None]
+                whole = [(each, of, found[0].items) for each, of, found in kept if found and not found[0].next]
+                return [
+                    (each.url, of, self._slimmed(each, items, self.values.get(each.url))) for each, of, items in whole
+                ]
 
-            for url, items in await asyncio.to_thread(decode):
-                self.values.setdefault(url, items)
+            for url, version, items in await asyncio.to_thread(decode):
+                if looked_at.get(url) == version:  # else another version was fetched meanwhile
+                    self.values[url], self._versions_of[url] = items, version
 
     def keep_only(self, parts: Iterable[str]) -> None:
-        """Let go of all other answers: nobody wants them now."""
+        """Remove all other responses: nobody needs them now."""
         wanted = set(parts)
         for url in self.values.keys() - wanted:
             del self.values[url]
-            self._looked.discard(url)
+            self._looked_at.pop(url, None)
+            self._versions_of.pop(url, None)
             self._last_said.pop(url, None)
         if len(self._shared) > MOST_SHARED:
             self._shared.clear()
 
     def _slimmed(self, part: Part, items: Sequence[Any], before: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
-        """Items with what rows depend on, and without what is in memory already: `before`, if they are as they were. In any
-        thread."""
+        """Return items reduced to what rows depend on: `before` if they are the same. From any thread."""
         came: tuple[Any, ...] = tuple(map(said, items) if part.kind == "replies" else items)
         if before is not None and came == before:
             return before
         return tuple(map(self._sharing, came)) if part.kind == "threads" else came
 
     def _sharing(self, comment: Comment) -> Comment:
-        """A comment that has people, pages and permissions in common with others."""
+        """Return a comment that shares people, pages and permissions with others."""
         share, target = self._shared.setdefault, comment.target
         by, may, page = comment.posted_by, comment.permissions, target.page
         target = target.model_copy(update={"page": share(page, page)})
         return comment.model_copy(update={"posted_by": share(by, by), "permissions": share(may, may), "target": target})
-
-    def _note(self, part: Part) -> None:
-        self._looked.add(part.url)  # it is here: what is kept of it says nothing more
-        self.noted[part.url] = (part.stamp, self._live.now())
-        self._live.shelf.note(part.url, part.stamp)
 
 
 async def _in_slices(parts: Iterable[Part]) -> list[Part]:
@@ -789,12 +809,12 @@ async def _in_slices(parts: Iterable[Part]) -> list[Part]:
 
 
 def _is_cut_off(snapshot: Snapshot[Any]) -> bool:
-    """Whether the server was not reached when it was asked for last."""
+    """Return whether the last request did not reach the server."""
     return isinstance(snapshot.error, NotSent)
 
 
 def _changed_by(entry: Entry, part: Part) -> bool:
-    """Whether a write changed what `part` answers."""
+    """Return whether a write has changed a response."""
     if part.at != entry.at:
         return False
     if entry.is_verdict:

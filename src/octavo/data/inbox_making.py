@@ -1,52 +1,54 @@
-"""Makes the rows of the inbox, in a thread: of thousands of threads that takes a while. Not for each of a thousand answers,
-but of all that came meanwhile, and of each place only where something came."""
+"""Builds the rows of the inbox in a thread, because thousands of threads take a while: once for all responses that
+have arrived, and only of places with new responses."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 
+from octavo.concurrency import Tasks
 from octavo.data.inbox import Inbox, Known, MadeRows, inbox_of
 
 
 class InboxMaking:
-    """The rows, and when they are made anew."""
+    """The rows of the inbox, and the task that builds them."""
 
     def __init__(self, known: Callable[[], Known], show: Callable[[], None]) -> None:
         self.inbox = Inbox()
         self.may_begin = False
-        """Whether enough is known to make any: before, what is there may be all of an earlier run."""
+        """Whether enough is loaded to build rows. Until then, the rows may be those of an earlier run."""
         self._known, self._show = known, show
         self._made = MadeRows()
+        self._tasks = Tasks("Building the rows of the inbox")
         self._task: asyncio.Task[None] | None = None
         self._is_stale = self._is_untold = False
         self._at = 0.0
         self._sooner = asyncio.Event()
 
     def soon(self, wait: float, *, anew: bool = True) -> None:
-        """Make them in so many seconds at the latest, and show them. Not `anew`: what they are made of is as it was."""
+        """Build and show the rows within `wait` seconds. Without `anew`, only show them: nothing they are built from
+        has changed."""
         loop = asyncio.get_running_loop()
         at = loop.time() + wait
         self._at = min(self._at, at) if self._is_untold else at
         self._is_stale, self._is_untold = self._is_stale or anew, True
         self._sooner.set()
         if self._task is None or self._task.done():
-            self._task = loop.create_task(self._make(), name="rows of the inbox")
-            self._task.add_done_callback(tell_of_bugs)
+            self._task = self._tasks.start(self._make(), name="rows of the inbox")
 
     @property
     def at_rest(self) -> bool:
-        """Whether they are made of all that is known."""
+        """Return whether the rows are made of all that is loaded."""
         return self._task is None or self._task.done()
 
     async def up_to_date(self) -> None:
-        """Wait until they are made of all that is known."""
+        """Wait until the rows are made of all that is loaded."""
         self.soon(0.0, anew=False)
         while self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
     def stop(self) -> None:
-        """Nobody watches."""
+        """Stop building rows: nobody watches them."""
         if self._task is not None:
             self._task.cancel()
 
@@ -64,9 +66,3 @@ class InboxMaking:
             if stale and self.may_begin:
                 self.inbox = await asyncio.to_thread(inbox_of, self._known(), self._made)
             self._show()
-
-
-def tell_of_bugs(task: asyncio.Task[None]) -> None:
-    """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        task.get_loop().call_exception_handler({"message": "The inbox failed", "exception": error, "task": task})

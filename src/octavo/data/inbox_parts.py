@@ -1,10 +1,9 @@
-"""Which answers the inbox is made of, and what says that one of them moved. Pure.
+"""The responses that the inbox needs, and when they are fetched again. Pure.
 
-Lists of the organization say of each space and change request when it was touched and how many comments are open there.
-An answer is read again when that is not what it was when the answer was read. Not everything moves a list: nobody says
-that a server moves `updatedAt` when a review is asked for or taken back (the embedded platform does for the one, and not
-for the other), and no counter counts replies. So on each turn a few answers are read again that nothing speaks for, those
-first that were read the longest ago: no change is missed for ever.
+The lists of an organization say when each space and change request was updated and how many open threads it has. A
+response is fetched again when its stamp (`stamps.py`) has changed. Lists do not tell of every change: a server
+need not change `updatedAt` when a review is requested or withdrawn, and no list counts replies. So each turn
+rechecks a few other responses, the oldest first: no change is missed forever.
 """
 
 from __future__ import annotations
@@ -22,69 +21,70 @@ from octavo.api.operation import Listing
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
+from octavo.data import stamps
 from octavo.data.comment_words import mention_of
 from octavo.data.inbox import is_mine, ref_of, undecided
-from octavo.data.organization_lists import MOST
-from octavo.data.request_lists import open_threads_of, requested_of, reviews_of
+from octavo.data.queries import MOST, open_threads_of, requested_of, reviews_of
 
 Kind = Literal["reviews", "requested", "threads", "replies"]
 PAGES_AGAIN, OTHERS_AGAIN, REQUESTS_AGAIN = 5, 1, 1
-"""How much is read again on a turn that nothing speaks for: pages of threads; of these, places where no thread concerns the
-person; and change requests, with their reviews and those who are asked."""
+"""Rechecked in each turn: pages of thread lists; of these, places without a thread that concerns the user; and change
+requests, with their reviews and requested reviewers."""
 ON_MINE, NEAR, OTHERS = 2, 5, 9
-"""Ranks: threads of a change request of one's own, replies that concern one, and replies that may: in threads of others
-they say whether one answered there, or is named."""
+"""Ranks: threads of the user's own change requests, replies that concern the user, and replies that may: threads of
+others in which the user is mentioned or has replied."""
 _LATELY = timedelta(hours=1)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One answer, what it is of, and what is said of it elsewhere."""
+    """A response that the inbox needs."""
 
     kind: Kind
     at: Discussion
     op: Listing[Any]
     url: str
     stamp: str
-    """Another one when it moved."""
+    """Differs when the response differs."""
     rank: int
-    """What most likely concerns the person has the least."""
+    """Lower for responses that are more likely to concern the user."""
     thread: str = ""
-    """The first comment of the thread whose replies they are."""
+    """The first comment of the thread, if the response is its replies."""
     touched: datetime = _LONG_AGO
-    """When last something is known to have happened there."""
+    """When the place or thread was last updated."""
 
     @property
     def order(self) -> tuple[int, float]:
-        """What is asked first has the least: what most likely concerns the person, and of that what happened last."""
+        """The order of requests: by rank, then the most recently updated first."""
         return self.rank, -self.touched.timestamp() if self.touched > _LONG_AGO else 0.0
 
 
 def of_requests(requests: Iterable[ChangeRequest], me: str) -> Iterator[Part]:
-    """What is asked of change requests, as lists tell of them."""
+    """Return the responses of change requests, as lists tell of them."""
     for about in requests:
         if not undecided(about):
             continue
         at, mine, is_open = ref_of(about), is_mine(about, me), about.status == "open"
-        touched = about.updated_at.isoformat() if about.updated_at is not None else ""
-        stamp, when = f"{about.status} {touched} {about.revision or ''}", about.updated_at or _LONG_AGO
+        stamp, when = stamps.reviews_stamp(about), about.updated_at or _LONG_AGO
         yield _part("reviews", at, stamp, 1 if mine else 3 if is_open else 7, touched=when)
         yield _part("requested", at, stamp, 0 if is_open and not mine else 7, touched=when)
         if about.comments > 0:
-            yield _part("threads", at, f"{about.comments} {touched}", ON_MINE if mine else 6, touched=when)
+            yield _part("threads", at, stamps.open_threads_stamp(about), ON_MINE if mine else 6, touched=when)
 
 
 def of_spaces(spaces: Iterable[Space]) -> Iterator[Part]:
-    """What is asked of spaces."""
+    """Return the responses of spaces, as lists tell of them."""
     for space in spaces:
         if space.comments > 0:
-            yield _part("threads", space.ref, str(space.comments), 4, touched=space.updated_at or _LONG_AGO)
+            yield _part(
+                "threads", space.ref, stamps.open_threads_stamp(space), 4, touched=space.updated_at or _LONG_AGO
+            )
 
 
 def of_threads(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Part]:
-    """What is asked of the threads of a place: the replies of those that have any. Whether the person is named in them is
-    said nowhere else, and that they replied to a thread of others by newer servers only."""
+    """Return the replies of the open threads of a place that have any. Only replies say whether they mention the user;
+    only newer servers list who replied."""
     naming = mention_of(me)
     for comment in threads:
         if comment.is_open_thread and comment.replies > 0:
@@ -93,18 +93,17 @@ def of_threads(at: Discussion, threads: Sequence[Comment], me: str, on_mine: boo
                 on_mine or naming in comment.body.text or me in (comment.posted_by.id, *(each.user.id for each in by))
             )
             last = max((each.updated_at for each in by if each.updated_at is not None), default=None)
-            stamp = f"{comment.replies} {last.isoformat()}" if last is not None else str(comment.replies)
             touched = last or comment.posted_at or _LONG_AGO
-            yield _part("replies", at, stamp, NEAR if sure else OTHERS, comment.id, touched)
+            yield _part("replies", at, stamps.replies_stamp(comment), NEAR if sure else OTHERS, comment.id, touched)
 
 
 def address(kind: Kind, at: Discussion) -> str:
-    """The address of a part of a place."""
+    """Return the URL of a response of a place."""
     return _asking(kind, at, "")[1]
 
 
 def threads_of(at: Discussion) -> Listing[Comment]:
-    """What asks for the threads of a place."""
+    """Return the list of the open threads of a place."""
     return _asking("threads", at, "")[0]
 
 
@@ -115,11 +114,11 @@ def again(
     now: datetime,
     pages: Mapping[str, int],
 ) -> list[Part]:
-    """The few of `resting`, parts that nothing speaks for, that are read again all the same. `pages` says by address of how
-    many an answer was. One place of either kind is among them however long it is.
+    """Return the few of `resting`, whose stamps have not changed, that are rechecked. `pages` is the number of pages
+    of each response by its URL. The first place of each kind is among them, however long its list is.
 
-    `alive` says when last something happened in places where a thread concerns the person. Where that was lately they are
-    read often, elsewhere seldom, and each at some time.
+    `alive` says when somebody last wrote in places with a thread that concerns the user. Places with recent
+    activity are rechecked often, others rarely, and each at some time.
     """
     resting = list(resting)
     waits = {each.url: now - read_at.get(each.url, _LONG_AGO) for each in resting}

@@ -1,29 +1,33 @@
-"""What the screens know: answers shown at once, refreshed behind, with unconfirmed writes on top.
+"""The responses that screens show: from the cache at once, then from the server, with unconfirmed writes applied.
 
     leave = live.watch(comments.List(at=here), self.show)
     await live.write(spaces.Update(at=here, title="Guide"), (spaces.Get(at=here), rename))
 
-An answer is kept as the server gave it. What is shown is that answer with the writes of the outbox and the edits of
-`write` on top: taking a write back is forgetting it. A confirmed write stays on top of an answer until a newer one
-was asked for after it, so nothing flickers in between.
+A response is cached as the server sent it. Each snapshot applies the writes of the outbox and the edits of `write`
+to the response, so an undone write only has to be forgotten. A confirmed write stays applied until a response is
+here that was requested after it: nothing flickers in between.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from copy import copy
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from octavo.api.errors import ApiError, Forbidden, LocalFailure, NotFound, NotSent, Outcome, PaginationError
+from octavo.api.errors import ApiError, Forbidden, LocalFailure, NotFound, NotSent, Outcome
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
+from octavo.api.paging import read_pages
 from octavo.api.urgency import asked_for
 from octavo.api.wire import encode, location
+from octavo.concurrency import Tasks
 from octavo.data.answer import Answer, Edit, Snapshot
 from octavo.data.availability import Availability
+from octavo.data.observers import Observers
 from octavo.data.response_cache import ResponseCache, immutable
 from octavo.data.sending import Send
 from octavo.data.state import utc_now
@@ -40,18 +44,16 @@ __all__ = ["Live", "Send", "Snapshot"]
 T = TypeVar("T")
 
 KEPT = 40
-"""Answers nobody watches that stay in memory. All others are on the shelf, a few milliseconds away."""
+"""Responses without watchers that stay in memory. All others are on disk."""
 CONFIRMED = 200
-"""Writes done that may still lie on top of an older answer."""
+"""Confirmed writes that may still be applied to an older response."""
 LONG = 256 * 1024
-"""Bytes of a kept answer that take too long to decode while the screen waits."""
+"""Bytes of a cached response from which it is decoded in a thread."""
 NOT_HERE = "Not available offline: this was not loaded before."
-EMPTY_PAGES = 10
-"""Empty pages in a row that are read in search of the next item: an empty page is not the end (C10)."""
 
 
 class Live:
-    """The one object screens ask for data and give writes to."""
+    """Responses in memory, their watchers, and the writes that are applied to them."""
 
     def __init__(
         self,
@@ -62,45 +64,51 @@ class Live:
         index: Index | None = None,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        """`index`: what learns the words of all that is read."""
+        """`index` is the search index, which learns each response."""
         self.availability = Availability(send)
         self.send: Send = self.availability
         self.outbox = outbox
         self.reverts_pages = True
-        """False once the server was found to edit content, but not to put a page back as it was."""
+        """False once the server has edited content but could not revert a page."""
         self.marks_drafts = True
-        """False once the server said that it has no operation to mark a change request ready, or a draft."""
+        """False once the server has said that change requests have no draft status."""
         self.specifications_read = 0
-        """How often a specification was read anew that was filed here: what was made of one before may be old."""
-        self.left_out: Callable[[Operation[Any], int], None] = _nobody
-        """Called with how much of an answer could not be read."""
+        """Number of times that a stored specification was parsed again. Results of earlier ones may be outdated."""
+        self.left_out: Observers[[Operation[Any], int]] = Observers()
+        """Called with the operation and the number of items of its response that cannot be read."""
         self.shelf = shelf
         self._index = index
         self.now = now
         self._answers: OrderedDict[str, Answer] = OrderedDict()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = Tasks("A refresh")
         self._confirmed: list[tuple[int, Entry]] = []
         self._confirmations = 0
         self._written: list[Operation[Any]] = []
-        """Writes of the outbox that were done, and around which nothing was asked again yet."""
+        """Confirmed writes of the outbox whose surroundings have not been fetched again yet."""
         self._closed = False
         outbox.basis_for = self._basis
         outbox.on_done(self._done)
         outbox.watch(self._refold)
 
     def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
-        """Why an operation cannot be done here whoever asks, in a sentence: the server does not have it, or the plan does
-        not include it. None: it can, as far as is known."""
+        """Return why nobody can run an operation here: the server or the plan does not have it. None if it is
+        available, as far as is known."""
         return self.availability.unavailable(op)
 
     def watch(
-        self, op: Operation[T], watcher: Callable[[Snapshot[T]], None], *, patiently: bool = False, anew: bool = True
+        self,
+        op: Operation[T],
+        watcher: Callable[[Snapshot[T]], None],
+        *,
+        patiently: bool = False,
+        anew: bool = True,
+        most: int = 0,
     ) -> Callable[[], None]:
-        """Call `watcher` at once with what is known, and again on each change. Returns the way out.
+        """Call `watcher` now with the cached response and again on each change. Returns a function that ends this.
 
-        A refresh starts behind, unless the answer is known and can never change. It ends when the last watcher leaves.
-        `patiently`: it is one of many, and what a person waits for is asked before it. Not `anew`: what others watch, and
-        so keep as it is, is not asked again because of one more.
+        The response is fetched in the background, unless it is cached and never changes, until the last watcher leaves.
+        With `patiently`, requests the user waits for go first. Without `anew`, a response that others watch is not fetched
+        again. A list is read on until it is whole or has `most` items.
         """
         self.outbox.start()
         answer = self._answer(op)
@@ -108,36 +116,39 @@ class Live:
         answer.watchers.append(watcher)
         if patiently:
             answer.patient.append(watcher)
+        if most:
+            answer.most[watcher] = most
         answer.behind = patiently and (answer.behind or not answer.loading)
         if not (answer.loading or answer.final or is_kept_up):
             self._freshen(answer)
             answer.loading = True
         watcher(self._snapshot(answer))
+        self._read_on(answer)
         return partial(self._leave, answer, watcher)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
-        """What is known now. Asks nobody."""
+        """Return the snapshot of a response in memory or on disk. Sends nothing."""
         return self._snapshot(self._answer(op))
 
     @property
     def watched(self) -> tuple[Answer, ...]:
-        """All that somebody watches and that may change."""
+        """The responses that have watchers and may change."""
         return tuple(
             each for each in self._answers.values() if each.watchers and not each.final and not _is_pending(each.op)
         )
 
     def as_of(self, op: Operation[Any]) -> datetime | None:
-        """The last time at which the answer to `op` was known to be as it is. None: there is none, or it never changes."""
+        """Return when a response was last known to be current. None if there is none, or if it never changes."""
         answer = self._answers.get(encode(op).url)
         return answer.last_known if answer is not None else None
 
     def followed(self, op: Operation[Any]) -> Answer:
-        """The answer to `op`, which somebody watches: the same one for as long as they do."""
+        """Return the response to a watched operation: the same object as long as it has watchers."""
         return self._answer(op)
 
     async def look_again(self, answer: Answer) -> bool:
-        """Ask again for what is watched, while nobody waits for it: nothing is shown but what came differently. Whether
-        it did. Raises ApiError, which is shown only where it says something of the thing itself."""
+        """Fetch a watched response again in the background. Return whether it differs. Watchers are only told of a
+        difference. Raises ApiError, which is shown only if it concerns the thing itself."""
         if answer.loading or answer.final or not answer.watchers:
             return False
         before = answer.differed
@@ -145,7 +156,7 @@ class Live:
         return answer.differed != before
 
     async def refresh(self, op: Operation[Any]) -> None:
-        """Ask again. The old answer stays on show until the new one is here; an error is shown beside it."""
+        """Fetch a response again. The old one is shown meanwhile; an error is shown beside it."""
         await self._refresh(self._answer(op), behind=False)
 
     async def _refresh(self, answer: Answer, *, behind: bool) -> None:
@@ -153,31 +164,37 @@ class Live:
             try:
                 await self._ask(answer, behind=behind)
             except ApiError:
-                return  # it is in the snapshot
+                return  # the error is in the snapshot
 
     async def fetch(self, op: Operation[T], *, patiently: bool = False) -> T:
-        """A fresh answer, kept and shown as well. `patiently`: what others wait for goes before, and what is kept need not be
-        read for it. Raises ApiError."""
+        """Fetch a response, cache and show it. With `patiently`, other requests go first and the cached response is
+        not read. Raises ApiError."""
         value: T = await self._ask(self._answer(op, kept=not patiently), behind=patiently)
         return value
 
     async def known(self, op: Operation[T], *, patiently: bool = False) -> T:
-        """What is known, asked for only when nothing is: for what never changes, or may be of yesterday. Raises ApiError."""
+        """Return the cached response, or fetch it: for responses that never change or may be outdated. Raises
+        ApiError."""
         value = self.peek(op).value
         return value if value is not None else await self.fetch(op, patiently=patiently)
 
+    def hurry(self, op: Operation[Any]) -> None:
+        """Let a request for `op` that was sent patiently go before others: now the user waits for it."""
+        if (answer := self._answers.get(encode(op).url)) is not None:
+            answer.behind = False
+
     async def rested(self, op: Operation[Any]) -> None:
-        """Wait until no question for it is open. Asks nothing."""
+        """Wait until no request for the response runs. Sends nothing."""
         await self._answer(op).idle()
 
     def let_go(self, op: Operation[Any]) -> None:
-        """Hold its answer in memory no longer, unless somebody watches it: it is on the shelf."""
+        """Release the memory of a response unless it has watchers. It stays on disk."""
         key = encode(op).url
         if (answer := self._answers.get(key)) is not None and answer.idle_now:
             del self._answers[key]
 
     async def more(self, op: Listing[Any], *, patiently: bool = False) -> None:
-        """Append the next page to the list on show. From then on a refresh reads as many pages again."""
+        """Fetch the next page of a list, which a refresh then fetches as well. An error is in the snapshot."""
         answer = self._answer(op)
         if answer.value is None:
             await self.refresh(op)
@@ -190,13 +207,33 @@ class Live:
             await answer.idle()
             if answer.pages < answer.wanted and answer.value.next is not None:
                 await self._ask(answer, extend=True, behind=patiently)
-        except ApiError:
+        except (ApiError, asyncio.CancelledError) as error:
             answer.wanted = max(1, answer.pages)
+            if not isinstance(error, ApiError):
+                raise
         finally:
             answer.extending = False
 
+    async def read_on(
+        self,
+        op: Listing[Any],
+        most: int,
+        *,
+        patiently: bool = False,
+        wait: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Fetch further pages of a list until it is whole, has `most` items or `MOST_PAGES` pages, or one of them failed.
+        `wait` is awaited before each."""
+        answer = self._answer(op)
+        await answer.idle()  # another caller may be fetching a page
+        while self._snapshot(answer).goes_on(most):
+            if wait is not None:
+                await wait()
+            await self.more(op, patiently=patiently)
+            await answer.idle()
+
     async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
-        """Send `op` now, with `edits` on show from this moment. Taken back when it fails. Raises ApiError."""
+        """Send `op` now and show `edits` meanwhile. They are removed if it fails. Raises ApiError."""
         made = [(self._answer(target), Edit(change)) for target, change in edits]
         for answer, edit in made:
             answer.edits.append(edit)
@@ -210,7 +247,7 @@ class Live:
             if isinstance(error, asyncio.CancelledError) or (
                 isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
             ):
-                self.touched(op)  # it may have happened all the same
+                self.touched(op)  # the write may have arrived all the same
             raise
         self._confirmations += 1
         for answer, edit in made:
@@ -220,9 +257,10 @@ class Live:
         return result
 
     def touched(self, op: Operation[Any]) -> None:
-        """`op` was confirmed elsewhere: refresh what lies above and below its path, and the lists that show it.
+        """Fetch what a confirmed write may have changed: the watched responses above and below its path, and the
+        lists that contain its target.
 
-        A list of all there is of its kind in an organization is among them: it may belong there only from now on.
+        A list of all things of a kind in an organization is one of them: the target may belong to it only now.
         """
         here, whole = reach(op), location(op)
         it = here.rpartition("/")[2]
@@ -234,36 +272,31 @@ class Live:
                 self._freshen(answer)
 
     def _lose(self, op: Operation[Any]) -> None:
-        """Let no words be found of what is gone. Some of them may be in answers that are still so."""
+        """Remove what was deleted from the search index. Other responses may still contain parts of it: they are
+        learned again."""
         if self._index is not None:
             self._index.lose(op)
             for answer in self._answers.values():
                 answer.learned = None
 
     async def settled(self) -> None:
-        """Wait until nothing is under way. What went wrong unexpectedly is raised."""
-        while self._tasks:
-            for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
-                if isinstance(ended, Exception):
-                    raise ended
-            await asyncio.sleep(0)  # those that had ended before are taken off by a callback that is still to come
+        """Wait until no background request runs. Raises the error of one, which is a bug: an ApiError is in the snapshot."""
+        await self._tasks.wait_idle()
 
     async def close(self) -> None:
-        """Stop asking."""
+        """Cancel all background requests and start no more."""
         self._closed = True
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
 
     def _freshen(self, answer: Answer) -> None:
         answer.stale = True
         if answer.freshening is None and not self._closed:
-            # Until it asks, the last question is its own only if that was answered.
+            # Until the task sends a request, the last request is its own only if that has ended.
             answer.asked_behind = 0 if answer.loading else answer.asked
-            answer.freshening = self._behind(self._freshened(answer))
+            answer.freshening = self._tasks.start(self._freshened(answer))
 
     async def _freshened(self, answer: Answer) -> None:
-        """Ask until the answer is younger than everything that touched it."""
+        """Fetch the response until no write has affected it since the request was sent."""
         try:
             while True:
                 answer.stale = False
@@ -280,24 +313,31 @@ class Live:
             answer.watchers.remove(watcher)
         if watcher in answer.patient:
             answer.patient.remove(watcher)
-        if answer.freshening is not None and not answer.watchers:
-            # Who leaves often comes back in the same moment.
-            answer.freshening.get_loop().call_soon(self._abandon, answer)
+        answer.most.pop(watcher, None)
+        for task in (
+            answer.freshening if not answer.watchers else None,
+            answer.reading_on if not answer.most else None,
+        ):
+            if task is not None:
+                # A watcher that leaves often comes back at once.
+                task.get_loop().call_soon(self._abandon, answer)
 
     def _abandon(self, answer: Answer) -> None:
-        """Ask no more for what nobody watches. A question of somebody who waits for the answer goes on."""
+        """Cancel the background request for a response that nobody watches. A request of a caller who awaits it goes on."""
+        if answer.reading_on is not None and not answer.most:
+            answer.reading_on.cancel()
         task = answer.freshening
         if task is None or answer.watchers:
             return
         answer.freshening = None
         task.cancel()
         if answer.asked == answer.asked_behind:
-            answer.asked += 1  # whatever comes is late
+            answer.asked += 1  # the response to the cancelled request does not count
             answer.loading = False
             answer.rest()
 
     async def _ask(self, answer: Answer, *, behind: bool, extend: bool = False, quietly: bool = False) -> Any:
-        """`behind`: nobody waits for it. `quietly`: it is shown only where it is another answer."""
+        """Fetch a response. `behind`: nobody waits for it. `quietly`: watchers are told only if it differs."""
         answer.asked += 1
         ticket, mark = answer.asked, self._confirmations
         answer.behind = behind and (answer.behind or not answer.loading)
@@ -306,12 +346,12 @@ class Live:
             self._show(answer)
         error, before = answer.error, answer.differed
         try:
-            first, value, pages = await (self._next(answer) if extend else self._read(answer))
+            to_cache, value, pages = await self._read(answer, extend=extend)
             error = None
         except ApiError as failed:
             if isinstance(failed, NotSent) and not self._is_here(answer) and not str(failed).startswith(NOT_HERE):
-                failed.args = (f"{NOT_HERE} {failed}",)  # those who asked for the same share one error
-            error = copy(failed)  # without the frames it came through: it may be kept for days
+                failed.args = (f"{NOT_HERE} {failed}",)  # callers of the same request share one error
+            error = copy(failed)  # without its traceback, whose frames would stay in memory with it
             if isinstance(failed, NotFound | Forbidden):
                 self._lose(answer.op)
             raise
@@ -320,72 +360,60 @@ class Live:
                 differed = answer.differed
                 answer.accept(value, pages, self.now(), answer.mark if extend else mark)
                 unreadable = getattr(value, "unreadable", 0)
-                if first is not None and not (unreadable and immutable(answer.op)):
-                    # What never changes is asked again at the next start: a newer Octavo may read what this one cannot.
-                    is_whole = isinstance(value, ListPage) and value.next is None
+                if to_cache is not None and not (unreadable and immutable(answer.op)):
+                    # Not cached if it never changes and a part is unreadable: a newer Octavo may read that part.
                     still = answer.put if answer.differed == differed else None
-                    answer.put = self.shelf.put(answer.op, value if is_whole else first, still=still)
+                    answer.put = self.shelf.put(answer.op, to_cache, still=still)
                 if self._index is not None and answer.learned is not value:
                     self._index.learn(answer.op, value)
                     answer.learned = value
                 if unreadable:
-                    self.left_out(answer.op, unreadable)
+                    self.left_out.notify(answer.op, unreadable)
             self._reached(answer)
             return value
         finally:
             if ticket == answer.asked:
                 if quietly and error is not None and not isinstance(error, NotFound | Forbidden):
-                    error = answer.error  # what is on show is as good as it was
+                    error = answer.error  # the shown response is as current as before
                 is_shown = quietly and not answer.loading and error == answer.error and answer.differed == before
                 answer.loading, answer.error = False, error
                 answer.rest()
                 if not is_shown:
                     self._show(answer)
 
-    async def _read(self, answer: Answer) -> tuple[Any, Any, int]:
-        """The first page, all pages wanted as one, and how many they are."""
+    async def _read(self, answer: Answer, *, extend: bool) -> tuple[Any, Any, int]:
+        """Return what to cache, all pages wanted as one, and their number; with `extend` only the pages after those that are
+        here are fetched. Pages without a new item do not count.
+
+        A list is cached whole, else its first page. None if there is nothing to cache. Raises ApiError.
+        """
         if _is_pending(answer.op):
             return None, ListPage(items=()) if isinstance(answer.op, Listing) else None, 1
-        first = value = await self._send(answer, answer.op)
-        pages = 1
-        if isinstance(answer.op, Listing):
-            first = value = _once(first)
-            value, pages = await self._further(answer, value, pages)
-        return first, value, pages
+        if not isinstance(answer.op, Listing):
+            value = await self._send(answer, answer.op)
+            return value, value, 1
+        first: ListPage[Any] | None = None
+        read: ListPage[Any] | None = answer.value if extend else None
+        pages = answer.pages if extend else 0
+        async with aclosing(read_pages(partial(self._send, answer), answer.op, after=read)) as coming:
+            async for page in coming:
+                if read is None:
+                    first = read = page
+                    pages = 1
+                else:
+                    pages += bool(page.items and read.items)
+                    read = _joined(read, page)
+                if pages >= answer.wanted and read.items:
+                    break
+        assert read is not None, "a list has a first page"
+        return read if read.next is None else first, read, pages
 
     async def _send(self, answer: Answer, op: Operation[T]) -> T:
         with asked_for(lambda: not answer.behind):
             return await self.send(op)
 
-    async def _next(self, answer: Answer) -> tuple[Any, Any, int]:
-        """All of it, if the list ends with that, all pages as one, and how many they are."""
-        value, pages = await self._further(answer, answer.value, answer.pages)
-        return value if value.next is None else None, value, pages
-
-    async def _further(self, answer: Answer, value: ListPage[Any], pages: int) -> tuple[ListPage[Any], int]:
-        """Read on until as many pages are there as are wanted. Those without anything new do not count."""
-        cursors: set[str] = set()
-        empty = 0
-        while value.next is not None and (pages < answer.wanted or not value.items):
-            cursor = value.next.page
-            if not cursor:
-                raise PaginationError(
-                    "Could not load the rest of the list: the page cursor is invalid. Refresh to retry."
-                )
-            if cursor in cursors or empty == EMPTY_PAGES:
-                why = "repeated pages" if cursor in cursors else "sent only empty pages"
-                raise PaginationError(f"Could not load the rest of the list: the server {why}. Refresh to retry.")
-            cursors.add(cursor)
-            before = len(value.items)
-            value = _joined(value, await self._send(answer, answer.op.model_copy(update={"page": cursor})))
-            if len(value.items) == before:
-                empty += 1
-            else:
-                pages += before > 0
-        return value, pages
-
     def _answer(self, op: Operation[Any], *, kept: bool = True) -> Answer:
-        """Not `kept`: who asks for it does without what is on the shelf."""
+        """Return the response to an operation, created if necessary. Without `kept`, the disk is not read."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.again:
             raise TypeError(f"{spec.name} is not a read whose answer is kept")
         key = encode(op).url
@@ -401,7 +429,7 @@ class Live:
         return answer
 
     def _is_here(self, answer: Answer) -> bool:
-        """Whether there is anything to show of it."""
+        """Return whether a response is in memory or on disk."""
         return answer.value is not None or (not answer.unpacked and self.shelf.body(answer.op) is not None)
 
     def _unpack(self, answer: Answer, body: bytes, kept_at: datetime) -> None:
@@ -416,7 +444,7 @@ class Live:
                 answer.keep(*decoded)
                 self._show(answer)
 
-        self._behind(decode())
+        self._tasks.start(decode())
 
     def _forget_some(self) -> None:
         idle = [key for key, answer in self._answers.items() if answer.idle_now]
@@ -429,7 +457,7 @@ class Live:
             on_top = [entry for mark, entry in self._confirmed if mark > answer.mark]
             on_top += self.outbox.entries
             if on_top:
-                from octavo.data.writes.optimistic_updates import fold  # brings the comments with it
+                from octavo.data.writes.optimistic_updates import fold  # lazy: loads the comments area
 
                 value, pending = fold(answer.op, value, on_top, self.outbox.me)
             for edit in answer.edits:
@@ -443,9 +471,24 @@ class Live:
         snapshot = self._snapshot(answer)
         for watcher in tuple(answer.watchers):
             watcher(snapshot)
+        self._read_on(answer)
+
+    def _read_on(self, answer: Answer) -> None:
+        """Read on in the background if a watcher wants more of the list than is here."""
+        most = max(answer.most.values(), default=0)
+        if answer.reading_on is None and not self._closed and answer.shown.goes_on(most):
+            assert isinstance(answer.op, Listing), "only a list goes on"
+            patiently = all(watcher in answer.patient for watcher in answer.most)
+            task = answer.reading_on = self._tasks.start(self.read_on(answer.op, most, patiently=patiently))
+            task.add_done_callback(partial(self._read_it, answer))
+
+    def _read_it(self, answer: Answer, task: asyncio.Task[None]) -> None:
+        answer.reading_on = None
+        if not task.cancelled() and task.exception() is None:
+            self._read_on(answer)  # another watcher may want more
 
     def _refold(self) -> None:
-        """The outbox changed."""
+        """Apply the changed outbox to all watched responses, and tell the watchers of those that differ."""
         self._look_around_written()
         for answer in tuple(self._answers.values()):
             if answer.watchers:
@@ -460,7 +503,7 @@ class Live:
         self._written.append(entry.op)
 
     def _reached(self, by: Answer) -> None:
-        """The server answers `by`: what waits for that need not, and what was asked for in vain before is asked again."""
+        """Fetch what could not be fetched before: the server has responded to `by`. The outbox need not wait either."""
         self.outbox.online()
         for answer in tuple(self._answers.values()):
             failed = isinstance(answer.error, NotSent | LocalFailure)
@@ -468,14 +511,14 @@ class Live:
                 self._freshen(answer)
 
     def _look_around_written(self) -> None:
-        """Ask again around all that was written: once for what goes out one after the other."""
+        """Fetch what the confirmed writes may have changed: once for writes that are sent one after the other."""
         if self._written and (len(self._written) >= CONFIRMED // 2 or not self.outbox.is_going_out):
             written, self._written = self._written, []
             for op in written:
                 self.touched(op)
 
     def _basis(self, op: DurableWrite) -> Basis:
-        from octavo.data.writes.optimistic_updates import basis_of  # brings the comments with it
+        from octavo.data.writes.optimistic_updates import basis_of  # lazy: loads the comments area
 
         return basis_of(
             op,
@@ -486,24 +529,13 @@ class Live:
             ),
         )
 
-    def _behind(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            task.get_loop().call_exception_handler({"message": "A refresh failed", "exception": error, "task": task})
-
 
 def reach(op: Operation[Any]) -> str:
-    """The path of what a write changes: a verb changes what it is applied to, a merge the whole space, a part of a site that."""
+    """Return the path of what a write changes: of an action its target, of a merge the space, of a part of a site the
+    site."""
     spec, path = SPECS[type(op)], location(op)
     if spec.name.startswith("site_structure."):
-        return "/".join(path.split("/")[:6])  # what is made or moved in one list of a site is in others too
+        return "/".join(path.split("/")[:6])  # a part of a site that is created or moved is in several lists
     if spec.path == "/merge":
         return path.partition("/change-requests/")[0]
     if spec.path == "{content}":
@@ -513,35 +545,17 @@ def reach(op: Operation[Any]) -> str:
 
 
 def _spans(there: str, here: str) -> bool:
-    """Whether `there` lists things of a whole organization such as one on the path `here`, with their counts."""
+    """Return whether `there` is the path of a list of an organization that counts or contains things like the one at
+    `here`."""
     return there.startswith("/v1/orgs/") and there.rpartition("/")[2] in here.split("/")[2::2]
 
 
-def _once(page: ListPage[Any]) -> ListPage[Any]:
-    """A page without what is in it twice: lists call their rows by these ids."""
-    ids: set[str] = set()
-    items = []
-    for item in page.items:
-        if (name := getattr(item, "id", None)) not in ids:
-            items.append(item)
-        if name is not None:
-            ids.add(name)
-    return page if len(items) == len(page.items) else page.model_copy(update={"items": tuple(items)})
-
-
-def _joined(page: ListPage[Any], further: ListPage[Any]) -> ListPage[Any]:
-    """Two pages as one, without what came twice because the list moved in between."""
-    ids = {item.id for item in page.items if hasattr(item, "id")}
-    items = (*page.items, *(item for item in _once(further).items if getattr(item, "id", None) not in ids))
-    return page.model_copy(
-        update={"items": items, "next": further.next, "unreadable": page.unreadable + further.unreadable}
-    )
-
-
-def _nobody(op: Operation[Any], unreadable: int) -> None:
-    """Nobody asked to be told."""
+def _joined(page: ListPage[Any], following: ListPage[Any]) -> ListPage[Any]:
+    """Return two pages of a list as one."""
+    items, unreadable = (*page.items, *following.items), page.unreadable + following.unreadable
+    return page.model_copy(update={"items": items, "next": following.next, "unreadable": unreadable})
 
 
 def _is_pending(op: Operation[Any]) -> bool:
-    """Whether it asks for something that the server does not have yet."""
+    """Return whether an operation reads something that the server does not have yet."""
     return str(getattr(op, "comment_id", "")).startswith("pending-")

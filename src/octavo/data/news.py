@@ -1,4 +1,4 @@
-"""What others did meanwhile, told by answers that came differently. Pure."""
+"""What others have done meanwhile, found by comparing responses. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.api.places import Discussion
 
 @dataclass(frozen=True)
 class News:
-    """How much there is of each kind."""
+    """The number of changes of each kind."""
 
     threads: int = 0
     replies: int = 0
@@ -33,7 +33,8 @@ class News:
 
 
 class NewsFinder:
-    """Compares answers with those before them. What several answers tell of is counted once, and what `me` did not at all."""
+    """Compares responses with those before. A change that several responses show counts once, a change by `me` not at
+    all."""
 
     def __init__(self, me: str) -> None:
         self._me = me
@@ -44,7 +45,7 @@ class NewsFinder:
         self._after: dict[str, ChangeRequest] = {}
 
     def compare(self, op: Operation[Any], before: object, after: object) -> None:
-        """Take in that the answer to `op` is another one now."""
+        """Count what differs between two responses to `op`."""
         if not isinstance(before, ListPage) or not isinstance(after, ListPage):
             return
         known = {getattr(each, "id", None): each for each in before.items}
@@ -70,11 +71,11 @@ class NewsFinder:
 
     @property
     def gone(self) -> list[ChangeRequest]:
-        """The change requests that are in none of the lists any more they were in."""
+        """The change requests that were in one of the lists before and are in none now."""
         return [each for name, each in self._before.items() if name not in self._after]
 
     def news(self, gone: Iterable[ChangeRequest]) -> News:
-        """All of it, where `gone` says how those are by now that are gone."""
+        """Return all changes. `gone` are the change requests of `gone` as they are now."""
         begun = [each for name, each in self._after.items() if name not in self._before]
         return News(
             threads=len(self._threads),

@@ -1,13 +1,15 @@
-"""Spaces kept for offline: all that their views ask is read ahead, pinned in the response cache, and read again when it moved.
+"""Spaces that are available offline: the responses that their views ask for, fetched ahead, pinned on disk and kept
+current.
 
     offline.keep(space)                    # from now on, also after a restart
-    offline.of("docs")                     # how far it got, or None
-    offline.let_go("docs")                 # and free what it took
+    offline.of("docs")                     # the progress, or None
+    offline.let_go("docs")                 # and delete the copies
 
-One space at a time is read, `AT_ONCE` questions of it at once, what anybody waits for goes before, and none is asked while
-the server's limits run low. A turn asks how
-the space stands, its threads and its lists of change requests, and then only for what these say has moved since it was
-read (`offline_parts.py`). What was read stays read when the program ends in between: each answer is pinned as it comes.
+Of several instances of Octavo, the one that holds the lock `offline` downloads. The others show its progress, and
+one of them takes over when it ends. Spaces are downloaded one after the other, with `AT_ONCE` requests that yield
+to those the user waits for. None is sent while the rate limit runs low. A turn fetches the space, its threads and
+its lists of change requests, then only what has changed since (`offline_parts.py`). Each response is pinned when
+it arrives, so an interrupted turn goes on where it ended.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from octavo.api.errors import ApiError, Forbidden, NotFound, PaginationError, RateLimited, Unauthorized, Unreachable
 from octavo.api.operation import Listing, ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.state import State
+from octavo.concurrency import Tasks
+from octavo.data.observers import Observers
+from octavo.data.state import NotSaved, State
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -32,116 +35,129 @@ if TYPE_CHECKING:
     from octavo.api.spaces import Space
     from octavo.data.live import Live
     from octavo.data.offline_parts import OfflinePart
-    from octavo.data.response_cache import Pinned
 
 AT_ONCE = 2
-"""Questions under way: the client takes six, and what a person waits for is to find room."""
+"""Requests at the same time. The client sends six: the others are left for the user."""
+STORED_EVERY = 3.0
+"""Seconds between two times that progress is stored, for other instances of Octavo."""
+TAKE_OVER_EVERY = 5.0
+"""Seconds between two times that an instance looks whether the one that downloads has ended."""
 EVERY = timedelta(minutes=10)
-"""A kept space is looked at so often, though nothing says that it moved: no counter counts replies."""
+"""Time between two turns of a space that no list reports as changed: no list counts replies."""
 SHOWN_EVERY = 0.3
-"""Seconds between two times progress is told."""
+"""Seconds between two reports of progress."""
 SIZED_EVERY = 50
-"""Answers between two times it is looked how large they are."""
+"""Responses between two measurements of the size on disk."""
 MOST_LISTED = 10_000
-"""Items of a list that are kept."""
+"""Items of a list that are available offline."""
 FIRST_WAIT, LONGEST_WAIT = 5.0, 300.0
-"""Seconds until it is tried again after nothing got through."""
+"""Seconds of the first and the longest pause after no request got through."""
 USUAL_PAGE = 6_000
-"""Bytes of a page, as it is kept, where none was read yet: the mean of the demo library."""
+"""Bytes of a page on disk if none is there yet: the mean of the demo library."""
 MANY_PAGES = 500
-"""With more, a person is asked before."""
+"""Pages from which the user is asked before a download."""
 _MOST_REMEMBERED = 100
-"""Failures that are remembered for the next start. All are found again on its first turn."""
-_FACT = "offline"
+"""Failures that are stored for the next start. The next turn finds all of them again."""
+_FACT = _ROLE = "offline"
+"""Name of the fact that the spaces are stored under, and of the lock of the instance that downloads."""
 
 Phase = Literal["waiting", "reading", "kept", "lost"]
 
 
 @dataclass(frozen=True)
 class FailedRead:
-    """What of a kept space could not be read."""
+    """A part of a space that could not be fetched."""
 
     what: str
-    """`the page Tides`."""
+    """The part, such as `the page Tides`."""
     why: str
-    """A sentence."""
+    """The cause, as a sentence."""
 
 
 @dataclass(frozen=True)
 class KeptSpace:
-    """A space that is kept for offline, and how far that got."""
+    """A space that is available offline, and the progress of its download."""
 
     id: str
     title: str
     state: Phase = "waiting"
-    """`lost`: it may not be seen any more; what was read of it is still here."""
+    """`lost` if the space may no longer be read. Its copies are still here."""
     why: str = ""
-    """What it waits for, or why it is lost. A sentence."""
+    """The cause of `waiting` or `lost`, as a sentence."""
     read: int = 0
-    """How many of `of` answers are here."""
+    """Number of the `of` responses that are here."""
     of: int = 0
     bytes: int = 0
     pages: int = 0
     failed: tuple[FailedRead, ...] = ()
     read_at: datetime | None = None
-    """When all of it was looked at last. None: it never was whole."""
+    """When the last complete turn ended. None if there was none."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """What keeping a space will take, before it is done."""
+    """Estimated size of a download."""
 
     pages: int
     bytes: int
-    """As far as can be told from pages read before."""
+    """Estimated from the pages on disk."""
 
     @property
     def is_large(self) -> bool:
-        """Whether a person is to be asked first."""
+        """Return whether the user is asked before the download."""
         return self.pages > MANY_PAGES
 
 
 class Offline:
-    """The spaces a profile keeps for offline."""
+    """The spaces of a profile that are available offline."""
 
     def __init__(self, live: Live, state: State, *, low: Callable[[], float] = lambda: 0.0) -> None:
-        """`low`: the seconds that what nobody waits for has to wait, because the server's limits run low."""
+        """`low` returns the seconds that background requests have to wait because the rate limit runs low."""
         self._live, self._state, self._low = live, state, low
-        self._spaces: dict[str, KeptSpace] = {each.id: each for each in _remembered(state.recall(_FACT))}
+        self._spaces: dict[str, KeptSpace] = {each.id: _interrupted(each) for each in _remembered(state.recall(_FACT))}
+        self._edits = 0
+        """How often `_spaces` was stored."""
+        self._is_reloading = False
+        self._was_refused = False
+        """Whether another instance held the lock when this one last asked for it."""
+        self._leave_state: Callable[[], None] | None = None
+        """Ends the calls of `_reload_soon`. None before `begin`."""
+        self._release: Callable[[], None] | None = None
+        """Releases the lock that lets this instance download. None while it does not hold the lock."""
+        self._stored_at = 0.0
         self._stamps: dict[str, str] = {}
-        """What the list of spaces said of each when it was read last."""
+        """The stamp of each space in the list of spaces, when the space was last fetched."""
         self._due: dict[str, None] = {}
-        """Those to be read, in order."""
-        self._watchers: list[Callable[[], None]] = []
+        """The spaces that are to be fetched, in order."""
+        self._changed: Observers[[]] = Observers()
         self._wake, self._rests = asyncio.Event(), asyncio.Event()
-        self._running: asyncio.Task[None] | None = None
+        self._tasks = Tasks("Updating the offline spaces")
         self._turn: _Turn | None = None
         self._telling: asyncio.TimerHandle | None = None
 
     def of(self, space_id: str) -> KeptSpace | None:
-        """How far keeping it got. None: it is not kept."""
+        """Return the progress of a space. None if it is not available offline."""
         return self._spaces.get(space_id)
 
     @property
     def all(self) -> tuple[KeptSpace, ...]:
-        """Those that are kept, in the order they were asked for."""
+        """The spaces that are available offline, the oldest first."""
         return tuple(self._spaces.values())
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` when anything of `all` changed. Returns the way out."""
-        self._watchers.append(watcher)
-        return partial(self._watchers.remove, watcher)
+        """Call `watcher` when anything of `all` changed. Returns a function that ends this."""
+        return self._changed.add(watcher)
 
     def begin(self) -> None:
-        """Go on with what is kept, and keep it fresh from now on."""
-        if self._running is None:
+        """Start to fetch what is due, from now on. Does nothing the second time."""
+        if self._leave_state is None:
             self._due |= dict.fromkeys(self._spaces)
-            self._running = asyncio.get_running_loop().create_task(self._run(), name="spaces kept for offline")
-            self._running.add_done_callback(_tell_of_bugs)
+            self._leave_state = self._state.committed.add(self._reload_soon)
+            self._tasks.start(self._run(), name="offline spaces")
 
     async def size(self, at: SpaceRef) -> Size:
-        """How much there is of a space. One question. Raises ApiError."""
-        from octavo.api.content import ListPages  # the data room brings no area of the interface with it
+        """Estimate the size of a download. Sends one request. Raises ApiError."""
+        from octavo.api.content import ListPages  # lazy: an API area
 
         tree = await self._live.fetch(ListPages(at=at))
         pages = sum(page.type == "document" for page in tree.walk())
@@ -149,50 +165,57 @@ class Offline:
         return Size(pages, round(pages * (mean or USUAL_PAGE)))
 
     def keep(self, space: Space) -> None:
-        """Keep a space, or look now whether what is kept of it is still so."""
+        """Make a space available offline, or fetch now what has changed in one that is."""
         known = self._spaces.get(space.id)
         title = space.title or "Untitled"
-        self._change(replace(known, title=title) if known is not None else KeptSpace(space.id, title))
-        self._remember()
+        kept = replace(known, title=title) if known is not None else KeptSpace(space.id, title)
+        self._change(replace(kept, state="waiting") if self._was_refused else kept)
+        self._store(space.id, is_new=True)
         self._look_at(space.id)
 
     def let_go(self, space_id: str) -> None:
-        """Keep it no longer, and throw away what was kept of it."""
+        """Delete what is available offline of a space, and download no more of it."""
+        self._drop(space_id)
+        self._store(space_id)
+
+    def _drop(self, space_id: str) -> None:
         if self._turn is not None and self._turn.space_id == space_id:
             self._turn.stop()
         self._due.pop(space_id, None)
         self._stamps.pop(space_id, None)
         if self._spaces.pop(space_id, None) is not None:
             self._live.shelf.unpin(_keeper(space_id))
-            self._remember()
             self._tell()
 
     def spaces_came(self, spaces: Iterable[Space]) -> None:
-        """The server listed these just now: what moved is read."""
+        """Fetch the spaces that have changed according to a list of the server."""
         if not self._spaces:
             return
-        from octavo.data.offline_parts import stamp_of  # brings areas of the interface with it
+        from octavo.data.stamps import space_stamp  # lazy: loads API areas
 
         for space in spaces:
-            if space.id in self._spaces and self._stamps.get(space.id, stamp := stamp_of(space)) != stamp:
+            if space.id in self._spaces and self._stamps.get(space.id, stamp := space_stamp(space)) != stamp:
                 self._stamps[space.id] = stamp
                 self._look_at(space.id)
             elif space.id in self._due:
-                self._wake.set()  # the server answers
+                self._wake.set()  # the server has responded
 
     async def rested(self) -> None:
-        """Wait until there is nothing to read, or nothing gets through."""
+        """Wait until nothing is to be fetched, or no request gets through."""
         await self._rests.wait()
 
     async def close(self) -> None:
-        """Stop asking."""
+        """Stop fetching."""
         if self._telling is not None:
             self._telling.cancel()
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.gather(self._running, return_exceptions=True)
+        if self._leave_state is not None:
+            self._leave_state()
+        await self._tasks.close()
+        if self._release is not None:
+            self._release()
+            self._release = None
 
-    # One after the other
+    # Downloading
 
     def _look_at(self, space_id: str) -> None:
         self._due[space_id] = None
@@ -203,17 +226,21 @@ class Offline:
         wait = FIRST_WAIT
         while True:
             self._wake.clear()
-            space_id = next(iter(self._due), None)
-            if space_id is None:
+            if not self._due:
                 if await self._slept(EVERY.total_seconds()):
                     self._due |= dict.fromkeys(self._spaces)
+                continue
+            if not await self._may_download():
+                await self._slept(TAKE_OVER_EVERY)
+                continue
+            if (space_id := next(iter(self._due), None)) is None:
                 continue
             try:
                 await self._taken(space_id)
             except ApiError as error:
                 if space_id in self._spaces:
                     self._change(replace(self._spaces[space_id], state="waiting", why=str(error)))
-                    self._remember()
+                    self._store(space_id)
                     again = error.trace.retry_at
                     asked = (again - self._live.now()).total_seconds() if again is not None else 0.0
                     await self._slept(max(wait, asked))
@@ -222,7 +249,7 @@ class Offline:
                 wait = FIRST_WAIT
 
     async def _slept(self, seconds: float) -> bool:
-        """Wait so long, or until there is something to do. Whether the time is over."""
+        """Wait, or until there is something to fetch. Return whether the time is over."""
         self._rests.set()
         try:
             await asyncio.wait_for(self._wake.wait(), seconds)
@@ -233,7 +260,7 @@ class Offline:
         return False
 
     async def _taken(self, space_id: str) -> None:
-        """Take a turn. Raises ApiError where nothing gets through, or nothing is answered."""
+        """Take a turn. Raises ApiError if no request gets through or the space cannot be read."""
         turn = self._turn = _Turn(self._live, space_id, self._low, lambda: self._progress(space_id, turn))
         self._change(replace(self._spaces[space_id], state="reading", why=""))
         self._due.pop(space_id, None)
@@ -242,21 +269,21 @@ class Offline:
         except (Forbidden, NotFound) as error:
             if space_id in self._spaces:
                 self._change(replace(self._spaces[space_id], state="lost", why=str(error)))
-                self._remember()
+                self._store(space_id)
             return
         except BaseException:
-            self._due[space_id] = None  # also after a restart
+            self._due[space_id] = None  # the turn did not complete
             raise
         finally:
             self._turn = None
         if space is not None and space_id in self._spaces:
-            from octavo.data.offline_parts import stamp_of
+            from octavo.data.stamps import space_stamp
 
-            self._stamps[space_id] = stamp_of(space)
+            self._stamps[space_id] = space_stamp(space)
             self._progress(space_id, turn)
             kept = self._spaces[space_id]
             self._change(replace(kept, title=space.title or kept.title, state="kept", why="", read_at=self._live.now()))
-            self._remember()
+            self._store(space_id)
 
     def _progress(self, space_id: str, turn: _Turn) -> None:
         known = self._spaces.get(space_id)
@@ -264,6 +291,10 @@ class Offline:
             self._change(
                 replace(known, read=turn.read, of=turn.of, bytes=turn.bytes, pages=turn.pages, failed=turn.failed)
             )
+            now = asyncio.get_running_loop().time()
+            if now - self._stored_at > STORED_EVERY:
+                self._stored_at = now
+                self._store(space_id)
 
     def _change(self, kept: KeptSpace) -> None:
         before, self._spaces[kept.id] = self._spaces.get(kept.id), kept
@@ -276,15 +307,80 @@ class Offline:
         if self._telling is not None:
             self._telling.cancel()
             self._telling = None
-        for watcher in tuple(self._watchers):
-            watcher()
+        self._changed.notify()
 
-    def _remember(self) -> None:
-        self._state.remember(_FACT, [_said(each) for each in self._spaces.values()])
+    # Other instances
+
+    async def _may_download(self) -> bool:
+        """Return whether this instance downloads: it holds the lock, or there can be none."""
+        if self._release is not None or self._state.read_only:
+            return True
+        try:
+            self._release = self._state.take(_ROLE)
+        except NotSaved:
+            return True
+        if self._release is None:
+            self._was_refused = True
+            await self._reload()
+            return False
+        if self._was_refused:
+            self._was_refused = False
+            await self._reload()
+            self._live.shelf.reload_versions()
+            self._spaces = {each.id: _interrupted(each) for each in self._spaces.values()}
+            self._due |= dict.fromkeys(self._spaces)
+            self._tell()
+        return True
+
+    def _store(self, space_id: str, *, is_new: bool = False) -> None:
+        """Store one space as it is here, or that it is gone. Without `is_new`, a space that another instance has removed
+        meanwhile stays removed."""
+        self._edits += 1
+        kept = self._spaces.get(space_id)
+
+        def changed(stored: Any) -> list[Any]:
+            facts = [each for each in stored if isinstance(each, dict)] if isinstance(stored, list) else []
+            if kept is None:
+                return [each for each in facts if each.get("id") != space_id]
+            if all(each.get("id") != space_id for each in facts):
+                return [*facts, _said(kept)] if is_new else facts
+            if is_new and not kept.of:
+                return facts  # another instance has added the space: its progress stays
+            return [_said(kept) if each.get("id") == space_id else each for each in facts]
+
+        self._state.change(_FACT, changed)
+
+    def _reload_soon(self) -> None:
+        if not self._is_reloading:
+            self._is_reloading = True
+            self._tasks.start(self._reload(), name="offline spaces of other instances")
+
+    async def _reload(self) -> None:
+        """Take over what other instances have added, removed and downloaded."""
+        try:
+            edits = -1
+            while edits != self._edits:  # else `stored` is older than the spaces here
+                edits = self._edits
+                stored = {each.id: each for each in _remembered(await self._state.recall_now(_FACT))}
+        except NotSaved:
+            return
+        finally:
+            self._is_reloading = False
+        for space_id in self._spaces.keys() - stored.keys():
+            self._drop(space_id)
+        for space_id, each in stored.items():
+            known = self._spaces.get(space_id)
+            if known is None:
+                self._change(each)
+                self._look_at(space_id)
+            elif self._was_refused:
+                self._change(each)
+            elif each.state == "waiting" and known.state in ("kept", "lost"):
+                self._look_at(space_id)  # another instance asked for what has changed
 
 
 class _Turn:
-    """All of a space, looked at once."""
+    """One complete check of a space, which fetches what has changed."""
 
     def __init__(self, live: Live, space_id: str, low: Callable[[], float], progressed: Callable[[], None]) -> None:
         self.space_id = space_id
@@ -292,26 +388,27 @@ class _Turn:
         self._live, self._shelf, self._low, self._progressed = live, live.shelf, low, progressed
         self._at, self._keeper = SpaceRef(space_id=space_id), _keeper(space_id)
         self._wanted: dict[str, OfflinePart] = {}
-        self._pinned: Mapping[str, Pinned] = {}
+        self._pinned: Mapping[str, int | None] = {}
+        """The size of each response that is pinned. None if it is not on disk."""
         self._failures: dict[str, FailedRead] = {}
         self._abouts: dict[ChangeRequestRef, ChangeRequest] = {}
         self._queue: deque[OfflinePart] = deque()
         self._stopped = False
         self._is_cut = False
-        """Whether a list could not be read that says what else there is."""
+        """Whether a list that leads to other responses could not be read."""
 
     @property
     def failed(self) -> tuple[FailedRead, ...]:
         return tuple(self._failures.values())
 
     def stop(self) -> None:
-        """Ask for nothing more of it."""
+        """Fetch nothing more of the space."""
         self._stopped = True
         self._queue.clear()
 
     async def run(self) -> Space | None:
-        """Read what moved. The space as it is now; None when it was stopped. Raises ApiError."""
-        from octavo.api.spaces import Get  # the data room brings no area of the interface with it
+        """Fetch what has changed. Return the space as it is now, None if the turn was stopped. Raises ApiError."""
+        from octavo.api.spaces import Get  # lazy: an API area
         from octavo.data.offline_parts import of_space
 
         await self._find_pinned()
@@ -319,7 +416,7 @@ class _Turn:
         self._space: Space = await self._live.fetch(Get(at=self._at), patiently=True)
         if self._space.deleted_at is not None:
             raise NotFound("This space was deleted.")
-        self._shelf.pin(self._keeper, f"/v1/spaces/{self.space_id}", "")
+        self._shelf.pin(self._keeper, f"/v1/spaces/{self.space_id}")
         self._push(of_space(self._space))
         running: set[asyncio.Task[None]] = set()
         try:
@@ -327,8 +424,8 @@ class _Turn:
                 while self._queue and len(running) < AT_ONCE:
                     running.add(asyncio.get_running_loop().create_task(self._take(self._queue.popleft())))
                 ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in ended:
-                    task.result()
+                if errors := [error for task in ended if (error := task.exception()) is not None]:
+                    raise errors[0]  # the exception of each task was retrieved: none is reported as lost
         finally:
             for task in running:
                 task.cancel()
@@ -345,17 +442,17 @@ class _Turn:
 
     async def _find_pinned(self) -> None:
         self._pinned = await asyncio.to_thread(self._read_pinned)
-        self.bytes = sum(each.bytes or 0 for each in self._pinned.values())
+        self.bytes = sum(each or 0 for each in self._pinned.values())
 
-    def _read_pinned(self) -> Mapping[str, Pinned]:
+    def _read_pinned(self) -> Mapping[str, int | None]:
         self._shelf.flush()
         return self._shelf.pinned(self._keeper)
 
     async def _measure(self) -> None:
-        self.bytes = sum(each.bytes or 0 for each in (await asyncio.to_thread(self._read_pinned)).values())
+        self.bytes = sum(each or 0 for each in (await asyncio.to_thread(self._read_pinned)).values())
 
     def _push(self, parts: Iterable[OfflinePart]) -> None:
-        """Want these too. What is here already counts as read."""
+        """Add responses to those that are wanted."""
         for part in parts:
             if part.url not in self._wanted:
                 self._wanted[part.url] = part
@@ -363,20 +460,27 @@ class _Turn:
         self.of = len(self._wanted)
 
     async def _take(self, part: OfflinePart) -> None:
-        """Read one answer, if it moved. Raises ApiError where nothing gets through."""
-        pinned = self._pinned.get(part.url)
-        if pinned is None or pinned.bytes is None or pinned.stamp != part.stamp or part.is_always_due:
+        """Fetch a response unless its version on disk is current. Raises ApiError if no request gets through."""
+        version, is_pinned = self._shelf.versions.get(part.url), self._pinned.get(part.url) is not None
+        if version is None or version.stamp != part.stamp or part.is_always_due:
             await self._ask(part)
             return
-        if _leads_on(part):
-            body = self._shelf.body(part.op)
-            kept = await asyncio.to_thread(self._shelf.decoded, part.op, *body) if body is not None else None
-            if kept is None:
+        if _leads_on(part) or not is_pinned:
+            cached = await self._cached(part)
+            if cached is None or (isinstance(cached, ListPage) and cached.next is not None):
                 await self._ask(part)
                 return
-            self._go_on_from(part, kept[0])
+            if not is_pinned:  # fetched for another keeper, such as the inbox
+                self._shelf.pin(self._keeper, part.url)
+            self._go_on_from(part, cached)
         self.read += 1
         self._progressed()
+
+    async def _cached(self, part: OfflinePart) -> Any:
+        """Return the response on disk. None if there is none."""
+        body = self._shelf.body(part.op)
+        decoded = await asyncio.to_thread(self._shelf.decoded, part.op, *body) if body is not None else None
+        return decoded[0] if decoded is not None else None
 
     async def _ask(self, part: OfflinePart) -> None:
         await self._politely()
@@ -389,11 +493,13 @@ class _Turn:
                 raise
             self._failures[part.url] = FailedRead(part.what, str(error))
             self._is_cut = self._is_cut or _leads_on(part)
-            self._shelf.pin(self._keeper, part.url, "", str(error))
+            self._shelf.put_version(part.url, "", str(error))
+            self._shelf.pin(self._keeper, part.url)
         else:
             if self._stopped:
                 return
-            self._shelf.pin(self._keeper, part.url, part.stamp)
+            self._shelf.put_version(part.url, part.stamp)
+            self._shelf.pin(self._keeper, part.url)
             self.read += 1
             self._go_on_from(part, value)
             if self.read % SIZED_EVERY == 0:
@@ -401,16 +507,15 @@ class _Turn:
         self._progressed()
 
     async def _answer(self, part: OfflinePart) -> Any:
-        from octavo.api.change_requests import ListOfOrganization  # as above
+        from octavo.api.change_requests import ListOfOrganization  # lazy: an API area
 
         op = part.op
         if part.never_moves:
             return await self._live.known(op, patiently=True)
         value = await self._live.fetch(op, patiently=True)
         if isinstance(op, Listing) and not isinstance(op, ListOfOrganization):
-            while (snapshot := self._live.peek(op)).goes_on(MOST_LISTED):
-                await self._politely()
-                await self._live.more(op, patiently=True)
+            await self._live.read_on(op, MOST_LISTED, patiently=True, wait=self._politely)
+            snapshot = self._live.peek(op)
             if snapshot.error is not None:
                 raise snapshot.error
             value = snapshot.value if snapshot.value is not None else value
@@ -419,7 +524,7 @@ class _Turn:
         return value
 
     def _given(self, part: OfflinePart) -> Any:
-        """The answer, where it is known without asking: a thread says how many replies it has."""
+        """Return the response if it is known without a request: a thread says that it has no replies. Else None."""
         from octavo.api.comments import ListReplies
 
         if isinstance(part.op, ListReplies) and part.stamp.startswith("0 "):
@@ -429,7 +534,7 @@ class _Turn:
         return None
 
     def _go_on_from(self, part: OfflinePart, value: Any) -> None:
-        """Want what an answer leads on to."""
+        """Add the responses that a response leads to."""
         from octavo.api import change_requests, comments, content
         from octavo.data import offline_parts as parts
 
@@ -449,8 +554,8 @@ class _Turn:
 
     async def _politely(self) -> None:
         """Wait while the server's limits run low."""
-        while not self._stopped and (seconds := self._low()) > 0:  # noqa: ASYNC110  # no event says that they rise
-            await asyncio.sleep(min(seconds, 5.0))  # what a server says of its limits is no event
+        while not self._stopped and (seconds := self._low()) > 0:  # noqa: ASYNC110  # no event tells of the rate limit
+            await asyncio.sleep(min(seconds, 5.0))
 
 
 def _keeper(space_id: str) -> str:
@@ -458,7 +563,7 @@ def _keeper(space_id: str) -> str:
 
 
 def _leads_on(part: OfflinePart) -> bool:
-    """Whether it is a list that says what else there is of a space."""
+    """Return whether a response is a list that leads to other responses of a space."""
     from octavo.api import change_requests, comments, content
 
     match part.op:
@@ -470,26 +575,30 @@ def _leads_on(part: OfflinePart) -> bool:
 
 
 def _is_there(thread: Comment) -> bool:
-    """Whether the server has it: what is on its way is in the outbox."""
+    """Return whether the server has a thread. An unsent one is in the outbox."""
     return not thread.id.startswith("pending-")
 
 
+def _interrupted(kept: KeptSpace) -> KeptSpace:
+    """Return a space as it is while no instance is known to download it."""
+    return replace(kept, state="waiting") if kept.state == "reading" else kept
+
+
 def _said(kept: KeptSpace) -> dict[str, Any]:
-    """As it is remembered."""
-    state = "waiting" if kept.state == "reading" else kept.state
+    """Return a space as it is stored."""
     at = kept.read_at.isoformat() if kept.read_at is not None else None
     few = replace(kept, failed=kept.failed[:_MOST_REMEMBERED])
-    return {**asdict(few), "state": state, "read_at": at}
+    return {**asdict(few), "read_at": at}
 
 
 def _remembered(facts: object) -> Iterator[KeptSpace]:
-    """What was remembered. What another Octavo wrote differently is left out: it is found again on the next turn."""
+    """Return the spaces that are stored, without what an Octavo of another version stored in another way."""
     for fact in facts if isinstance(facts, list) else ():
         if not isinstance(fact, dict) or not isinstance(fact.get("id"), str):
             continue
         numbers = {name: fact[name] for name in ("read", "of", "bytes", "pages") if isinstance(fact.get(name), int)}
         words = {name: fact[name] for name in ("title", "why") if isinstance(fact.get(name), str)}
-        state: Phase = "lost" if fact.get("state") == "lost" else "kept" if fact.get("state") == "kept" else "waiting"
+        state: Phase = next((each for each in get_args(Phase) if each == fact.get("state")), "waiting")
         failed = tuple(
             FailedRead(str(each["what"]), str(each["why"]))
             for each in fact.get("failed") or ()
@@ -502,10 +611,3 @@ def _remembered(facts: object) -> Iterator[KeptSpace]:
         yield KeptSpace(
             fact["id"], **{"title": "Untitled", **words}, **numbers, state=state, failed=failed, read_at=read_at
         )
-
-
-def _tell_of_bugs(task: asyncio.Task[None]) -> None:
-    """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        said = {"message": "Updating the offline spaces failed", "exception": error, "task": task}
-        task.get_loop().call_exception_handler(said)

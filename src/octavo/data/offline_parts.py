@@ -1,7 +1,7 @@
-"""Which answers a space is made of that is kept for offline, and what says that one of them moved. Pure.
+"""The responses of a space that is available offline, and their stamps. Pure.
 
-They are what the views ask: a view finds what is kept only under the very question it asks
-(`tests/journeys/test_offline.py` opens them all).
+They are the operations of the views: a view finds a cached response only under the operation that it sends
+(`tests/journeys/test_offline.py` opens all views).
 """
 
 from __future__ import annotations
@@ -18,102 +18,90 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, ContentRef, Discussion, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
-from octavo.data.organization_lists import change_requests_of
-from octavo.data.request_lists import open_threads_of, requested_of, reviews_of
+from octavo.data import stamps
+from octavo.data.queries import change_requests_of, open_threads_of, requested_of, reviews_of
 from octavo.data.response_cache import immutable
 
-ALWAYS, FOR_EVER = "?", "for ever"
-"""Stamps: of what nothing else tells of, which is read on each turn, and of what never moves."""
 LISTED, THREADS, CHANGES = 100, 200, (100, 1000)
-"""Items on a page of short lists, of threads, replies, files and links, and of what changes: as the views ask."""
+"""Items on a page of short lists; of threads, replies, files and links; and of changes: as the views ask."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfflinePart:
-    """One answer, and what is said of it elsewhere."""
+    """A response that an offline space needs."""
 
     op: Operation[Any]
     url: str
     stamp: str
-    """Another one when it moved."""
+    """Differs when the response differs."""
     what: str
-    """What it is called where it could not be read."""
+    """Its name in messages."""
 
     @property
     def is_always_due(self) -> bool:
-        return self.stamp == ALWAYS
+        return self.stamp == stamps.UNTOLD
 
     @property
     def never_moves(self) -> bool:
-        return self.stamp == FOR_EVER
+        return self.stamp == stamps.IMMUTABLE
 
 
 def part(op: Operation[Any], stamp: str, what: str) -> OfflinePart:
-    """What `op` asks for. What is read of a revision never moves."""
-    return OfflinePart(op, encode(op).url, FOR_EVER if immutable(op) else stamp, what)
-
-
-def stamp_of(space: Space) -> str:
-    """Another one when anything in a space moved, as far as the list of spaces says so."""
-    touched = space.updated_at.isoformat() if space.updated_at is not None else ""
-    return (
-        f"{space.revision or ''} {touched} {space.comments} {space.change_requests_open} {space.change_requests_draft}"
-    )
+    """Return the response to `op`. A response of a revision never changes."""
+    return OfflinePart(op, encode(op).url, stamps.IMMUTABLE if immutable(op) else stamp, what)
 
 
 def of_space(space: Space) -> Iterator[OfflinePart]:
-    """What is asked of a space as a whole. Its page tree comes first: then it is known how much there is."""
-    at, revision = space.ref, space.revision or ALWAYS
+    """Return the responses of a space as a whole. The page tree is first: it says how much there is."""
+    at, revision = space.ref, space.revision or stamps.UNTOLD
     yield part(content.ListPages(at=at), revision, "the page tree")
-    yield _threads(at, ALWAYS, "the threads")
+    yield _threads(at, stamps.UNTOLD, "the threads")
     for status in ("open", "draft"):
         op = change_requests.List(at=at, status=status, limit=LISTED)
-        yield part(op, ALWAYS, f"the list of {status} change requests")
+        yield part(op, stamps.UNTOLD, f"the list of {status} change requests")
     yield part(content.ListFiles(at=at, limit=THREADS), revision, "the list of files")
     yield part(links.ListOfSpace(at=at, limit=THREADS), revision, "the links")
     if space.organization is not None:
         for status in get_args(Status):
             of_all = change_requests_of(space.organization, status)
-            yield part(of_all, ALWAYS, f"the {status} change requests of the organization")
+            yield part(of_all, stamps.UNTOLD, f"the {status} change requests in the organization")
 
 
 def of_tree(at: SpaceRef, tree: PageTree, revision: str) -> Iterator[OfflinePart]:
-    """What is asked of the pages of a space."""
+    """Return the pages of a space."""
     for page in tree.walk():
         if page.type == "document":
-            touched = page.updated_at.isoformat() if page.updated_at is not None else revision
             op = content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced="reusable-contents")
-            yield part(op, touched, f"the page {page.title or 'Untitled'}")
+            yield part(op, stamps.page_stamp(page, revision), f"the page {page.title or 'Untitled'}")
 
 
 def of_threads(at: Discussion, threads: Iterable[Comment]) -> Iterator[OfflinePart]:
-    """What is asked of the threads of a place: their replies."""
+    """Return the replies of the threads of a space or change request."""
     for thread in threads:
-        edited = thread.edited_at.isoformat() if thread.edited_at is not None else ""
         op = comments.ListReplies(at=at, comment_id=thread.id, format="markdown", limit=THREADS)
-        yield part(op, f"{thread.replies} {edited}", f"the replies to {thread.posted_by.name or 'an unknown author'}")
+        what = f"the replies to {thread.posted_by.name or 'an unknown author'}"
+        yield part(op, stamps.edited_replies_stamp(thread), what)
 
 
 def of_request(at: ChangeRequestRef, about: ChangeRequest) -> Iterator[OfflinePart]:
-    """What is asked of a change request."""
-    touched = about.updated_at.isoformat() if about.updated_at is not None else ""
-    stamp, name = f"{about.status} {touched} {about.revision or ''} {about.comments}", f"#{about.number}"
+    """Return the responses of a change request."""
+    stamp, name = stamps.change_request_stamp(about), f"#{about.number}"
     yield part(change_requests.Get(at=at), stamp, f"change request {name}")
     for limit in CHANGES:
-        yield part(content.ListChanges(at=at, limit=limit), about.revision or stamp, f"the changes of {name}")
-    yield part(content.ListPages(at=at), about.revision or stamp, f"the page tree of {name}")
-    yield part(reviews_of(at), stamp, f"the reviews of {name}")
-    yield part(requested_of(at), stamp, f"the reviewers of {name}")
+        yield part(content.ListChanges(at=at, limit=limit), about.revision or stamp, f"the changes in {name}")
+    yield part(content.ListPages(at=at), about.revision or stamp, f"the page tree in {name}")
+    yield part(reviews_of(at), stamps.reviews_stamp(about), f"the reviews of {name}")
+    yield part(requested_of(at), stamps.reviews_stamp(about), f"the reviewers of {name}")
     yield part(change_requests.ListContributors(at=at), stamp, f"the contributors to {name}")
-    yield _threads(at, stamp, f"the threads of {name}")
+    yield _threads(at, stamp, f"the threads in {name}")
     if about.comments:
-        yield part(open_threads_of(at), stamp, f"the open threads of {name}")
+        yield part(open_threads_of(at), stamps.open_threads_stamp(about), f"the open threads in {name}")
     for side in sides(at.space, about):
         yield part(content.Get(at=side), about.revision or stamp, f"a revision of {name}")
 
 
 def of_changes(at: ChangeRequestRef, about: ChangeRequest, changes: Changes) -> Iterator[OfflinePart]:
-    """Both sides of the pages that a change request changes."""
+    """Return both sides of the pages that a change request changes."""
     kinds: dict[str, set[str]] = {}
     titles: dict[str, str] = {}
     for change in changes.changes:
@@ -128,11 +116,11 @@ def of_changes(at: ChangeRequestRef, about: ChangeRequest, changes: Changes) -> 
             if is_missing not in types:
                 op = content.GetPage(at=end, page_id=page, format="markdown")
                 op = op.model_copy(update={"refs": refs}) if refs else op
-                yield part(op, about.revision or ALWAYS, f"the page {titles[page]} in #{about.number}")
+                yield part(op, about.revision or stamps.UNTOLD, f"the page {titles[page]} in #{about.number}")
 
 
 def sides(space: SpaceRef, about: ChangeRequest) -> tuple[ContentRef, ...]:
-    """What a change request is compared with, and what it proposes. Nothing where its base is not known."""
+    """Return the base and the head of a change request. Empty if the base is not known."""
     if not about.base:
         return ()
     old = RevisionRef(space_id=space.space_id, revision_id=about.base)

@@ -1,9 +1,9 @@
-"""Answers kept between runs, so that the first screen is never empty. All of it may be thrown away."""
+"""Responses on disk, so that the first screen is never empty. All of them can be fetched again, but not while offline."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +15,7 @@ from octavo.data.database import (
     Writer,
     closed_on_failure,
     connect,
+    is_busy,
     moment,
     private_file,
     private_folder,
@@ -23,61 +24,74 @@ from octavo.data.database import (
 )
 
 SCHEMA_VERSION = 1
+"""Part of the file name. A higher version copies the offline responses of the older file (`_take_over`). To add a
+table, it need not be raised."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     namespace TEXT NOT NULL, url TEXT NOT NULL, body BLOB NOT NULL, kept_at REAL NOT NULL, immutable INTEGER NOT NULL,
     PRIMARY KEY (namespace, url)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS by_age ON answers (immutable, kept_at);
-CREATE TABLE IF NOT EXISTS readings (
-    namespace TEXT NOT NULL, url TEXT NOT NULL, stamp TEXT NOT NULL, read_at REAL NOT NULL,
-    PRIMARY KEY (namespace, url)
-) STRICT;
 CREATE TABLE IF NOT EXISTS pins (
     namespace TEXT NOT NULL, url TEXT NOT NULL, keeper TEXT NOT NULL, stamp TEXT NOT NULL, why TEXT NOT NULL,
     PRIMARY KEY (namespace, url, keeper)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_keeper ON pins (namespace, keeper);
+CREATE TABLE IF NOT EXISTS versions (
+    namespace TEXT NOT NULL, url TEXT NOT NULL, stamp TEXT NOT NULL, read_at REAL NOT NULL, error TEXT NOT NULL,
+    PRIMARY KEY (namespace, url)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS made (
     namespace TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (namespace, name)
 ) STRICT;
 """
+_PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
+"""The last two columns were a version. They stay because an older Octavo, which may run beside this one, uses them."""
+_FILL_VERSIONS = (
+    "INSERT INTO versions SELECT namespace, url, stamp, read_at, '' FROM readings WHERE true ON CONFLICT DO UPDATE"
+    " SET stamp = excluded.stamp, read_at = excluded.read_at, error = '' WHERE excluded.read_at > versions.read_at",
+    "INSERT OR IGNORE INTO versions SELECT pins.namespace, pins.url, stamp, coalesce(kept_at, 0), why"
+    " FROM pins LEFT JOIN answers USING (namespace, url) WHERE stamp != '' OR why != ''",
+    "DROP TABLE readings",
+)
+"""Takes over the versions that an older Octavo wrote to two tables."""
+_TABLES = ("answers", "pins", "versions")
+_TAKE_OVER = "INSERT OR IGNORE INTO main.{0} SELECT * FROM old.{0} WHERE (namespace, url) IN (SELECT namespace, url FROM old.pins)"
 MOST_BYTES = 200_000_000
 LONGEST = timedelta(days=90)
-_IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = answers.namespace AND pins.url = answers.url)"
+_IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
 _STILL = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ?"
 TIDY_EVERY = 500
-"""Answers put between two looks at how much there is."""
+"""Responses put between two evictions."""
 
 
 def immutable(op: Operation[Any]) -> bool:
-    """Whether the answer to `op` never changes: whatever is read of a revision."""
+    """Return whether the response to an operation never changes: it is read from a revision."""
     return hasattr(getattr(op, "at", None), "revision_id")
 
 
 class KeptAnswer(NamedTuple):
-    """An answer as it is kept. Later ones have higher numbers."""
+    """A response on disk. Later ones have higher numbers."""
 
     number: int
     op: Operation[Any] | None
-    """None where an older Octavo asked for something else."""
+    """None if only an older Octavo knew this operation."""
     body: bytes
     kept_at: datetime
 
 
-class Pinned(NamedTuple):
-    """What is known of an answer that is pinned."""
+class Version(NamedTuple):
+    """The version of a response that was fetched last."""
 
     stamp: str
-    """What was said of it elsewhere when it was read. Empty: it is to be read."""
-    why: str
-    """Why it could not be read, in a sentence."""
-    bytes: int | None
-    """How long it is. None: nothing is kept."""
+    """What lists said of the response when it was fetched (`stamps.py`). Empty if it is to be fetched."""
+    read_at: datetime
+    error: str = ""
+    """Why it could not be fetched, in a sentence."""
 
 
 class ResponseCache:
-    """Answers to reads, by namespace and URL. Without a folder it lasts as long as the process."""
+    """Responses, versions and pins on disk, by namespace and URL. Without a folder, they are in memory."""
 
     def __init__(
         self,
@@ -87,7 +101,7 @@ class ResponseCache:
         most_bytes: int = MOST_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open `cache-v<schema>.db` in `folder`. Never raises: a shelf that cannot be opened forgets at exit."""
+        """Open `cache-v<schema>.db` in `folder`. Raises nothing: a file that cannot be opened is replaced by memory."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
         self._most_bytes = most_bytes
@@ -98,17 +112,19 @@ class ResponseCache:
         self._db = self._opened()
         self._writer = Writer(self._writing, "octavo shelf writer")
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
-        """What was put and is not written yet, by its URL."""
+        """Responses that are not written yet, by URL."""
+        self._versions: dict[str, Version] | None = None
+        """All versions of the namespace. None until they are needed."""
         if self._path is not None:
             self._writer.submit(self._check)
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
-        """The answer kept for `op` and when it was kept, or None."""
+        """Return the cached response to `op` and when it was cached. None if there is none."""
         body = self.body(op)
         return self.decoded(op, *body) if body else None
 
     def body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
-        """The same as the bytes it is kept as: a long one takes a while to decode."""
+        """Return the same as bytes, which take a while to decode if they are many. None if there is none."""
         if self._damaged:
             self._replace()
         url = encode(op).url
@@ -123,7 +139,7 @@ class ResponseCache:
         return (row[0], moment(row[1])) if row else None
 
     def decoded(self, op: Operation[Any], body: bytes, kept_at: datetime) -> tuple[Any, datetime] | None:
-        """What `body` says, or None when it cannot be read: then it is forgotten."""
+        """Decode `body`. None if it cannot be read: then it is deleted."""
         try:
             return read(SPECS[type(op)].codec, body), kept_at
         except ValueError:
@@ -132,8 +148,8 @@ class ResponseCache:
             return None
 
     def put(self, op: Operation[Any], value: Any, *, still: float | None = None) -> float:
-        """Keep `value` as the answer to `op`. It is encoded and written behind. `still`: what this said when the same value
-        was put. If that is what is kept, only the moment is written anew."""
+        """Cache a response. It is encoded and written in the background. `still` is what this returned for the same
+        value: if that one is on disk, only its time is written."""
         url, moment_now, kept_for_ever = encode(op).url, self._now(), immutable(op)
         now = moment_now.timestamp()
         put = self._unwritten[url] = (value, moment_now)
@@ -153,7 +169,7 @@ class ResponseCache:
             try:
                 write(db)
             finally:
-                if self._unwritten.get(url) is put:  # not what was put since
+                if self._unwritten.get(url) is put:  # else a newer response was put meanwhile
                     self._unwritten.pop(url, None)
 
         self._write(work)
@@ -162,27 +178,44 @@ class ResponseCache:
             self._writer.submit(self._tidy)
         return now
 
-    def note(self, url: str, stamp: str) -> None:
-        """Remember what was said elsewhere of the answer at `url` when it was read: a counter, a moment."""
-        row = (self._namespace, url, stamp, self._now().timestamp())
-        self._later("INSERT OR REPLACE INTO readings VALUES (?, ?, ?, ?)", lambda: row)
+    def put_version(self, url: str, stamp: str, error: str = "") -> None:
+        """Remember which version of the response at `url` was fetched, or why it could not be fetched."""
+        version = self._known_versions()[url] = Version(stamp, self._now(), error)
+        row = (self._namespace, url, stamp, version.read_at.timestamp(), error)
+        self._later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
 
-    def readings(self) -> dict[str, tuple[str, datetime]]:
-        """What was noted of each address, and when."""
-        query = "SELECT url, stamp, read_at FROM readings WHERE namespace = ?"
+    @property
+    def versions(self) -> Mapping[str, Version]:
+        """The version of each response, by its URL. The responses of some may have been evicted."""
+        return self._known_versions()
+
+    def reload_versions(self) -> None:
+        """Take over the versions that another instance has written."""
+        versions = self._known_versions()
+        for url, version in self._stored_versions():
+            if url not in versions or versions[url].read_at < version.read_at:
+                versions[url] = version
+
+    def _known_versions(self) -> dict[str, Version]:
+        if self._versions is None:
+            self._versions = dict(self._stored_versions())
+        return self._versions
+
+    def _stored_versions(self) -> Iterator[tuple[str, Version]]:
+        query = "SELECT url, stamp, read_at, error FROM versions WHERE namespace = ?"
         try:
-            return {url: (stamp, moment(at)) for url, stamp, at in self._db.execute(query, (self._namespace,))}
+            for url, stamp, read_at, error in self._db.execute(query, (self._namespace,)):
+                yield url, Version(stamp, moment(read_at), error)
         except sqlite3.DatabaseError:
             self._damaged = True
-            return {}
 
     def put_made(self, name: str, body: Callable[[], bytes]) -> None:
-        """Keep what was made of answers, to be had before it can be made again. `body` is called behind."""
+        """Store a value that was computed from responses, for the next start. `body` is called in the background."""
         statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
         self._later(statement, lambda: (self._namespace, name, body()))
 
     def made(self, name: str) -> bytes | None:
-        """What was kept so last."""
+        """Return the stored value. None if there is none."""
         try:
             query = "SELECT body FROM made WHERE namespace = ? AND name = ?"
             row = self._db.execute(query, (self._namespace, name)).fetchone()
@@ -191,13 +224,13 @@ class ResponseCache:
             return None
         return row[0] if row else None
 
-    def pin(self, keeper: str, url: str, stamp: str, why: str = "") -> None:
-        """Never throw away the answer at `url`, not before `keeper` lets go of it."""
-        row = (self._namespace, url, keeper, stamp, why)
-        self._later("INSERT OR REPLACE INTO pins VALUES (?, ?, ?, ?, ?)", lambda: row)
+    def pin(self, keeper: str, url: str) -> None:
+        """Do not evict the response at `url` while `keeper` needs it."""
+        row = (self._namespace, url, keeper)
+        self._later(_PIN, lambda: row)
 
     def unpin(self, keeper: str, urls: Iterable[str] | None = None) -> None:
-        """Let go of these answers, or of all that `keeper` pinned. What nobody else pinned is thrown away."""
+        """Remove these pins of `keeper`, or all of them, and the responses that no other keeper needs."""
         named = None if urls is None else tuple(urls)
 
         def work(db: sqlite3.Connection) -> None:
@@ -206,26 +239,29 @@ class ResponseCache:
             going = [url for (url,) in db.execute(query, mine)] if named is None else named
             statement = "DELETE FROM pins WHERE namespace = ? AND keeper = ? AND url = ?"
             db.executemany(statement, [(*mine, url) for url in going])
-            db.executemany(
-                f"DELETE FROM answers WHERE namespace = ? AND url = ? AND NOT {_IS_PINNED}",
-                [(self._namespace, url) for url in going],
-            )
+            for table in ("answers", "versions"):
+                db.executemany(
+                    f"DELETE FROM {table} WHERE namespace = ? AND url = ? AND NOT {_IS_PINNED.format(table)}",
+                    [(self._namespace, url) for url in going],
+                )
 
         self._writer.submit(work)
 
-    def pinned(self, keeper: str) -> dict[str, Pinned]:
-        """What `keeper` pinned, by address. From any thread. Raises sqlite3.Error."""
+    def pinned(self, keeper: str) -> dict[str, int | None]:
+        """Return the size in bytes of each response that `keeper` pinned, by its URL. None if it is not on disk.
+
+        From any thread. Raises sqlite3.Error.
+        """
         query = (
-            "SELECT pins.url, stamp, why, length(body) FROM pins LEFT JOIN answers USING (namespace, url)"
+            "SELECT pins.url, length(body) FROM pins LEFT JOIN answers USING (namespace, url)"
             " WHERE pins.namespace = ? AND keeper = ?"
         )
         with self._reading() as db:
-            rows = db.execute(query, (self._namespace, keeper)).fetchall()
-        return {url: Pinned(*rest) for url, *rest in rows}
+            return dict(db.execute(query, (self._namespace, keeper)).fetchall())
 
     def usual_length(self, like: str) -> float | None:
-        """How long answers are in the mean at addresses that hold `like`. None: there are none. From any thread. Raises
-        sqlite3.Error."""
+        """Return the mean size of the responses whose URL contains `like`. None if there are none. From any thread.
+        Raises sqlite3.Error."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
         with self._reading() as db:
             found: float | None = db.execute(query, (self._namespace, like)).fetchone()[0]
@@ -240,7 +276,8 @@ class ResponseCache:
             yield db
 
     def kept(self, after: int, most: int) -> Iterator[KeptAnswer]:
-        """The first answers with numbers above `after`, in their order. From any thread. Raises sqlite3.Error."""
+        """Return the first `most` responses with numbers above `after`, in order. From any thread. Raises
+        sqlite3.Error."""
         if self._path is None:
             return
         query = "SELECT rowid, url, body, kept_at FROM answers WHERE namespace = ? AND rowid > ? ORDER BY rowid LIMIT ?"
@@ -253,17 +290,18 @@ class ResponseCache:
             yield KeptAnswer(number, op, body, moment(kept_at))
 
     def forget(self) -> None:
-        """Throw away all answers of this namespace."""
+        """Delete everything in this namespace."""
         self._unwritten.clear()
-        for table in ("answers", "readings", "pins", "made"):
+        self._versions = {}
+        for table in (*_TABLES, "made"):
             self._later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
 
     def flush(self) -> None:
-        """Wait until everything put so far is kept."""
+        """Wait until everything is written."""
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Finish writing and let go of the file."""
+        """Write everything and close the file."""
         self._writer.close()
         self._db.close()
 
@@ -285,17 +323,14 @@ class ResponseCache:
         if path is not None:
             try:
                 private_folder(path.parent)
-                for other in path.parent.glob("cache-v*.db*"):
-                    if not other.name.startswith(path.name):
-                        other.unlink(missing_ok=True)
                 return self._prepared(path)
             except sqlite3.OperationalError as error:
-                self._notice(f"Could not open the cache {path}: {error}. Nothing is cached for the next start.")
+                self._notice(f"Could not open the cache {path}: {error}. Nothing will be cached for the next start.")
             except sqlite3.DatabaseError:
                 return self._rebuilt(path)
             except OSError as error:
                 self._notice(
-                    f"Could not open the cache {path}: {error.strerror or error}. Nothing is cached for the next start."
+                    f"Could not open the cache {path}: {error.strerror or error}. Nothing will be cached for the next start."
                 )
             self._path = None
         db = connect(None)
@@ -307,7 +342,33 @@ class ResponseCache:
         db = connect(path)
         with closed_on_failure(db):
             db.executescript(SCHEMA)
+            if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'readings'").fetchone():
+                _transaction(db, _FILL_VERSIONS)
+            for older in _older(path):
+                self._take_over(db, older)
         return db
+
+    def _take_over(self, db: sqlite3.Connection, older: Path) -> None:
+        """Copy what is available offline from the file of an older schema, then delete that file.
+
+        If it cannot be copied, the file is renamed, and a notice says so. If it is in use, this waits for the next start.
+        """
+        try:
+            db.execute("ATTACH ? AS old", (str(older),))
+            try:
+                tables = {name for (name,) in db.execute("SELECT name FROM old.sqlite_master")} & set(_TABLES)
+                if "pins" in tables:
+                    _transaction(db, map(_TAKE_OVER.format, sorted(tables)))
+            finally:
+                db.execute("DETACH old")
+        except sqlite3.DatabaseError as error:
+            if is_busy(error):
+                return
+            if error.sqlite_errorname != "SQLITE_NOTADB":
+                kept = set_aside(older, f"{older.name}.old")
+                self._notice(f"Could not read what was available offline: {error}. It is downloaded again. See {kept}.")
+        for suffix in ("", "-wal", "-shm"):
+            older.with_name(older.name + suffix).unlink(missing_ok=True)
 
     def _rebuilt(self, path: Path) -> sqlite3.Connection:
         set_aside(path, f"{path.name}.damaged")
@@ -318,7 +379,7 @@ class ResponseCache:
         return connect(self._path) if self._path is not None else self._db
 
     def _replace(self) -> None:
-        """Go on with a new file."""
+        """Continue with a new file."""
         self._damaged = False
         if self._path is None:
             return
@@ -328,21 +389,27 @@ class ResponseCache:
         self._writer = Writer(self._writing, "octavo shelf writer")
 
     def _check(self, db: sqlite3.Connection) -> None:
-        """Find damage early."""
+        """Look for damage, then evict."""
         self._damaged = not sound(db)
         if not self._damaged:
             self._tidy(db)
 
     def _tidy(self, db: sqlite3.Connection) -> None:
-        """Throw away what is old or too much. What never changes stays, and what is pinned."""
+        """Evict the responses that are old or too many. Those that never change or are pinned stay."""
         horizon = ((self._now() - LONGEST).timestamp(),)
-        db.execute(f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED}", horizon)
-        db.execute("DELETE FROM readings WHERE read_at < ?", horizon)
+        db.execute(
+            f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon
+        )
         db.execute(
             "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM ("
             " SELECT rowid, immutable, sum(length(body)) OVER (ORDER BY immutable DESC, kept_at DESC, rowid) AS bytes"
-            f" FROM answers WHERE NOT {_IS_PINNED}) WHERE NOT immutable AND bytes > ?)",
+            f" FROM answers WHERE NOT {_IS_PINNED.format('answers')}) WHERE NOT immutable AND bytes > ?)",
             (self._most_bytes,),
+        )
+        db.execute(
+            "DELETE FROM versions WHERE (error = '' OR read_at < ?) AND NOT EXISTS"
+            " (SELECT 1 FROM answers WHERE answers.namespace = versions.namespace AND answers.url = versions.url)",
+            horizon,
         )
 
     def _notice(self, sentence: str) -> None:
@@ -350,6 +417,28 @@ class ResponseCache:
             self.notices = (*self.notices, sentence)
 
 
+def _older(path: Path) -> list[Path]:
+    """Return the files of older schemas beside `path`."""
+    return [each for each in path.parent.glob("cache-v*.db") if _number(each) < _number(path)]
+
+
+def _number(path: Path) -> int:
+    number = path.stem.removeprefix("cache-v")
+    return int(number) if number.isdecimal() else SCHEMA_VERSION
+
+
+def _transaction(db: sqlite3.Connection, statements: Iterable[str]) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for statement in statements:
+            db.execute(statement)
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
 def _body(op: Operation[Any], value: Any) -> bytes:
-    """What an answer is kept as."""
+    """Return the bytes of a response on disk."""
     return SPECS[type(op)].codec.dump_json(value, by_alias=True, exclude_unset=True)

@@ -94,7 +94,7 @@ def _asks_first(row: dict[str, Any]) -> bool:
         return False
     record.update(
         state="failed",
-        reason="This comes from a backup and may have been sent already. Check the server before you retry.",
+        reason="This change comes from a backup and may already have been sent. Check the server before you retry.",
     )
     row.update(state="failed", record=json.dumps(record))
     return True

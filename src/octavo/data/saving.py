@@ -50,9 +50,9 @@ def destination(written: str, name: str) -> Path:
         if path.is_dir():
             path = path / name
         elif written.endswith(os.sep):
-            raise NotSaved(f"The folder {path} does not exist. Enter the path of an existing folder.")
+            raise NotSaved(f"The folder {path} does not exist. Enter the path to an existing folder.")
         if not path.parent.is_dir():
-            raise NotSaved(f"The folder {path.parent} does not exist. Enter the path of an existing folder.")
+            raise NotSaved(f"The folder {path.parent} does not exist. Enter the path to an existing folder.")
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(error, NotSaved):
             raise

@@ -1,4 +1,4 @@
-"""How operations reach the interface."""
+"""The interface through which operations are sent."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ T = TypeVar("T")
 
 
 class Send(Protocol):
-    """Sends one operation and returns its answer, or raises ApiError. The client is one."""
+    """Send one operation and return its response. Raises ApiError. The client is one such function."""
 
     async def __call__(self, op: Operation[T]) -> T: ...

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from octavo.data.database import Work, Writer, connect, lock_file, private_file, private_folder, sound
+from octavo.data.observers import Observers
 from octavo.untrusted_input import parse_json
 
 R = TypeVar("R")
@@ -85,6 +86,8 @@ class State:
         self._path = folder / "state.db" if folder else None
         self._facts: dict[str, Any] = {}
         self._locks: set[str] = set()
+        self.committed: Observers[[]] = Observers()
+        """Called when this or another instance has written to the file, soon after."""
         try:
             self._db = self._opened(self._path, steps)
         except (sqlite3.Error, OSError) as error:
@@ -144,6 +147,24 @@ class State:
             row = (self.namespace, name, json.dumps(value))
             self.submit(lambda db: db.execute(statement, row))
 
+    def change(self, name: str, change: Callable[[Any], Any]) -> None:
+        """Replace the fact kept under `name` by `change` of it, as it is on disk then: another instance may have changed
+        it. None if there is no fact. Written in the background."""
+        self._facts.pop(name, None)
+        if self.read_only:
+            return
+
+        def work(db: sqlite3.Connection) -> None:
+            value = json.dumps(change(_fact(db, self.namespace, name)))
+            db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (self.namespace, name, value))
+
+        self.submit(work)
+
+    async def recall_now(self, name: str) -> Any:
+        """Return the fact kept under `name` as it is on disk once all was written that is being written. None if there is
+        none. Raises NotSaved."""
+        return await self.write(lambda db: _fact(db, self.namespace, name))
+
     def recall(self, name: str, default: Any = None) -> Any:
         """The fact kept under `name`."""
         if name not in self._facts:
@@ -186,9 +207,11 @@ class State:
                     let_others()
 
     def changed(self) -> bool:
-        """Whether anybody committed since this was last asked."""
+        """Return whether anybody committed since this was last called, and tell the observers of `committed` if so."""
         before, self._version = self._version, self._data_version()
-        return self._version != before
+        if is_changed := self._version != before:
+            self.committed.notify()
+        return is_changed
 
     def take(self, role: str, name: str = "") -> Callable[[], None] | None:
         """Be the only one on this machine to do what `role` names for this profile, or that called `name`, or None while
@@ -283,6 +306,16 @@ class State:
 
     def _data_version(self) -> int:
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])
+
+
+def _fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
+    """Return a fact. None if there is none, or it cannot be read."""
+    query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
+    found = db.execute(query, (namespace, name)).fetchone()
+    try:
+        return parse_json(found[0]) if found else None
+    except ValueError:
+        return None
 
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:

@@ -40,7 +40,7 @@ class Fault(ValueError):
 def holds(condition: str, claims: Mapping[str, Any]) -> bool:
     """Whether a condition holds for a visitor with these claims. Raises Fault."""
     if len(condition) > LONGEST:
-        raise Fault(LONGEST + 1, f"A condition has at most {LONGEST} characters.")
+        raise Fault(LONGEST + 1, f"A condition can have at most {LONGEST} characters.")
     return _is_true(_Reading(condition, {"visitor": {"claims": claims}}).whole())
 
 

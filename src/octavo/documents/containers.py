@@ -48,7 +48,7 @@ def wrap_in_parent(tree: Tree, tag: Tag, line: int) -> None:
     """Make the tree ready for a tag that stands in a tag of its own, such as a tab."""
     parent = PARENTS[tag.name]
     if tree.sibling_open(tag.name, parent):
-        tree.note(line, f"{{% {tag.name} %}} begins before the previous one is closed.")
+        tree.note(line, f"{{% {tag.name} %}} begins before the previous {{% {tag.name} %}} is closed.")
         tree.close(f"tag:{tag.name}", line)
     if tree.top.kind != parent:
         tree.note(line, f"{{% {tag.name} %}} is outside {{% {parent} %}}.")

@@ -102,7 +102,7 @@ def _block_text(lines: list[str], index: int, indent: int) -> tuple[list[str], i
 
 def _check_depth(depth: int) -> None:
     if depth > DEEPEST:
-        raise Unreadable(f"it has more than {DEEPEST} levels")
+        raise Unreadable(f"it has more than {DEEPEST} nested levels")
 
 
 def _scalar(value: str, depth: int) -> Any:

@@ -419,4 +419,4 @@ def other_letters(host: str) -> str:
         shown = host.encode("ascii").decode("idna")
     except ValueError:
         return ""
-    return f"This host is spelled {shown}. Letters of other scripts can look like those of another name."
+    return f"This host name is spelled {shown}. Letters from other scripts can make it look like another name."

@@ -36,7 +36,7 @@ def read(text: str) -> Json:
 def read_any(text: str) -> Any:
     """The value that a text of JSON or YAML is, as JSON. Raises Unreadable."""
     if len(text) > LARGEST:
-        raise Unreadable(f"The file is larger than {LARGEST >> 20} MiB, the limit.")
+        raise Unreadable(f"The file is larger than the limit of {LARGEST >> 20} MiB.")
     return _Plain().of(_parsed(text))
 
 

@@ -55,7 +55,7 @@ def read(text: str) -> Read | None:
     import yaml  # only whoever brings YAML pays for what reads it
 
     if len(text) > LARGEST:
-        raise Fault(1, f"The text is larger than {LARGEST >> 20} MiB, the limit.")
+        raise Fault(1, f"The text is larger than the limit of {LARGEST >> 20} MiB.")
     loader = core_loader(fast=_is_shallow(text))(text)
     try:
         node = loader.get_single_node()
@@ -72,7 +72,7 @@ def read(text: str) -> Read | None:
         line = text.count("\n", 0, error.position) + 1 if isinstance(error.position, int) else 1
         raise Fault(line, f"This is not valid YAML: {error.reason}.") from None
     except RecursionError:
-        raise Fault(1, f"There are more than {DEEPEST} nested levels.") from None
+        raise Fault(1, f"The text has more than {DEEPEST} nested levels.") from None
     finally:
         loader.dispose()
 
@@ -97,7 +97,7 @@ class _Reading:
         line, column = node.start_mark.line + 1, node.start_mark.column + 1
         self._count += 1
         if self._count > MOST_VALUES or depth > DEEPEST:
-            raise Fault(line, f"There are more than {MOST_VALUES} values, or more than {DEEPEST} nested levels.")
+            raise Fault(line, f"The text has more than {MOST_VALUES} values, or more than {DEEPEST} nested levels.")
         if isinstance(node, yaml.MappingNode):
             parts: dict[str, Read] = {}
             for key, value in node.value:

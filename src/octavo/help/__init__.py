@@ -7,7 +7,7 @@ from pathlib import Path
 TOPICS = {
     "start": "First steps: read, comment, review, write, merge",
     "keys": "All keys of all views and dialogs",
-    "signs": "Signs such as ● ○ ✓ ✗, and the header",
+    "signs": "Symbols such as ● ○ ✓ ✗, and the header",
     "commands": "The command line: commands, options, API operations",
     "settings": "Settings, environment variables, folders",
     "accounts": "Sign in, profiles, API keys",

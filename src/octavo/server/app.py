@@ -177,7 +177,7 @@ class Platform:
         """The bytes that came along, of which at most `cap` are accepted. `held` is to be closed when a large body is
         not needed any more. Raises Refused."""
         most = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
-        too_large = Refused(413, f"The body is larger than {most}, which is the most that is accepted.")
+        too_large = Refused(413, f"The body is larger than the limit of {most}.")
         length = request.headers.get("content-length", "0")
         if len(length) > 15 or (length.isdecimal() and int(length) > cap):
             raise too_large
@@ -200,7 +200,9 @@ class Platform:
         user = await self._in_thread(lambda: self.world.store.user_of(key)) if scheme.lower() == "bearer" else None
         if user is None:
             sentence = (
-                "This key is not known here. Sign in with another." if key else "Sign in: the request has no key."
+                "This server does not know this API key. Sign in with another API key."
+                if key
+                else "Sign in first: the request has no API key."
             )
             raise Refused(401, sentence, {"www-authenticate": "Bearer"})
         return self.world.asked_by(user)
@@ -209,7 +211,7 @@ class Platform:
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.fail and self._chance.random() < self.fail:
-            raise Refused(503, "The platform was told to fail now and then.")
+            raise Refused(503, "This error was simulated, because the platform was started with --fail.")
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -229,7 +231,7 @@ def _parsed(body: bytes) -> Json:
         value = from_json(body, allow_inf_nan=False)
         json.dumps(value, allow_nan=False)  # 1e999 is JSON, and read as infinity, which no answer can hold
     except ValueError as wrong:
-        raise Refused(400, f"The body is not JSON that can be read: {wrong}.") from None
+        raise Refused(400, f"The body is not valid JSON: {wrong}.") from None
     if not isinstance(value, dict):
         raise Refused(400, "The body must be a JSON object.")
     return value
@@ -242,11 +244,11 @@ def _decoded(request: Request, body: Json | None) -> Operation[Any]:
         return wire.decode(wire.Request(method, _url(request), body))
     except wire.NoSuchOperation as unknown:
         if not unknown.methods:
-            raise Refused(404, "Nothing of this interface is at this address.") from None
-        sentence = f"{request.method} is not among the methods of this address: {', '.join(unknown.methods)}."
+            raise Refused(404, "The API has no operation at this path.") from None
+        sentence = f"This path does not support {request.method}. Supported methods: {', '.join(unknown.methods)}."
         raise Refused(405, sentence, {"allow": ", ".join(_allowed(request))}) from None
     except wire.NothingChanged:
-        raise Refused(400, "The body says nothing of what is to change. Give at least one field.") from None
+        raise Refused(400, "The body contains no changes. Give at least one field.") from None
     except ValidationError as invalid:
         raise about_body(invalid, body) from None
 
@@ -264,7 +266,7 @@ def _allowed(request: Request) -> list[str]:
     except wire.NoSuchOperation as unknown:
         if unknown.methods:
             return [*unknown.methods, *(["HEAD"] if "GET" in unknown.methods else []), "OPTIONS"]
-    raise Refused(404, "Nothing of this interface is at this address.")
+    raise Refused(404, "The API has no operation at this path.")
 
 
 def _json(value: Any) -> bytes:
@@ -289,11 +291,11 @@ async def _failed(request: Request, failure: Exception) -> Response:
         case Missing():
             return error(404, about_missing(str(failure)))
         case NotWritten():
-            return error(503, f"The platform cannot keep anything now: {failure.strerror}. Try again.")
+            return error(503, f"The platform cannot save anything at the moment: {failure.strerror}.")
         case HTTPException():
-            sentence = failure.detail if failure.status_code != 404 else "Nothing of this interface is at this address."
+            sentence = failure.detail if failure.status_code != 404 else "The API has no operation at this path."
             return error(failure.status_code, sentence, failure.headers)
         case ClientDisconnect():
-            return error(400, "The request ended before its body did.")
+            return error(400, "The request ended before its body was complete.")
     # Starlette raises the failure again once this is sent, so that whoever runs the app can see it.
-    return error(500, "The platform failed. What you asked for was not done; try again.")
+    return error(500, "The platform failed, and your request was not completed.")

@@ -58,5 +58,5 @@ def about_body(invalid: ValidationError, body: Json | None) -> Refused:
     Never repeats a value. An id in the address that no resource can have is answered with 404.
     """
     if invalid.title.endswith("Ref"):
-        return Refused(404, "There is nothing at this URL: an identifier in it is not valid.")
+        return Refused(404, "There is nothing at this URL: an ID in the URL is not valid.")
     return Refused(400, sentence(invalid, body or {}))

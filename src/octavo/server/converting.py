@@ -82,7 +82,7 @@ class Html:
         try:
             text: str = converter.convert_soup(self._main)
         except RecursionError:
-            raise Unconverted("is nested too deep") from None
+            raise Unconverted("is nested too deeply") from None
         text = _BLANK_LINES.sub("\n\n", text).strip() + "\n"
         if not trees.first_heading(text) and self.title:
             text = f"# {trees.escaped(self.title)}\n\n{text}"
@@ -101,7 +101,7 @@ def html(text: str) -> Html:
         for tag in main.find_all(_APART if main.name in ("main", "article") else _APART + _AROUND):
             tag.decompose()
     except RecursionError:
-        raise Unconverted("is nested too deep") from None
+        raise Unconverted("is nested too deeply") from None
     heading = main.find("h1")
     words = heading.get_text(" ", strip=True) if heading else ""
     return Html(words or title, links, main)
@@ -114,9 +114,9 @@ def docx(data: bytes, stem: str) -> Converted:
     try:
         with ZipFile(BytesIO(data)) as archive:
             if sum(each.file_size for each in archive.infolist()) > LARGEST * 10:
-                raise Unconverted(f"is larger than {LARGEST // 100_000} MB when it is unpacked")
+                raise Unconverted(f"is larger than {LARGEST // 100_000} MB when unpacked")
     except BadZipFile:
-        raise Unconverted("is no Word document") from None
+        raise Unconverted("is not a Word document") from None
     files: dict[str, bytes] = {}
 
     def keep(image: Any) -> dict[str, str]:
@@ -139,7 +139,7 @@ def docx(data: bytes, stem: str) -> Converted:
         RecursionError,
     ) as failure:
         # It trusts the document to be whole, and fails in as many ways as one can be damaged.
-        raise Unconverted(f"is a Word document that cannot be read ({type(failure).__name__})") from None
+        raise Unconverted(f"is a Word document that could not be read ({type(failure).__name__})") from None
     return Converted(html(f"<body>{made.value}</body>").markdown(lambda address: address), files)
 
 

@@ -73,19 +73,19 @@ class Fetcher:
                     url = urljoin(url, location)
                     continue
                 if answer.status != 200:
-                    raise NotFetched(f"{parts.hostname} answered with status {answer.status}")
+                    raise NotFetched(f"{parts.hostname} responded with status {answer.status}")
                 return self._read(url, parts, answer)
-        raise NotFetched(f"it leads on more than {REDIRECTS} times")
+        raise NotFetched(f"the URL redirects more than {REDIRECTS} times")
 
     def _read(self, url: str, parts: SplitResult, answer: HTTPResponse) -> Fetched:
         coding = answer.getheader("content-encoding", "identity").strip().lower()
         if coding not in ("", "identity"):
-            raise NotFetched(f"{parts.hostname} answered with its text packed, which was not asked for")
+            raise NotFetched(f"{parts.hostname} sent compressed text, which was not requested")
         data = answer.read(self.largest + 1)
         if len(data) > self.largest:
-            raise NotFetched(f"it is larger than {self.largest >> 20} MiB, which is the most that is taken")
+            raise NotFetched(f"the file is larger than the limit of {self.largest >> 20} MiB")
         if answer.length:
-            raise NotFetched(f"{parts.hostname} ended before all of it came")
+            raise NotFetched(f"{parts.hostname} closed the connection before the file was complete")
         told = answer.headers
         told.set_default_type("application/octet-stream")
         return Fetched(url, told.get_content_type(), told.get_content_charset(), data)
@@ -117,7 +117,7 @@ class Fetcher:
         except (OSError, HTTPException, ValueError) as failure:
             if late.is_set() or isinstance(failure, TimeoutError):
                 raise _too_late(host) from None
-            raise NotFetched(f"{host} cannot be read: {_reason(failure)}") from None
+            raise NotFetched(f"the connection to {host} failed: {_reason(failure)}") from None
         except NotFetched:
             if late.is_set():
                 raise _too_late(host) from None
@@ -130,7 +130,9 @@ class Fetcher:
         """Families and addresses of a host. All must be public, unless private ones may be asked."""
         places = [(family, place) for family, _, _, _, place in _looked_up(host, port, deadline)]
         if not self.private and not all(is_public(place[0]) for _, place in places):
-            raise NotFetched(f"{host} is on a private network, which this platform was not started to read")
+            raise NotFetched(
+                f"{host} is on a private network, and this platform was started without access to private networks"
+            )
         return places
 
 
@@ -148,11 +150,11 @@ def _parts(url: str) -> SplitResult:
         _ = parts.port
         host = (parts.hostname or "").encode("idna").decode()
     except ValueError:  # a UnicodeError is one
-        raise NotFetched("its address is not a valid one") from None
+        raise NotFetched("the URL is not valid") from None
     if parts.scheme not in ("http", "https"):
-        raise NotFetched("only http and https addresses are fetched")
+        raise NotFetched("only http and https URLs can be fetched")
     if not host or "@" in parts.netloc or any(ord(letter) < 0x21 for letter in url):
-        raise NotFetched("its address is not a valid one")
+        raise NotFetched("the URL is not valid")
     return parts
 
 
@@ -172,13 +174,13 @@ def _looked_up(host: str, port: int, deadline: float) -> list[Any]:
     except queue.Empty:
         raise _too_late(host) from None
     if isinstance(found, Exception):
-        raise NotFetched(f"{host} is not known: {_reason(found)}")
+        raise NotFetched(f"the host {host} was not found: {_reason(found)}")
     return list(found)
 
 
 def _connected(host: str, places: list[tuple[int, Any]], deadline: float) -> socket.socket:
     """A connection to the first address of a host that takes one."""
-    failure: OSError = OSError("it has no address")
+    failure: OSError = OSError("the host has no IP address")
     for family, place in places:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
@@ -195,7 +197,7 @@ def _connected(host: str, places: list[tuple[int, Any]], deadline: float) -> soc
             failure = error
         else:
             return connection
-    raise NotFetched(f"{host} cannot be reached: {_reason(failure)}")
+    raise NotFetched(f"could not connect to {host}: {_reason(failure)}")
 
 
 def _cut(wire: socket.socket, late: threading.Event) -> None:
@@ -205,7 +207,7 @@ def _cut(wire: socket.socket, late: threading.Event) -> None:
 
 
 def _too_late(host: str) -> NotFetched:
-    return NotFetched(f"{host} took too long to answer", "FETCH_TIMEOUT")
+    return NotFetched(f"{host} took too long to respond", "FETCH_TIMEOUT")
 
 
 def _reason(failure: Exception) -> str:

@@ -79,7 +79,7 @@ class Folder:
         try:
             real = (self.root / path).resolve(strict=True)
             if not real.is_relative_to(self.top):
-                self.report(path, "leads out of the folder, so it is left out.")
+                self.report(path, "points outside the folder, so it is left out.")
                 return None
             status = real.stat()
             if not stat.S_ISREG(status.st_mode):
@@ -91,7 +91,7 @@ class Folder:
             return real.read_bytes()
         except (OSError, RuntimeError, ValueError) as failure:
             reason = failure.strerror if isinstance(failure, OSError) else None
-            self.report(path, f"cannot be read: {(reason or 'its name leads nowhere').lower()}.")
+            self.report(path, f"could not be read: {(reason or 'the path is not valid').lower()}.")
             return None
 
     def holds(self, path: Path) -> bool:

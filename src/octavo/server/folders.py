@@ -65,12 +65,12 @@ def _settings(folder: Folder) -> tuple[Path, str | None]:
         says = front_matter.read(text or "")
     except front_matter.Unreadable as wrong:
         says = {}
-        folder.report(".gitbook.yaml", f"is not read: {wrong}.")
+        folder.report(".gitbook.yaml", f"could not be read: {wrong}.")
     if isinstance(where := says.get("root"), str):
         root = _root(folder, where)
         folder.root = root or folder.top
         if root is None:
-            folder.report(".gitbook.yaml", f"names the root {where[:80]}, which is no folder in this one.")
+            folder.report(".gitbook.yaml", f"sets the root {where[:80]}, which is not a folder inside this folder.")
     structure = says.get("structure")
     structure = structure if isinstance(structure, dict) else {}
     readme, summary = structure.get("readme"), structure.get("summary")
@@ -94,7 +94,7 @@ def _summary(folder: Folder, named: str | None) -> Path | None:
         path = folder.within(named, Path())
         if path is not None and folder.holds(path):
             return path
-        folder.report(named, "is named as the table of contents and is not there, so the folders are shown.")
+        folder.report(named, "is set as the table of contents but does not exist, so the folders are shown instead.")
         return None
     names = (each for each in os.listdir(folder.root) if fold(each) == "summary.md")
     return next((Path(name) for name in sorted(names) if folder.holds(Path(name))), None)
@@ -144,14 +144,14 @@ def _listed(folder: Folder, path: Path) -> list[os.DirEntry[str]]:
     try:
         return sorted(os.scandir(folder.root / path), key=lambda each: _natural(each.name))
     except OSError as failure:
-        folder.report(path, f"cannot be read: {(failure.strerror or 'unknown').lower()}.")
+        folder.report(path, f"could not be read: {(failure.strerror or 'unknown error').lower()}.")
         return []
 
 
 def _section(folder: Folder, path: Path) -> Entry | None:
     """What a folder within the folder becomes. None if no page is in it."""
     if len(path.parts) > DEEPEST:
-        folder.report(path, f"lies more than {DEEPEST} folders deep, so it is left out.")
+        folder.report(path, f"is more than {DEEPEST} folders deep, so it is left out.")
         return None
     index = _index(folder, path)
     children = _below(folder, path, index)
@@ -170,10 +170,10 @@ def _stays(folder: Folder, each: os.DirEntry[str], path: Path) -> bool:
     try:
         real = Path(each.path).resolve(strict=True)
     except (OSError, RuntimeError):
-        folder.report(path, "is a link that leads nowhere.")
+        folder.report(path, "is a link to a file that does not exist.")
         return False
     if not real.is_relative_to(folder.top):
-        folder.report(path, "leads out of the folder, so it is left out.")
+        folder.report(path, "points outside the folder, so it is left out.")
         return False
     return real.is_file()
 

@@ -58,15 +58,15 @@ def gather(source: str, url: str, fetcher: Fetcher) -> Gathered:
             return _archive(fetched.data)
         return _document(source, fetched)
     except NotFetched as failure:
-        raise NotGathered(f"The address cannot be fetched: {failure}") from None
+        raise NotGathered(f"The URL could not be fetched: {failure}") from None
     except Unconverted as failure:
-        raise NotGathered(f"What is there {failure}") from None
+        raise NotGathered(f"The content at this URL {failure}") from None
 
 
 def _document(source: str, fetched: Fetched) -> Gathered:
     gathered = Gathered(total=1)
     if source != "docx" and b"\0" in fetched.data:
-        raise Unconverted("is no text")
+        raise Unconverted("is not text")
     stem = _stem(fetched.url)
     if source == "docx":
         converted = converting.docx(fetched.data, stem)
@@ -119,7 +119,7 @@ def _website(url: str, fetcher: Fetcher) -> Gathered:
     for address, (fetched, page) in read.items():
         gathered.add(paths[address], page.markdown(_leading(fetched.url, paths)))
     if not gathered.pages:
-        raise NotGathered("There is no page of HTML at this address")
+        raise NotGathered("There is no HTML page at this URL")
     return gathered
 
 
@@ -180,7 +180,7 @@ def _archive(data: bytes) -> Gathered:
             infos = [each for each in archive.infolist() if not each.is_dir()]
             if len(infos) > MOST_FILES or sum(each.file_size for each in infos) > LARGEST:
                 most = f"{MOST_FILES} files or {LARGEST >> 20} MiB"
-                raise NotGathered(f"The archive holds more than {most} unpacked, which is the most that is taken")
+                raise NotGathered(f"The unpacked archive exceeds the limit of {most}")
             found: dict[str, bytes] = {}
             for each in infos:
                 path = _inside(each.filename)
@@ -191,7 +191,7 @@ def _archive(data: bytes) -> Gathered:
                 except (BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError, ValueError):
                     gathered.total += _is_page(path)  # damaged, or locked by a password
     except BadZipFile:
-        raise NotGathered("What is there is no zip archive") from None
+        raise NotGathered("The file at this URL is not a ZIP archive") from None
     for path, content in _from_the_top(found).items():
         gathered.total += _is_page(path)
         try:
@@ -199,7 +199,7 @@ def _archive(data: bytes) -> Gathered:
         except Unconverted:
             continue
     if not gathered.pages:
-        raise NotGathered("The archive holds no page of markdown, HTML or Word that can be read")
+        raise NotGathered("The archive contains no Markdown, HTML or Word pages that can be read")
     return gathered
 
 

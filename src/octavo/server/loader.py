@@ -193,7 +193,7 @@ class _Loading:
     def _read(self, path: Path) -> tuple[Json, str]:
         """Front matter and text of a file."""
         if not os.path.lexists(self.folder.root / path):
-            self.folder.report(path, "is not there, so its page is empty.")
+            self.folder.report(path, "does not exist, so its page is empty.")
             return {}, ""
         text = self.folder.text(path)
         if text is None:
@@ -201,7 +201,10 @@ class _Loading:
         try:
             return front_matter.taken_off(text)
         except front_matter.Unreadable as wrong:
-            self.folder.report(path, f"has front matter that is not read: {wrong}. It stays in the text of the page.")
+            self.folder.report(
+                path,
+                f"has front matter that could not be read: {wrong}. The front matter is shown in the text of the page.",
+            )
             return {}, text
 
     def _not_read(self, path: Path) -> str:
@@ -243,7 +246,7 @@ class _Loading:
         try:
             return front_matter.read(text or "")
         except front_matter.Unreadable as wrong:
-            self.folder.report(VARIABLES, f"is not read: {wrong}. The space has no variables.")
+            self.folder.report(VARIABLES, f"could not be read: {wrong}. The space has no variables.")
             return {}
 
     def _key(self, entry: Entry) -> str:

@@ -189,4 +189,6 @@ def _opened(cursor: str) -> Any:
 
 
 def _unknown_page() -> Refused:
-    return Refused(400, "page names no page of this list. Take it from next.page of the page before, or leave it out.")
+    return Refused(
+        400, "page does not name a page in this list. Use next.page from the previous page, or leave page out."
+    )

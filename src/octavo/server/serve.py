@@ -115,9 +115,9 @@ class _Guard:
         if names.count(b"host") != 1 or headers[b"host"] not in self._hosts or names.count(b"authorization") > 1:
             refusal = error(421, "This request is addressed to another server.")
         elif b"origin" in headers or headers.get(b"sec-fetch-site", b"none") != b"none":
-            refusal = error(403, "Web pages may not use this server.")
+            refusal = error(403, "Web pages are not allowed to use this server.")
         elif self._under_way >= AT_ONCE:
-            sentence = f"This platform answers {AT_ONCE} requests at once, and there are more. Try again in a second."
+            sentence = f"This platform handles at most {AT_ONCE} requests at once."
             refusal = error(503, sentence, {"retry-after": "1"})
         else:
             return await self._answer(scope, receive, send)

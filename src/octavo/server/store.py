@@ -113,7 +113,7 @@ class Store:
             self._prepare()
         except sqlite3.DatabaseError as error:
             self.close()
-            raise Unusable(errno.EINVAL, f"its database cannot be read ({error})", str(path)) from None
+            raise Unusable(errno.EINVAL, f"could not read its database ({error})", str(path)) from None
         except OSError:
             self.close()
             raise
@@ -130,7 +130,9 @@ class Store:
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         if self._version() > SCHEMA_VERSION:
-            raise Unusable(errno.EINVAL, "it was written by a newer Octavo; update Octavo, or choose another place")
+            raise Unusable(
+                errno.EINVAL, "it was written by a newer version of Octavo. Update Octavo, or choose another location"
+            )
         self._db.execute(BY_STATUS)
         self._db.create_function("indexed", 1, indexed, deterministic=True)
         self._db.create_function("parts", 1, lambda text: indexed(parts(text)), deterministic=True)
@@ -180,7 +182,7 @@ class Store:
                 if self._db.in_transaction:  # SQLite may have rolled back by itself, when the disk is full
                     self._db.execute("ROLLBACK")
                 if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _OF_THE_MACHINE:
-                    raise NotWritten(errno.EIO, f"its database cannot be written ({error})") from None
+                    raise NotWritten(errno.EIO, f"could not write its database ({error})") from None
                 raise
 
     def find(self, path: str) -> Json | None:

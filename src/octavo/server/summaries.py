@@ -24,7 +24,7 @@ def entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     into = root
     documents = [parse(stretch) for stretch in _stretches(text)]
     if any(block.attrs.get("source") for document in documents for block in document.walk()):
-        folder.report(summary, "has too many levels to be read to its end. Other pages are listed last.")
+        folder.report(summary, "has too many nested levels to be read completely. The other pages are listed last.")
     for block in _open(block for document in documents for block in document.blocks):
         if block.kind == "heading" and block.attrs.get("level", 1) > 1:
             group = Entry("group", _words(block.runs) or "Untitled group")
@@ -91,7 +91,7 @@ class _Reading:
             return Entry("link", title or address, address=address)
         path = self._folder.within(address, self._summary)
         if path is None:
-            self._folder.report(unquote(address), "leads out of the folder, so its page is left empty.")
+            self._folder.report(unquote(address), "points outside the folder, so its page is empty.")
             return Entry("document", title, address=title)
         if path.suffix.lower() not in _PAGES:
             return Entry("link", title, address=address)

@@ -85,7 +85,7 @@ async def test_what_is_not_found_is_said_when_one_goes_on() -> None:
         await pilot.press("n")
         await pilot.press("slash", *"zebra", "enter", "n")
         assert app.explained == [
-            "There is no search yet. Press / to find text.",
+            "You have not searched yet. Press / to find text.",
             "No matches for “zebra” on this page.",
         ]
         assert foot(app).endswith("no matches · esc")

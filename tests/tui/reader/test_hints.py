@@ -53,7 +53,7 @@ async def test_letters_stand_before_the_words_and_say_what_they_do() -> None:
         await pilot.press("f")
         assert "See a e guide, or the s st." in screen(app.pane)
         last = screen(app.pane).split("\n")[-1]
-        assert last.strip() == "type a letter · capitals open the browser · esc cancel"
+        assert last.strip() == "type a letter · capital letters open the browser · esc cancel"
         await pilot.press("j")
         assert "See the guide, or the list." in screen(app.pane)
         assert links(app) == []
@@ -66,7 +66,7 @@ async def test_many_get_two_letters_each() -> None:
         await pilot.press("f")
         assert screen(app.pane).startswith("  aa entry 0\n  as entry 1")
         await pilot.press("a")
-        assert "a and one more letter" in screen(app.pane)
+        assert "type one more letter after a" in screen(app.pane)
         await pilot.press("s")
         assert links(app) == [("page-1.md", False)]
 

@@ -232,7 +232,7 @@ async def test_of_a_huge_conflict_so_much_is_shown_as_is_set_at_a_time_and_where
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
         await pilot.pause()
         lines = [line for unit in range(len(app.pane.galley)) for line in app.pane.galley.lines(unit)]
-        assert any("more lines are left out" in line.text for line in lines)
+        assert any("more lines are not shown" in line.text for line in lines)
         assert len(lines) < 450
 
 

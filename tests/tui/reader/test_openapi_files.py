@@ -28,9 +28,9 @@ async def test_a_description_is_put_together_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a: [", "a.yaml is not an OpenAPI specification that can be shown. The file is not valid YAML: "),
-        (b"- 1", "a.yaml is not an OpenAPI specification that can be shown. The file contains no object."),
-        (b"\x00\xff", "a.yaml is not an OpenAPI specification that can be shown. The file is not valid YAML: "),
+        (b"a: [", "Could not show a.yaml as an OpenAPI specification. The file is not valid YAML: "),
+        (b"- 1", "Could not show a.yaml as an OpenAPI specification. The file does not contain an object."),
+        (b"\x00\xff", "Could not show a.yaml as an OpenAPI specification. The file is not valid YAML: "),
         (b"title: x", "a.yaml is not an OpenAPI specification: the fields openapi and swagger are missing."),
     ],
 )
@@ -41,7 +41,7 @@ async def test_why_a_file_describes_nothing_is_said(content: bytes, said: str) -
 async def test_what_takes_too_long_is_ended() -> None:
     """As much as is read at all, in the form that takes longest."""
     found = await read(b"- {a: b, c: d}\n" * 200_000, "a.yaml", seconds=0.5)
-    assert found.trouble == "Could not read a.yaml: it takes too much time or memory."
+    assert found.trouble == "Could not read a.yaml: reading it takes too much time or memory."
 
 
 def test_yaml_is_read_as_its_version_1_2_has_it() -> None:

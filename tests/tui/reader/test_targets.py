@@ -37,7 +37,7 @@ TREE = PageTree(
 FOUND = {
     "report.pdf": LinkTitle("report.pdf", where="PDF, 1.2 MB"),
     "other": LinkTitle("Opening hours", where="Handbook › hours"),
-    "gone": LinkTitle(trouble="The page was deleted, or you cannot see it."),
+    "gone": LinkTitle(trouble="The page was deleted, or you do not have access."),
 }
 
 

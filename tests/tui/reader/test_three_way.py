@@ -91,7 +91,7 @@ async def test_what_both_come_from_may_not_be_known() -> None:
     async with shown.app.run_test(size=(120, 20)) as pilot:
         shown.show()
         await pilot.pause()
-        assert "Not known." in screen(shown.pane)
+        assert "Unknown." in screen(shown.pane)
         assert "ours" in screen(shown.pane)
 
 
@@ -125,7 +125,7 @@ async def test_a_page_opens_at_what_is_not_decided() -> None:
         shown.pane.choose({name: Choice("request") for name in shown.names[:2]})
         await pilot.pause()
         assert shown.pane.scroll_offset.y == top
-        assert "✓ This change request taken" in screen(shown.pane)
+        assert "✓ This change request chosen" in screen(shown.pane)
 
 
 async def test_what_is_folded_around_them_is_shown_and_folded_again() -> None:

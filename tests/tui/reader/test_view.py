@@ -50,7 +50,7 @@ async def test_letters_open_links_and_in_upper_case_in_the_browser() -> None:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         await pilot.press("f")
         assert "with a a nk and s other" in screen(app.pane)
-        assert "type a letter · capitals open the browser · esc" in screen(app.pane)
+        assert "type a letter · capital letters open the browser · esc" in screen(app.pane)
         await pilot.press("a")
         await pilot.press("f", "s")
         await pilot.press("f", "A")

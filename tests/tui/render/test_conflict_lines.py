@@ -56,7 +56,7 @@ def test_each_side_is_labelled_once_and_the_result_is_first(choice: Choice | Non
 def test_a_suggestion_is_the_result_before_a_choice() -> None:
     lines = lines_of(merge(KEY, KEY.replace("keeper", "pilot"), KEY.replace("noon", "dusk")))
     assert "Suggested" in lines[0]
-    assert "Suggested: merged word by word. Check it." in lines[2]
+    assert "Suggested: merged word by word. Check the result." in lines[2]
     assert "+ Ask the pilot for the key, and bring it back before dusk." in lines[:8]
 
 

@@ -50,8 +50,8 @@ def test_why_operations_cannot_be_read_is_said_of_the_first_of_several() -> None
     for markdown in (operation * 3, f"> {operation.strip()}\n>\n> {operation}".replace("\n{", "\n> {")):
         said = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 76, Styles.plain()).lines)
         assert said.count("/pets") > 1
-        assert said.count("The block names no OpenAPI specification.") == 1
+        assert said.count("This block does not name an OpenAPI specification.") == 1
     apart = "\n".join(
         line.text for line in lay_out(parse(f"{operation}Then.\n\n{operation}").blocks, 76, Styles.plain()).lines
     )
-    assert apart.count("The block names no OpenAPI specification.") == 2
+    assert apart.count("This block does not name an OpenAPI specification.") == 2

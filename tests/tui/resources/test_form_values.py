@@ -72,8 +72,8 @@ def fitting(field: FormField) -> str:
         return "2026-11-23"
     if kind == "reference":
         return "x2"
-    if ": " in field.form:
-        return field.form.rpartition(": ")[2]
+    if ", for example " in field.form:
+        return field.form.rpartition(", for example ")[2]
     inner = {"Email": "ada@example.com"}.get(field.label, "")
     words = "ada@example.com" if field.name == "emails" else "example.com" if field.name == "email_domains" else inner
     return words or "Tides and more"[: field.most]
@@ -89,7 +89,7 @@ def too_much(field: FormField) -> list[tuple[str, str]]:
     if field.form and field.kind != "reference":
         broken.append(("\N{SNOWMAN} no such thing", f"must be {field.form}"))
     if field.kind == "reference":
-        broken.append(("no/such", "must be an identifier"))
+        broken.append(("no/such", "must be an ID of at most"))
     if field.kind == "choice":
         broken.append(("nothing of it", "must be one of" if len(field.choices) > 1 else "must be"))
     if field.kind == "yes or no":
@@ -100,7 +100,7 @@ def too_much(field: FormField) -> list[tuple[str, str]]:
     if field.kind == "structure":
         broken += [("[1, 2", "Line 1, column 1: This is not valid YAML"), ("just words", "must be")]
     if field.kind == "list" and field.items == "reference":
-        broken.append(("x2\nno/such", "Line 2 must be an identifier"))
+        broken.append(("x2\nno/such", "Line 2 must be an ID of at most"))
     if field.required:
         broken.append(("", "is required"))
     return broken
@@ -338,17 +338,17 @@ def test_what_is_written_becomes_what_the_model_has() -> None:
         ("count", "10", "Count may be at most 9."),
         ("count", "few", "Count must be a whole number."),
         ("share", "half", "Share must be a number."),
-        ("day", "yesterday", "Day must be a date: 2026-11-23."),
-        ("moment", "now", "Moment must be a date and time: 2026-11-23 or 2026-11-23T18:30Z."),
-        ("colour", "red", "Colour must be a colour: #346ddb."),
+        ("day", "yesterday", "Day must be a date, for example 2026-11-23."),
+        ("moment", "now", "Moment must be a date and time, for example 2026-11-23 or 2026-11-23T18:30Z."),
+        ("colour", "red", "Colour must be a color, for example #346ddb."),
         ("key", "s3c", "Key must have at least 4 characters."),
         ("tides", "neap\nebb", "Line 2 must be one of 'spring' or 'neap'."),
         (
             "stations",
             "a\nb/c",
-            "Line 2 must be an identifier: at most 256 characters, without / and control characters.",
+            "Line 2 must be an ID of at most 256 characters, without / and control characters.",
         ),
-        ("pages", "https://sea.example\nsea", "Line 2 must be a link: https://example.com/page."),
+        ("pages", "https://sea.example\nsea", "Line 2 must be a link, for example https://example.com/page."),
         ("pages", "https://a.b\nhttps://a.c\nhttps://a.d", "Pages may have at most 2 items."),
         ("place.kind", "air", "Kind must be one of shore, deep."),
         ("gauge.name", "x", "Name must have at least 2 characters."),
@@ -457,7 +457,7 @@ def test_what_could_not_be_read_goes_to_the_editor_as_it_is_and_comes_back() -> 
         ("pages:\n  a: b\n", 1, "pages must be a list"),
         ("gauge:\n  name: x\n  weight: 2\n", 3, "Unknown name “weight”. Known names: name, accurate."),
         ("\ngauge: Limpet\n", 2, "gauge must contain named values: name, accurate."),
-        ("pages:\n- [a]\n", 2, "Each item of pages must be one line of text."),
+        ("pages:\n- [a]\n", 2, "Each item in pages must be one line of text."),
         ("- a\n", 1, "Each value needs a name"),
     ],
 )

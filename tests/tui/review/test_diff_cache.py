@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -14,6 +15,7 @@ from octavo.api import content
 from octavo.api.content import DeletePage, GetPage
 from octavo.api.errors import ApiError, NotSent, Trace
 from octavo.api.places import RevisionRef
+from octavo.api.urgency import IsWaitedFor, urgency
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
@@ -111,6 +113,53 @@ async def test_the_page_on_show_comes_before_what_is_made_ahead(review: Review) 
     assert (await wanted).old.source == "# Page 5\n\nWords of it.\n"
     await review.settle()
     assert review.asked_of("Page 5") == 2
+
+
+async def test_pages_compared_ahead_do_not_go_before_what_the_user_waits_for_until_they_are_wanted(
+    review: Review,
+) -> None:
+    urgencies: dict[str, IsWaitedFor] = {}
+    send = review.gate._send
+
+    async def recorded(op: Any) -> Any:
+        urgencies[f"{op.page_id} {op.at.revision_id}"] = urgency()
+        await asyncio.sleep(0.01)
+        return await send(op)
+
+    def waited_for(title: str) -> list[bool]:
+        page = review.pages[title].page
+        assert page is not None
+        return [each() for name, each in urgencies.items() if name.startswith(f"{page.id} ")]
+
+    review.gate._send = recorded
+    review.comparisons.ahead(review.pages.values())
+    while len(urgencies) < 4:  # noqa: ASYNC110  # nothing tells when a request is sent
+        await asyncio.sleep(0)
+    assert (waited_for("Page 0"), waited_for("Page 1")) == ([False, False], [False, False])
+    wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 1"]))
+    other = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
+    await asyncio.sleep(0.005)
+    assert (waited_for("Page 0"), waited_for("Page 1")) == ([False, False], [True, True])
+    assert waited_for("Page 5") == [True, True]
+    await asyncio.gather(wanted, other)
+    await review.settle()
+    assert len(review.gate.asked) == 14, "each page is fetched once"
+    assert waited_for("Page 3") == [False, False]
+
+
+async def test_page_wanted_in_the_moment_it_is_begun_ahead_is_waited_for(review: Review) -> None:
+    urgencies: list[bool] = []
+    send = review.gate._send
+
+    async def recorded(op: Any) -> Any:
+        urgencies.append(urgency()())
+        return await send(op)
+
+    review.gate._send = recorded
+    page = review.pages["Page 2"]
+    review.comparisons.ahead([page])
+    await review.comparisons.compare(page)
+    assert urgencies == [True, True]
 
 
 async def test_nothing_more_is_asked_ahead_when_that_fails(review: Review) -> None:

@@ -123,7 +123,10 @@ async def test_what_cannot_be_asked_is_said_not_to_be_checked(live: Live, desk: 
         fact(known, "redirects").text
         == "1 page moved or deleted, redirects not checked: the sites of the space are not available"
     )
-    assert fact(known, "links").text == "not checked: octavo.local failed (500): It burns. Try again in a moment."
+    assert (
+        fact(known, "links").text
+        == "not checked: octavo.local reported an error (500): It burns. Try again in a moment."
+    )
     platform.refuse_next(redirects.List, 403, "No.")
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
     assert "1 site not checked" in str(fact(known, "redirects").text)

@@ -61,8 +61,8 @@ def test_only_web_addresses_are_opened(url: str) -> None:
     [
         ({"DISPLAY": ""}, "no graphical display"),
         ({"SSH_TTY": "/dev/pts/7"}, "connected over SSH"),
-        ({"BROWSER": "", "PATH": "/nowhere"}, "BROWSER to yours"),
-        ({"BROWSER": "lynx:'half", "PATH": "/nowhere"}, "BROWSER to yours"),
+        ({"BROWSER": "", "PATH": "/nowhere"}, "BROWSER to the command"),
+        ({"BROWSER": "lynx:'half", "PATH": "/nowhere"}, "BROWSER to the command"),
     ],
 )
 @pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has a display and a browser")

@@ -57,7 +57,7 @@ def test_a_text_that_cannot_be_kept_stays_in_its_file(tmp_path: Path, private: P
     assert result.kept is not None
     assert result.kept.read_text() == "new"
     assert "the disk is full" in result.sentence
-    assert "Your text is saved. Press ! to open it again." in result.said
+    assert "Press ! to open your saved text." in result.said
 
 
 def test_a_text_that_could_not_be_read_back_is_not_opened(tmp_path: Path, private: Path) -> None:
@@ -88,8 +88,8 @@ def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, pri
     assert isinstance(result, NotEdited)
     assert result.kept is not None
     assert result.kept.read_text() == "half a"
-    assert "Your text is saved. Press ! to open it again." in result.said
-    assert "ended with 3" in result.sentence
+    assert "Press ! to open your saved text." in result.said
+    assert "exited with status 3" in result.sentence
     assert stat.S_IMODE(result.kept.stat().st_mode) == 0o600
 
 
@@ -97,7 +97,7 @@ def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, pri
     ("script", "said"),
     [
         (f"path.write_bytes(b'x' * {LARGEST + 1})", "larger than 1 MiB"),
-        ("path.write_bytes(bytes([255, 254, 0]))", "not UTF-8"),
+        ("path.write_bytes(bytes([255, 254, 0]))", "not valid UTF-8"),
         ("path.write_bytes(bytes([97, 0]))", "NUL characters"),
         ("path.unlink(); path.symlink_to('/etc/passwd')", "Could not read"),
         ("path.unlink(); path.mkdir()", "not a regular file"),
@@ -115,7 +115,7 @@ def test_what_is_no_text_is_not_read(tmp_path: Path, private: Path, script: str,
     ("environment", "said"),
     [
         ({"EDITOR": "/no/such/editor"}, "Could not start /no/such/editor"),
-        ({"EDITOR": "vi 'unfinished"}, "Could not read EDITOR"),
+        ({"EDITOR": "vi 'unfinished"}, "Could not read the command"),
         ({"PATH": "/nowhere"}, "Octavo found no editor. Set EDITOR"),
     ],
 )
@@ -217,7 +217,7 @@ def test_an_editor_that_returns_at_once_is_waited_for(tmp_path: Path) -> None:
     with Terminal(
         [sys.executable, "-c", ASKED, str(tmp_path / "editing"), str(code)], {"PYTHONPATH": str(root)}
     ) as running:
-        running.wait_for("code ended at once", "code --wait", "press enter")
+        running.wait_for("code exited immediately", "code --wait", "press enter")
         (tmp_path / "code.go").touch()
         running.wait_for("The file was saved. Press enter when you are done.")
         running.write(b"\n")

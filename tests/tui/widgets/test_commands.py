@@ -186,9 +186,7 @@ async def test_what_a_key_map_cannot_do_is_said_and_left_out() -> None:
     async with app.run_test() as pilot:
         keymap = {"page.nxt": "f", "page.comment": "j", "page.next": "ctrl+n", "page.down": "k,ctlr+d"}
         said = dict(apply_keymap(app, keymap, [Page, App]))
-        assert (
-            said["page.nxt"] == "is not a command id. Did you mean page.next? Run octavo help keys for the list of ids."
-        )
+        assert said["page.nxt"] == "is not a command id. Did you mean page.next? To list the ids, run: octavo help keys"
         assert said["page.comment"] == "cannot be j: page.down already uses that key."
         assert said["page.down"].startswith("names 'ctlr+d', which is not a key. Did you mean ctrl+d? ")
         await pilot.press("c", "ctrl+n")
@@ -213,7 +211,7 @@ def test_a_binding_without_its_words_is_a_fault() -> None:
             Binding("a", "b", "B", tooltip="B", id="bad.b"),
         ]
 
-    assert faults([Bad]) == ["Bad: a has no tooltip", "Bad: a does both a and b"]
+    assert faults([Bad]) == ["Bad: a has no tooltip", "Bad: a runs both a and b"]
 
 
 def test_every_key_of_the_widgets_has_its_words() -> None:

@@ -12,7 +12,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers
 from octavo.data.merge_basis import read_basis, what_changed
-from octavo.data.request_lists import requested_of, reviews_of
+from octavo.data.queries import requested_of, reviews_of
 from octavo.data.sending import Send
 from octavo.data.writes.attempt import AlreadyDone, Attempt, Basis, Changed, Check, Ready, WriteFacts, WriteKind
 
@@ -61,7 +61,7 @@ def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
     if now.status not in ("draft", "open"):
         return Changed(f"the change request is {now.status} now")
     if basis.revision is not None and now.revision != basis.revision:
-        return Changed("the change request was edited since you opened it. Read the changes, then review again")
+        return Changed("the change request has been edited since you opened it. Read the changes, then review again")
     return None
 
 
@@ -142,7 +142,7 @@ async def check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
     if not missing:
         return AlreadyDone(result=RequestedReviewers(users=requested), remark="These reviews are already requested.")
     if len(missing) < len(attempt.op.users):
-        return Changed("review not requested: another person requested some of these reviews. Open the list again")
+        return Changed("reviews not requested: someone else has requested some of these reviews. Open the list again")
     return Ready()
 
 

@@ -24,7 +24,7 @@ from octavo.data.writes.outbox import QueuedWrite
 Verdict = Literal["approved", "changes-requested"]
 
 _STAY = "Your comments stay pending."
-_ON_ITS_WAY = "Your review is already being sent, after its comments. Press ! to see its status."
+_ON_ITS_WAY = "Your review is already being sent: its comments first, then the review. Press ! to see the status."
 
 
 async def merge(
@@ -135,7 +135,7 @@ async def withdraw_review_by_request(
 async def create(live: Live, at: SpaceRef, subject: str, *, sleep: Sleep = asyncio.sleep) -> SendResult[ChangeRequest]:
     """Create a draft with this subject."""
     op = change_requests.Create(at=at, subject=subject)
-    failed, missing = "Could not create the change request", "the server does not show the new draft"
+    failed, missing = "Could not create the change request", "the server does not show the new draft change request"
     return await send_direct(live, op, failed=failed, missing=missing, sleep=sleep)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from octavo.api import change_requests, comments, spaces
 from octavo.api.bodies import Markdown
-from octavo.api.errors import NotFound
-from octavo.api.operation import Listing, Operation
+from octavo.api.errors import NotFound, PaginationError
+from octavo.api.operation import ListPage, Operation
+from octavo.api.paging import read_pages
 from octavo.data.sending import Send
 from octavo.data.writes.attempt import (
     AlreadyDone,
@@ -24,7 +26,8 @@ from octavo.data.writes.attempt import (
 from octavo.data.writes.comment_overlays import in_replies, in_reply, in_thread, in_threads, on_counter, on_counters
 from octavo.data.writes.write_matching import find_own, is_applied, normal, same_words
 
-PAGE, PAGES = 100, 50
+PAGE = 100
+"""Items on a page."""
 
 _Edit = comments.Update | comments.UpdateReply
 _Delete = comments.Delete | comments.DeleteReply
@@ -32,30 +35,34 @@ _Delete = comments.Delete | comments.DeleteReply
 
 async def check_comment(send: Send, attempt: Attempt[comments.Create]) -> Check:
     """Return the newest threads as the baseline: a new thread comes after them."""
-    async for items in _newest(send, attempt.op):
-        if items:
-            return _ready(items)
+    async for page in _newest(send, attempt.op):
+        if page.items:
+            return _ready(page.items)
     return Ready()
 
 
 async def find_comment(send: Send, attempt: Attempt[comments.Create]) -> AlreadyDone | None:
     """Return the thread that a lost write created. None if it is not there."""
     known, found = set(attempt.baseline or ()), list[comments.Comment]()
-    async for items in _newest(send, attempt.op):
-        found += items
-        if any(item.id in known for item in items):
+    async for page in _newest(send, attempt.op):
+        found += page.items
+        if any(item.id in known for item in page.items):
             break
     return _own(attempt, found)
 
 
 async def check_reply(send: Send, attempt: Attempt[comments.CreateReply]) -> Check:
     """Return the replies of the thread as the baseline."""
-    return _ready([item async for items in _replies(send, attempt.op) for item in items])
+    replies: list[comments.Reply] = []
+    with suppress(PaginationError):  # A part of the replies is enough: older ones are told apart by `since`.
+        async for page in _replies(send, attempt.op):
+            replies += page.items
+    return _ready(replies)
 
 
 async def find_reply(send: Send, attempt: Attempt[comments.CreateReply]) -> AlreadyDone | None:
     """Return the reply that a lost write created. None if it is not there."""
-    return _own(attempt, [item async for items in _replies(send, attempt.op) for item in items])
+    return _own(attempt, [item async for page in _replies(send, attempt.op) for item in page.items])
 
 
 async def check_edit(send: Send, attempt: Attempt[comments.Update] | Attempt[comments.UpdateReply]) -> Check:
@@ -166,7 +173,7 @@ def _own(
     return AlreadyDone(own.id) if own else None
 
 
-def _ready(items: list[Any]) -> Ready:
+def _ready(items: Sequence[comments.Comment | comments.Reply]) -> Ready:
     times = [item.posted_at for item in items if item.posted_at]
     return Ready(tuple(item.id for item in items), max(times, default=None))
 
@@ -189,24 +196,14 @@ async def _current(send: Send, op: _Edit | _Delete) -> comments.Comment | commen
     return await send(comments.Get(at=op.at, comment_id=op.comment_id, format="markdown"))
 
 
-def _newest(send: Send, op: comments.Create) -> AsyncIterator[list[Any]]:
-    return _pages(send, comments.List(at=op.at, order="desc", status="all", format="markdown", limit=PAGE))
+def _newest(send: Send, op: comments.Create) -> AsyncGenerator[ListPage[comments.Comment], None]:
+    """Return the threads of a place, the newest first."""
+    return read_pages(send, comments.List(at=op.at, order="desc", status="all", format="markdown", limit=PAGE))
 
 
-def _replies(send: Send, op: comments.CreateReply) -> AsyncIterator[list[Any]]:
-    return _pages(send, comments.ListReplies(at=op.at, comment_id=op.comment_id, format="markdown", limit=PAGE))
-
-
-async def _pages(send: Send, listing: Listing[Any]) -> AsyncIterator[list[Any]]:
-    seen: set[str] = set()
-    for _ in range(PAGES):
-        page = await send(listing)
-        yield list(page.items)
-        cursor = page.next.page if page.next else None
-        if cursor is None or cursor in seen:
-            return
-        seen.add(cursor)
-        listing = listing.model_copy(update={"page": cursor})
+def _replies(send: Send, op: comments.CreateReply) -> AsyncGenerator[ListPage[comments.Reply], None]:
+    """Return the replies of a thread."""
+    return read_pages(send, comments.ListReplies(at=op.at, comment_id=op.comment_id, format="markdown", limit=PAGE))
 
 
 _COUNTERS: Mapping[type[Operation[Any]], Overlay] = {

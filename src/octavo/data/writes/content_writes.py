@@ -98,7 +98,7 @@ async def _judged(
     parents = made.parents if made is not None else ()
     if expected is None or not parents or parents[0] == expected:
         return EditOutcome("done", "Saved.", revision)
-    return EditOutcome("done", "Saved, but someone else saved at the same moment.", revision, parents[0])
+    return EditOutcome("done", "Saved, but someone else saved changes at the same time.", revision, parents[0])
 
 
 async def _all_there(send: Send, op: content.Edit) -> bool:

@@ -216,7 +216,7 @@ async def _follow(
         if (sent := await _found(send, kind, attempt)) is not None:
             return sent
         await sleep(POLL_SECONDS)
-    message = f"{cause} After a minute {missing}. Octavo did not retry: check it, then try again."
+    message = f"{cause} After one minute, {missing}. Octavo did not retry. Check the current state, then try again."
     return SendResult("unknown", message)
 
 

@@ -280,7 +280,9 @@ def not_found(
     entry = replace(entry, rounds=entry.rounds + 1, settles_at=None)
     if entry.makes:
         due = now + pause if now - entry.asked_at < LIFETIME else None
-        decide = "Check the server, then press ! to retry or discard it. Later changes are sent meanwhile."
+        decide = (
+            "Check the server, then press ! to retry or discard the change. Octavo sends later changes in the meantime."
+        )
         return replace(entry, due_at=due, reason=f"“{entry.doing}” may have been sent: {cause} {decide}")
     return replace(entry, state="queued", due_at=now + pause if entry.rounds > 1 else now, reason="")
 

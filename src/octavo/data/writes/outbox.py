@@ -132,7 +132,7 @@ class Outbox:
         """Return why another account has to send `entry`, in a sentence. Empty if this account may send it."""
         if not self._worker.delivery.is_of_another(entry):
             return ""
-        return f"{entry.writer_name or 'Another account'} wrote this. It is sent when {entry.writer_name or 'that account'} signs in here again."
+        return f"{entry.writer_name or 'Another account'} made this change. Octavo will send it when {entry.writer_name or 'that account'} signs in here again."
 
     @property
     def paused(self) -> str:
@@ -140,12 +140,12 @@ class Outbox:
         return self._worker.connection.paused
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after each change. Return a function that ends this."""
-        return self._entries.watch(watcher)
+        """Call `watcher` after each change. Returns a function that ends this."""
+        return self._entries.changed.add(watcher)
 
     def on_done(self, told: Callable[[Entry], None]) -> None:
         """Call `told` with each write that is done, in this instance or another."""
-        self._entries.on_done(told)
+        self._entries.done.add(told)
 
     def start(self) -> None:
         """Start the worker, unless it runs or the outbox is read-only. Needs a running loop."""
@@ -403,7 +403,7 @@ class Outbox:
             self._worker.connection.paused = (
                 f"Sending has stopped because of a bug in Octavo ({type(error).__name__}). Restart Octavo."
             )
-            self._entries.tell()
+            self._entries.changed.notify()
 
     def _started(self) -> None:
         self.start()

@@ -38,9 +38,9 @@ async def put_back(
     try:
         spelled = await asyncio.gather(*(_spelled_out(live, at, expected, change) for change in changes))
     except ApiError as error:
-        return EditOutcome("refused", f"Not written: {error}")
+        return EditOutcome("refused", f"Not saved: {error}")
     except _NotSpelledOut as error:
-        return EditOutcome("refused", f"Not written: {error}.")
+        return EditOutcome("refused", f"Not saved: {error}.")
     outcome = await edit(live, at, expected, spelled)
     if outcome.kind == "done":
         live.reverts_pages = False

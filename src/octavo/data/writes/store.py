@@ -16,6 +16,7 @@ from typing import Any
 
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import moment
+from octavo.data.observers import Observers
 from octavo.data.state import State
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import Entry, WrongState
@@ -170,18 +171,10 @@ class OutboxEntries:
         self.by_name: dict[str, Entry] = {}
         """The entries by the ids of what they create."""
         self._read: dict[str, Entry] = {}
-        self._watchers: list[Callable[[], None]] = []
-        self._done: list[Callable[[Entry], None]] = []
+        self.changed: Observers[[]] = Observers()
+        self.done: Observers[[Entry]] = Observers()
+        """Called with each write that is done, in this instance or another, before `changed`."""
         self.reload()
-
-    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after each change. Return a function that ends this."""
-        self._watchers.append(watcher)
-        return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
-
-    def on_done(self, told: Callable[[Entry], None]) -> None:
-        """Call `told` with each write that is done, in this instance or another, before the watchers."""
-        self._done.append(told)
 
     def find(self, entry_id: str) -> Entry | None:
         """Return the entry with an id. None if there is none."""
@@ -301,22 +294,14 @@ class OutboxEntries:
         for entry in gone:
             done = self.state.read(partial(done_entry, entry_id=entry.id))
             if done is not None:
-                for told in tuple(self._done):
-                    told(done)
-        self.tell()
-
-    def tell(self) -> None:
-        """Call the watchers."""
-        for watcher in tuple(self._watchers):
-            watcher()
+                self.done.notify(done)
+        self.changed.notify()
 
     def _decoded(self, entry_id: str, record: str) -> Entry | None:
         try:
             return decode_entry(record)
         except ValueError:
-            notice = (
-                f"An unsent change from another version of Octavo cannot be read. It stays in state.db as {entry_id}."
-            )
+            notice = f"An unsent change from another version of Octavo could not be read. The change is kept in state.db as {entry_id}."
             if notice not in self.state.notices:
                 self.state.notices = (*self.state.notices, notice)
             return None

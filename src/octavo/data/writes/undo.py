@@ -92,11 +92,13 @@ def _opposite(entry: Entry) -> tuple[_Undone, list[QueuedWrite]]:
         return _Undone(entry, "", f"Could not undo “{entry.doing}”: another person did it first."), []
     opposite: Any = kind_of(entry.op).undo(entry.op, entry.basis)
     if not isinstance(opposite, str):
-        going = "" if entry.state == "done" else "It was already being sent, and is undone after that."
+        going = "" if entry.state == "done" else "The change is already being sent, and will be undone after that."
         return _Undone(entry, "Undone", going), [QueuedWrite(opposite, f"undo “{entry.doing}”", about=entry.about)]
     if entry.state == "done":
         return _Undone(entry, "", opposite), []
-    return _Undone(entry, "late", f"Could not undo “{entry.doing}” yet: it is being sent. Press u again soon."), []
+    return _Undone(
+        entry, "late", f"Could not undo “{entry.doing}” yet: it is being sent. Press u again in a moment."
+    ), []
 
 
 def _sentence(told: Sequence[_Undone]) -> str:
@@ -170,5 +172,5 @@ async def restore_discarded(pending: OutboxEntries, drafts: Drafts, discarded: D
             restore_entry(db, namespace, each)
 
     await pending.state.write(work)
-    drafts.tell()
+    drafts.changed.notify()
     pending.reload()

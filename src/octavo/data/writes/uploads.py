@@ -71,13 +71,13 @@ def _opened(written: str) -> tuple[Path, IO[bytes]]:
     try:
         path = Path(written.strip()).expanduser().absolute()
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise NotSendable(f"{path} is not a file. Enter the path of a file.")  # to open a pipe may take for ever
+            raise NotSendable(f"{path} is not a file. Enter the path to a file.")  # to open a pipe may take for ever
         return path, path.open("rb")
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(error, NotSendable):
             raise
         why = error.strerror if isinstance(error, OSError) and error.strerror else "not a valid path"
-        raise NotSendable(f"Could not read {written.strip()}: {why}. Enter the path of a file.") from None
+        raise NotSendable(f"Could not read {written.strip()}: {why}. Enter the path to a file.") from None
 
 
 def _refuse_size(path: Path, size: int, most: int) -> None:

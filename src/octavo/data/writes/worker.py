@@ -286,10 +286,12 @@ class OutboxDelivery:
             await self._not_done(entry, error, has_left=False)
             return
         if self.is_of_another(entry):
-            self._pending.tell()  # The user is known only now.
+            self._pending.changed.notify()  # The user is known only now.
             return
         if self._pending.now() - entry.asked_at > LIFETIME:
-            await self.park(entry, "This was written more than a day ago. Retry to send it, or discard it.")
+            await self.park(
+                entry, "This change was written more than a day ago. Retry to send the change, or discard it."
+            )
             return
         if entry.is_verdict:
             mates = [each for each in self._pending.entries if each.review == entry.review and each.state == "failed"]
@@ -349,7 +351,7 @@ class OutboxDelivery:
         try:
             await self._caller()
             if self.is_of_another(entry):
-                self._pending.tell()
+                self._pending.changed.notify()
                 return
             found = await self._found(entry)
         except ApiError as error:
@@ -375,7 +377,7 @@ class OutboxDelivery:
 
     async def _not_found(self, entry: Entry, now: datetime, error: ApiError) -> None:
         """Record that the check failed."""
-        reason = f"Octavo could not check whether this arrived. {error}"
+        reason = f"Octavo could not check whether this change arrived. {error}"
         refused, own = fate(error, has_left=False) == "refused", _is_own(error)
         settles = entry.settles_at is not None and now < entry.settles_at
         if refused and not entry.makes:
@@ -466,8 +468,8 @@ def _is_own(error: ApiError) -> bool:
 def _without(failed: int) -> str:
     """Return why a review is not sent: some of its comments were refused."""
     if failed == 1:
-        return "one pending comment was not sent. Send or discard it first, then submit the review again."
-    return f"{failed} pending comments were not sent. Send or discard them first, then submit the review again."
+        return "one pending comment was not sent. Send or discard the comment first, then submit the review again."
+    return f"{failed} pending comments were not sent. Send or discard the comments first, then submit the review again."
 
 
 class ThreadsAhead:

@@ -74,11 +74,13 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
         raise Refused(400, "parent or position is required: say where to move this.")
     next_to = _neighbour(op.position, world) if op.position else None
     if next_to and (next_to[1]["organization"] != holder["organization"] or next_to[0] == path):
-        raise Refused(400, "position must name another space or collection of this organization.")
+        raise Refused(400, "position must name another space or collection in this organization.")
     named = "parent" in op.model_fields_set or next_to is None
     parent = op.parent if "parent" in op.model_fields_set else (next_to[1] if next_to else holder).get("parent")
     if named and next_to and next_to[1].get("parent") != parent:
-        raise Refused(409, f"“{next_to[1]['title']}” is not in the place you want to move this to. Name an item there.")
+        raise Refused(
+            409, f"“{next_to[1]['title']}” is not at the new location. In position, name an item that is there."
+        )
     if parent != holder.get("parent"):
         need_to_add(world, holder["organization"], parent)
     _refuse_cycle(world, path, holder, parent)
@@ -113,8 +115,8 @@ def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
     moved = [(path, holder), *(all_inside(world, holder) if path.startswith("/collections/") else ())]
     for each, document in moved:
         if each.startswith("/spaces/") and (on := site_tree.sites_with(world, document)):
-            sentence = f"“{document['title']}” is on the site “{on[0]['title']}” of this organization."
-            raise Refused(412, f"{sentence} Remove it from the site first.")
+            sentence = f"“{document['title']}” is on the site “{on[0]['title']}” in this organization."
+            raise Refused(412, f"{sentence} Remove the space from the site first.")
         for grant in world.store.all(f"{each}/permissions/users"):
             if membership(world, op.organization, grant["id"]) is None:
                 sentence = (
@@ -122,7 +124,7 @@ def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
                 )
                 raise Refused(412, f"{sentence} there, or remove their roles first.")
         if world.store.count(f"{each}/permissions/teams"):
-            raise Refused(412, f"“{holder['title']}” is shared with teams. Remove their roles first.")
+            raise Refused(412, f"“{holder['title']}” is shared with teams. Remove the roles of the teams first.")
     put_into(holder, None)
     holder.pop("position", None)
     for each, document in moved:

@@ -33,9 +33,9 @@ def post(
     threads = Threads(world, at)
     target: Json = {"revision": threads.revision["id"]}
     if node and not page:
-        raise Refused(400, "page is required with node.")
+        raise Refused(400, "page is required if node is given.")
     if cell and not page:
-        raise Refused(400, "page is required with tableCell.")
+        raise Refused(400, "page is required if tableCell is given.")
     if page:
         if not threads.has(threads.revision, page, None) and not threads.has(threads.base, page, None):
             raise Refused(404, f"No page “{page}” here. The page may have been deleted.")

@@ -180,7 +180,9 @@ class Editing:
         try:
             text = reverted(revisions.text(self._world, then), self._text(now), keys)
         except UnknownBlock as unknown:
-            raise self._refused(400, f"neither text of “{now['title']}” has a block “{unknown}”") from None
+            raise self._refused(
+                400, f"there is no block “{unknown}” in “{now['title']}”, before or after the changes"
+            ) from None
         self._texts[now["id"]] = text
         self._put({**now, "updatedAt": self._world.timestamp()})
 
@@ -224,7 +226,7 @@ class Editing:
         try:
             data = b64decode(file.base64, validate=True)
         except (binascii.Error, ValueError):
-            raise self._refused(400, f"{where}.base64 is not base64") from None
+            raise self._refused(400, f"{where}.base64 is not valid base64") from None
         if len(data) > FILE_LIMIT:
             raise self._refused(400, f"{where} is larger than the limit of 1 MB")
         return data

@@ -63,7 +63,7 @@ def _refuse(op: imports.Create, world: World) -> None:
     space = world.store.get(f"/spaces/{op.at.space_id}")
     if isinstance(op.at, ChangeRequestRef):
         need(world, space, "edit")
-        change_requests.refuse_closed(world.store.get(change_requests.path_of(op.at)), "be imported into")
+        change_requests.refuse_closed(world.store.get(change_requests.path_of(op.at)), "receive imports")
         return
     need(world, space, "create")
     if space.get("editMode") == "locked":

@@ -28,7 +28,7 @@ def refuse_malformed(rules: Json, *, kinds: tuple[str, ...]) -> None:
             raise Refused(400, f"mergeRules.rules[{number}] must be an object with a rule.")
         users = rule.get("users", [])
         if not (isinstance(users, list) and all(isinstance(user, str) for user in users)):
-            raise Refused(400, f"mergeRules.rules[{number}].users must be a list of user ids.")
+            raise Refused(400, f"mergeRules.rules[{number}].users must be a list of user IDs.")
 
 
 def refuse_unless_met(world: World, space: Json, change_request: Json, *, outdated: bool) -> None:
@@ -63,24 +63,24 @@ class _Asked:
         approving = [each["reviewer"] for each in reviews if each["status"] == "approved"]
         match rule.get("rule"):
             case "require_at_least_one_review" if not reviews:
-                yield "it has no review. Request a review."
+                yield "the change request has no review. Request a review."
             case "require_at_least_one_approved_review" if not approving:
-                yield "it has no approval. Request a review."
+                yield "the change request has no approval. Request a review."
             case "require_all_reviews_approved" if len(approving) < len(reviews):
                 others = [each["reviewer"] for each in reviews if each["status"] != "approved"]
                 yield f"{self._names(others)} requested changes. Make the changes, then request a review again."
             case "require_specific_reviewers" if lacking := [user for user in users if user not in approving]:
-                yield f"{self._names(lacking)} must approve it. Request their review."
+                yield f"{self._names(lacking)} must approve the change request. Request their review."
             case "require_one_of_specific_reviewers" if not set(users) & set(approving):
-                yield f"one of these reviewers must approve it: {self._names(users)}. Request a review."
+                yield f"one of these reviewers must approve the change request: {self._names(users)}. Request a review."
             case "require_up_to_date_change_request" if self.outdated:
-                yield "it is outdated. Update it from main first."
+                yield "the change request is outdated. Update the change request from main first."
             case "require_change_request_subject" if not self.change_request["subject"].strip():
-                yield "it has no subject. Add a subject."
+                yield "the change request has no subject. Add a subject."
             case "require_change_request_description" if not plain(self.change_request.get("description")).strip():
-                yield "it has no description. Add a description."
+                yield "the change request has no description. Add a description."
             case "require_author_to_merge" if self.world.caller != self.change_request["createdBy"]:
-                yield f"only {self._names([self.change_request['createdBy']])} can merge it, as its author."
+                yield f"only {self._names([self.change_request['createdBy']])} can merge the change request, as its author."
 
     def _reviews(self) -> list[Json]:
         path = f"/spaces/{self.change_request['space']}/change-requests/{self.change_request['id']}/reviews"

@@ -114,8 +114,9 @@ def in_organization(deed: str) -> Callable[[Any, World], None]:
 
 def _too_low(held: str | None, where: str, deed: str) -> Refused:
     is_held = f"Your role in {where} is {label(held)}" if held else f"You have no role in {where}"
-    needed = f"To {_DEEDS[deed]}, you need the role {label(_LEAST[deed])}"
-    return Refused(403, f"{is_held}. {needed}{'' if deed == 'admin' else ' or higher'}. Ask an admin for this role.")
+    needed = f"To {_DEEDS[deed]}, you need the {label(_LEAST[deed])} role"
+    higher = "" if deed == "admin" else " or a higher role"
+    return Refused(403, f"{is_held}. {needed}{higher}. Ask an admin for this role.")
 
 
 def space_permissions(world: World, space: Json) -> Json:

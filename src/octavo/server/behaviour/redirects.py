@@ -53,7 +53,7 @@ def _resolve(op: redirects.Resolve, world: World) -> Json:
     source = normalised(op.source)
     redirect = world.store.first(f"{site}/redirects", "source", source)
     if redirect is None:
-        raise Refused(404, f"No redirect of this site starts at {source}.")
+        raise Refused(404, f"No redirect on this site starts at {source}.")
     return {
         "redirect": present_redirect(world, redirect),
         "target": _address(world, site, redirect["destination"], op.share_key),

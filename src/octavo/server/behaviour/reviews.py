@@ -114,7 +114,7 @@ def _refuse_unable(world: World, space: Json, user: str) -> None:
         name = present_user(world, user)["displayName"]
         raise Refused(
             400,
-            f"The role of {name} in “{space['title']}” is {label(held)}. Reviewers need the role Reviewer or higher.",
+            f"The role of {name} in “{space['title']}” is {label(held)}. Reviewers need the Reviewer role or a higher role.",
         )
 
 

@@ -117,7 +117,7 @@ def _changed_site_space(op: structure.UpdateSiteSpace, world: World, tree: Tree,
 def _space_not_on(world: World, tree: Tree, space_id: str) -> Json:
     space = space_to_add(world, tree.site["organization"], space_id)
     if tree.holds(space_id):
-        raise Refused(409, f"“{space['title']}” is on “{tree.site['title']}” already. Choose another space.")
+        raise Refused(409, f"“{space['title']}” is already on “{tree.site['title']}”. Choose another space.")
     return space
 
 
@@ -159,7 +159,7 @@ def _changed_section(op: structure.UpdateSection, tree: Tree, document: Json) ->
         _refuse_taken(tree, document, None)
     chosen = op.default_site_space
     if chosen is not None and chosen not in {part.document["id"] for part in tree.live(document["id"])}:
-        raise Refused(400, f"defaultSiteSpace must be a space of the section “{document['title']}”.")
+        raise Refused(400, f"defaultSiteSpace must be a space in the section “{document['title']}”.")
     return _without_null(document, "condition", "icon", "description")
 
 

@@ -68,7 +68,7 @@ def _may_manage(
     leaves = isinstance(op, teams.DeleteMember) and op.user_id == world.caller
     if not leaves and not manages(world, team):
         sentence = f"Only owners of the team “{team['title']}” and admins can change the team."
-        raise Refused(403, f"{sentence} Ask one of them to change it, or to make you an owner.")
+        raise Refused(403, f"{sentence} Ask an owner or an admin to change the team, or to make you an owner.")
 
 
 @guards(teams.Create)

@@ -31,7 +31,7 @@ def _get_content(op: urls.GetContent, world: World) -> Json:
             return _in_space(world, space, number, path)
         case ["s", space, "~", "revisions", _, *path] | ["s", space, *path]:
             return _in_space(world, space, None, path)
-    raise Refused(404, "This link does not lead to a space or collection of this server.")
+    raise Refused(404, "This link does not lead to a space or collection on this server.")
 
 
 def _parts(url: str, world: World) -> list[str]:
@@ -41,7 +41,7 @@ def _parts(url: str, world: World) -> list[str]:
             parts = links.steps(urlsplit(url).path)
             parts = parts[2:] if parts[:1] == ["o"] else parts
             return ["s" if part == "spaces" and place == 0 else part for place, part in enumerate(parts)]
-    raise Refused(400, f"url must be a link of this server. It must begin with {world.origin}/.")
+    raise Refused(400, f"url must be a link to this server: it must begin with {world.origin}/.")
 
 
 def _collection(world: World, name: str) -> Json:

@@ -12,7 +12,7 @@ from octavo.server.world import World
 
 def present_user(world: World, user_id: str) -> Json:
     """A person as they appear inside other resources, also one who is gone."""
-    document = world.store.find(f"/users/{user_id}") or {"id": user_id, "displayName": "Someone who left"}
+    document = world.store.find(f"/users/{user_id}") or {"id": user_id, "displayName": "Former member"}
     return {"object": "user", **document, "urls": {"location": world.url(f"/v1/users/{user_id}")}}
 
 

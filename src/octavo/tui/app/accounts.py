@@ -42,7 +42,7 @@ def _sign_in(app: Opens, _: object) -> None:
     session, methods = app.session, app.sign_in_methods
     said = ""
     if session.account is not None:
-        said = f"Paste a new API key for {session.account.name or 'this account'}, or an API key of another account."
+        said = f"Paste a new API key for {session.account.name or 'this account'}, or the API key of another account."
     reopen(app, lambda: (methods.asking(said, session), None))
 
 
@@ -67,9 +67,9 @@ def _switch(app: Opens, _: object) -> None:
 def _why_not_signed_out(app: Opens, _: object) -> str | None:
     account = app.session.account
     if account is None:
-        return "You are not signed in. This library needs no account."
+        return "You are not signed in: the demo and local folders need no account."
     if not account.name:
-        return "The API key of this account is in OCTAVO_API_KEY. Unset OCTAVO_API_KEY to sign out."
+        return "The API key of this account comes from OCTAVO_API_KEY. To sign out, unset OCTAVO_API_KEY and restart Octavo."
     return None
 
 
@@ -88,8 +88,8 @@ def _sign_out(app: Opens, _: object) -> None:
         Confirm(
             f"Sign out of {account.name} at {account.host}?",
             verb="Sign out",
-            intro="Deletes the API key and the cached pages of this account from this computer.",
-            after="Keeps your drafts and unsent changes for the next time you sign in.",
+            intro="The API key and the cached pages of this account will be deleted from this computer.",
+            after="Your drafts and unsent changes will be kept for the next time you sign in.",
         ),
         decided,
     )

@@ -27,7 +27,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Column, Heading, Row, Rows
-from octavo.tui.widgets.wording import in_a_line, short_age
+from octavo.tui.widgets.wording import in_a_line, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -43,7 +43,7 @@ class Mistake:
 
 Line = tuple[str, Entry | Mistake | KeptFile | KeptSpace | Activity]
 STATES = {
-    "gathered": "pending review",
+    "gathered": "pending comment",
     "held": "sending soon",
     "queued": "queued",
     "sending": "sending",
@@ -51,10 +51,10 @@ STATES = {
     "failed": "failed",
 }
 _HEADINGS: dict[type, str] = {
-    Mistake: "SETTINGS THAT CANNOT BE USED",
-    KeptFile: "TEXTS FROM YOUR EDITOR",
+    Mistake: "INVALID SETTINGS",
+    KeptFile: "DRAFTS FROM YOUR EDITOR",
     KeptSpace: "AVAILABLE OFFLINE",
-    Activity: "REQUESTS TO THE SERVER",
+    Activity: "API REQUESTS",
 }
 _OF_WRITES = ("NEED YOUR DECISION", "FAILED", "IN PROGRESS")
 """Headings of writes. Those that need a decision come first."""
@@ -66,9 +66,9 @@ def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
     if others := [said for each in view.chosen if (said := app.session.outbox.other_account_reason(each))]:
         return f"{others[0]} Press X to discard the change and keep its text as a draft."
     if view.kept is not None and not view.chosen:
-        return "This offline space updates by itself. Press X to remove the offline copy."
+        return "Offline spaces update automatically. Press X to remove the offline copy."
     if view.file is not None and not view.chosen:
-        return "This text was not sent. Press enter to open it in your editor, then send it."
+        return "This draft was not sent. Press enter to open the draft in your editor, then send it."
     return _why_not_changed(app, view)
 
 
@@ -79,7 +79,7 @@ def _why_not_discarded(app: Shell, view: ActivityScreen) -> str | None:
 def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
     chosen = view.chosen
     if not chosen:
-        return "Only changes can be retried or discarded. This is a finished request."
+        return "You can retry or discard only unsent changes."
     if all(each.state == "sending" for each in chosen):
         return "This change is being sent. Wait a moment."
     return None
@@ -102,7 +102,7 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
     (
         Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), applies=_can_undo),
         Command("retry", "r", "Retry", "Retry the selected changes", writes=True, run=lambda _, view: view.retry(), why_not=_why_not_sent, applies=_can_retry),
-        Command("discard", "X", "Discard", "Discard the selected writes, keep their text as drafts",
+        Command("discard", "X", "Discard", "Discard the selected changes, keep their text as drafts",
                 run=lambda _, view: view.discard(), why_not=_why_not_discarded, applies=_can_discard),
         Command("close", "escape,q,exclamation_mark", "Close", "Close the activity list", run=lambda _, view: view.dismiss(None)),
     ),
@@ -119,9 +119,9 @@ class ActivityScreen(Dialog[None]):
     ]
     CONTEXT: ClassVar[str] = "activity"
     HELP: ClassVar[str] = (
-        "This list shows writes that are not sent yet, spaces available offline, and requests to the server. "
-        "r sends a write again. X discards a write and keeps its text as a draft. x selects a row. enter opens a text in your editor. "
-        "Check a write that may have been sent before you send it again. "
+        "This list shows unsent changes, drafts from your editor, offline spaces and recent API requests. "
+        "r sends a change again, X discards a change and keeps its text as a draft, x selects a change, enter opens a draft in your editor. "
+        "If a change may have been sent, check the server before you send the change again. "
         "esc closes the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
@@ -145,7 +145,7 @@ class ActivityScreen(Dialog[None]):
                 Column("", 8, right=True),
                 Column("", 6, right=True, drop=1),
             ),
-            empty="No requests yet.",
+            empty="No activity yet.",
             id="lines",
         )
         with Frame() as frame:
@@ -198,7 +198,7 @@ class ActivityScreen(Dialog[None]):
                 )
             )
         if isinstance(what, Mistake):
-            return Row(cells=(Content.styled("not used", "$warning"), what.sentence, "", ""))
+            return Row(cells=(Content.styled("ignored", "$warning"), what.sentence, "", ""))
         if isinstance(what, KeptFile):
             return Row(cells=(Content.styled("not sent", "$warning"), what.about.title, "", short_age(what.saved_at)))
         if isinstance(what, KeptSpace):
@@ -212,7 +212,7 @@ class ActivityScreen(Dialog[None]):
                     short_age(what.read_at),
                 )
             )
-        status = str(what.status) if what.status else "cancelled" if what.given_up else "no response"
+        status = str(what.status) if what.status else "canceled" if what.given_up else "no response"
         style = "$octavo-muted" if what.given_up else "$error" if what.error else "$success"
         return Row(
             cells=(
@@ -241,7 +241,7 @@ class ActivityScreen(Dialog[None]):
         if first is None:
             return outbox.pause_reason if entry.state == "queued" else ""
         named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing
-        return f"Waiting for another change: {named}."
+        return f"Waiting until another change is sent: {named}."
 
     @property
     def chosen(self) -> list[Entry]:
@@ -268,7 +268,7 @@ class ActivityScreen(Dialog[None]):
             self.dismiss(None)
             self.app.call_later(editor_files.open_again, self.shell, file)
         elif self.rows.item is not None:
-            self.shell.explain("This row cannot be opened. The line below shows its details.")
+            self.shell.explain("This item cannot be opened. The line below the list shows its details.")
 
     @on(Rows.Ticked)
     @on(Lines.Highlighted)
@@ -292,7 +292,7 @@ class ActivityScreen(Dialog[None]):
             case Activity():
                 said = what.error
         if self.rows.ticks.keys:
-            said = f"{len(self.rows.ticks.keys)} selected. Press r to send again, or X to discard and keep the text as drafts."
+            said = f"{plural(len(self.rows.ticks.keys), 'change')} selected. Press r to send again, or X to discard and keep the text as drafts."
         self.query_one("#why", Static).update(Content(said))
         self.refresh_bindings()
 
@@ -320,9 +320,9 @@ class ActivityScreen(Dialog[None]):
         named = "\n".join(f"{each.doing}  {self._about(each)}".rstrip() for each in chosen[:_MOST_NAMED])
         more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
         title = f"Discard {len(chosen)} changes?" if several else "Discard this change?"
-        after = f"{'These changes' if several else 'This change'} will not be sent. Your text stays as a draft."
+        after = f"{'These changes' if several else 'This change'} will not be sent. Your text will be kept as a draft."
         if any(each.state == "unknown" for each in chosen):
-            after += " A change that may have been sent can still reach the server."
+            after += " A change that may have been sent could still take effect on the server."
         self.app.push_screen(Confirm(title, verb="Discard", intro=named + more, after=after), decided)
 
     def _do(self, verb: str, how: str, chosen: Sequence[Entry], step: Callable[[str], Awaitable[None]]) -> None:

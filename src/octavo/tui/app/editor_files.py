@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 SECONDS = 15.0
-_LEFT = "This text was open in an editor when Octavo ended."
+_LEFT = "This draft was open in an editor when Octavo stopped."
 UNSAVED = "unsaved"
 """How the names of files begin that hold a draft which could not be saved."""
-_NAMES = {"comment": "A comment", "conflict": "The resolution of a conflict", "page": "A page"}
+_NAMES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A page"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class KeptFile:
         """Why the text was not taken, and what can be done."""
         read = read_back(self.path)
         why = self.about.why or (read.sentence if isinstance(read, NotEdited) else _LEFT)
-        return f"{why} Press enter to open the text in your editor, or X to delete the file {self.path}."
+        return f"{why} Press enter to open the draft in your editor, or X to delete the file {self.path}."
 
 
 def kept_files(app: Shell) -> tuple[KeptFile, ...]:
@@ -70,7 +70,7 @@ def kept_files(app: Shell) -> tuple[KeptFile, ...]:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
                 continue  # whose it is says its name, and the page it is of takes it over
-            about = FileNote(_NAMES.get(kind, "A text"), "", app.session.state.namespace)
+            about = FileNote(_NAMES.get(kind, "A draft"), "", app.session.state.namespace)
         if about.of == app.session.state.namespace and not _is_open(about.process) and path.is_file():
             found.append(KeptFile(path, about, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
     return tuple(sorted(found, key=lambda each: each.saved_at, reverse=True))
@@ -89,7 +89,9 @@ def open_again(app: Shell, file: KeptFile) -> None:
     elif not place:
         app.copy_to_clipboard(result.text)
         app.say(
-            "Copied your text to the clipboard: Octavo no longer knows where it belongs.", tone="care", seconds=SECONDS
+            "Copied your draft to the clipboard: Octavo no longer knows which page or thread it is for.",
+            tone="care",
+            seconds=SECONDS,
         )
     else:
         _say_where(app, file.about)
@@ -106,8 +108,8 @@ def throw_away(app: Shell, file: KeptFile) -> None:
             except OSError as error:
                 app.say(f"Could not delete {file.path}: {error.strerror}.", tone="failed")
 
-    said = "Your text from the editor will be lost. You cannot undo this."
-    app.push_screen(Confirm(f"Discard your text of “{file.about.title}”?", verb="Discard", intro=said), decided)
+    said = "The text that you wrote in the editor will be lost. You cannot undo this."
+    app.push_screen(Confirm(f"Discard your draft “{file.about.title}”?", verb="Discard", intro=said), decided)
 
 
 async def tell(app: Shell) -> None:
@@ -132,10 +134,10 @@ async def tell(app: Shell) -> None:
         else:
             left.append(file)
     if len(left) == 1:
-        app.say(f"Your text of “{left[0].about.title}” was not sent. Press ! to open it.", tone="care", seconds=SECONDS)
+        app.say(f"Your draft “{left[0].about.title}” was not sent. Press ! to open it.", tone="care", seconds=SECONDS)
     elif left:
         app.say(
-            f"{len(left)} texts from your editor were not sent. Press ! to open them.", tone="care", seconds=SECONDS
+            f"{len(left)} drafts from your editor were not sent. Press ! to open them.", tone="care", seconds=SECONDS
         )
 
 
@@ -145,22 +147,20 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
     for draft in unsaved:
-        title = KINDS.get(draft.place.partition(" ")[0], "A text").capitalize()
+        title = KINDS.get(draft.place.partition(" ")[0], "a draft").capitalize()
         about = FileNote(title, draft.place, session.state.namespace)
         for folder in written:
             with suppress(OSError):
                 write_file(draft.text, folder, UNSAVED, ".md", about)
                 written[folder] += 1
                 break
-    said = f"Octavo could not save {plural(len(unsaved), 'text')}: {session.drafts.why_unsaved}."
+    said = f"Octavo could not save {plural(len(unsaved), 'draft')}: {session.drafts.why_unsaved}."
     if written[own]:
-        said += f" {plural(written[own], 'text')} will be restored as {'a draft' if written[own] == 1 else 'drafts'} at the next start."
+        said += f" {plural(written[own], 'draft')} will be restored at the next start."
     if written[other]:
-        said += (
-            f" {plural(written[other], 'text is', 'texts are')} in {other}, in files whose names begin with {UNSAVED}-."
-        )
+        said += f" {plural(written[other], 'draft is', 'drafts are')} in {other}, in files with names that begin with {UNSAVED}-."
     if lost := len(unsaved) - sum(written.values()):
-        said += f" {plural(lost, 'text is', 'texts are')} lost."
+        said += f" {plural(lost, 'draft is', 'drafts are')} lost."
     return said
 
 
@@ -179,7 +179,7 @@ def _keep(app: Shell, about: FileNote, text: str) -> None:
 
 def _say_where(app: Shell, about: FileNote) -> None:
     if not about.place.startswith("page "):
-        app.say(f"Saved your text of “{about.title}” as a draft.", seconds=SECONDS)
+        app.say(f"Saved your text as a draft: “{about.title}”.", seconds=SECONDS)
         return
     from octavo.api.places import SpaceRef
     from octavo.tui.writing.page_drafts import page_place

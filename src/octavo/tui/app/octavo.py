@@ -14,10 +14,10 @@ from textual.screen import Screen
 from textual.signal import Signal
 
 from octavo.api.errors import ApiError
+from octavo.concurrency import Tasks
 from octavo.settings import Settings, nearest
 from octavo.tui.app import routes
 from octavo.tui.app.accounts import ACCOUNT, reopen
-from octavo.tui.app.background_tasks import BackgroundTasks
 from octavo.tui.app.first_screen import HeldBack, first_view, remember_view
 from octavo.tui.app.keeping_fresh import EVERY, KeepingFresh
 from octavo.tui.app.preloading import soon, warm_up
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 def _wrong_theme(settings: Settings, names: list[str]) -> str:
     name = settings.theme
-    why = f"names {name!r}, which is not a theme.{nearest(name, names)} The themes are {', '.join(names)}."
+    why = f"is {name!r}, which is not a theme.{nearest(name, names)} The themes are {', '.join(names)}."
     return f"{settings.location('theme')} {why}"
 
 
@@ -68,7 +68,7 @@ def _view(app: Octavo) -> View | None:
 
 def _why_no_info(app: Octavo, _: object) -> str | None:
     view = _view(app)
-    return None if view is not None and view.things_at_hand else "No details. Select an item first."
+    return None if view is not None and view.things_at_hand else "No details to show. Select an item first."
 
 
 def _show_info(app: Octavo, _: object) -> None:
@@ -88,7 +88,7 @@ def _refresh_all(app: Octavo, _: object) -> None:
     ops = dict.fromkeys((*app.workspace.ops, *(op for each in following for op in each.ops())))
     for op in ops:
         app.background(app.session.live.refresh(op))
-    app.say(f"Refreshing all views ({plural(len(ops), 'request')})…")
+    app.say(f"Refreshing all views ({plural(len(ops), 'API request')})…")
 
 
 def _show_topics(app: Octavo, _: object) -> None:
@@ -130,7 +130,7 @@ def _say_server(app: Octavo, _: object) -> None:
         try:
             service = await app.session.live.send(Get())
         except ApiError as error:
-            app.say(f"Could not read the server's version: {error}", tone="failed")
+            app.say(f"Could not load the server version: {error}", tone="failed")
         else:
             app.say(f"Server version {service.version}{f', build {service.build}' if service.build else ''}.")
 
@@ -176,14 +176,14 @@ ANYWHERE: Commands[Octavo] = Commands(
                 run=_refresh, there=_has_session, id="view.refresh", shown=False),
         Command("refresh_all", "R", "Refresh all", "Reload all views",
                 run=_refresh_all, there=_has_session, id="view.refresh_all", shown=False),
-        Command("info", "i", "Info", "Show details, and why keys are disabled",
+        Command("info", "i", "Info", "Show details, and why some shortcuts are unavailable",
                 run=_show_info, why_not=_why_no_info, there=_has_session, id="view.info", shown=False),
         Command("undo", "u", "Undo", "Undo the last change, or cancel it if unsent",
                 run=lambda app, _: app.undo(), there=_has_session, id="write.undo", shown=False),
         Command("organization", "ctrl+o", "Switch organization", "Switch to another organization",
                 run=_choose_organization, there=_has_session, id="app.organization", shown=False),
         Command("theme", "f2", "Theme", "Choose a theme, with live preview", run=lambda app, _: app.theme_picker.choose(), shown=False),
-        Command("activity", "exclamation_mark", "Activity", "Show the activity log: requests, errors and unsent changes",
+        Command("activity", "exclamation_mark", "Activity", "Show the activity list: API requests, errors, unsent changes",
                 run=_show_activity, there=_has_session, key_display="!", shown=False),
         Command("offline", "", "Offline spaces", "List spaces available offline",
                 run=_show_kept, there=_has_session),
@@ -198,7 +198,7 @@ ANYWHERE: Commands[Octavo] = Commands(
                 why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
         Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.trail.travel(1),
                 why_not=lambda app, _: app.trail.why_not(1), there=_has_session, id="view.forward", key_display=">", shown=False),
-        Command("back", "q", "Back or quit", "Go back; at the top, press twice to quit", run=_go_up_or_quit, shown=False),
+        Command("back", "q", "Back or quit", "Go back; at the top level, press twice to quit", run=_go_up_or_quit, shown=False),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), shown=False, priority=True),
         Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
     ),
@@ -270,7 +270,7 @@ class Octavo(HasCommands, HeldBack[int]):
         self._quitting = False
         self.picture = picture
         self.picturing: KeptPicture | None = None
-        self.tasks = BackgroundTasks(self._failed)
+        self.tasks = Tasks("A background task", self._failed)
         for theme in themes():
             self.register_theme(theme)
         self.theme = self._first_theme()
@@ -320,7 +320,7 @@ class Octavo(HasCommands, HeldBack[int]):
             await self.writes.deliver()
             workers = tuple(self.workers)
             self.workers.cancel_all()
-            await self.tasks.end()
+            await self.tasks.close()
             await asyncio.gather(*(worker.wait() for worker in workers), return_exceptions=True)
             old, self._session = self._session, None
             await old.live.close()
@@ -343,7 +343,7 @@ class Octavo(HasCommands, HeldBack[int]):
             wrong = apply_keymap(self, self.settings.keys, (type(self), *KEYMAP_CONTEXTS))
             self.mistakes += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in wrong)
         if len(self.mistakes) > 1:
-            count = f"{len(self.mistakes)} settings cannot be used. Press ! to see all of them. The first:"
+            count = f"{len(self.mistakes)} settings are invalid. Press ! to list them. The first one:"
             self.say(f"{count} {self.mistakes[0]}", tone="care", seconds=MISTAKES_SECONDS)
         elif self.mistakes:
             self.say(self.mistakes[0], tone="care", seconds=MISTAKES_SECONDS)
@@ -483,7 +483,7 @@ class Octavo(HasCommands, HeldBack[int]):
         from octavo.tui.widgets.help import HelpScreen
 
         me = self.workspace.me if self._session is not None else None
-        about = "1 to 6 open the views, each with its number of items. f1 explains the signs."
+        about = "Press 1 to 6 to open a view. The header shows item counts. f1 explains the symbols."
         about = f"You are {me.name}. {about}" if me is not None else ""
         self.push_screen(HelpScreen(self.screen, partial(_show_topics, self, None), about))
 

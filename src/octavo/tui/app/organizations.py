@@ -11,7 +11,7 @@ from octavo.api.organizations import GetMember, Member, Organization
 from octavo.api.places import OrganizationRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.data.organization_lists import spaces_of
+from octavo.data.queries import spaces_of
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.chooser import Choice, Chooser

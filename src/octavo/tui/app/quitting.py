@@ -63,10 +63,12 @@ def _quit(app: Shell) -> None:
     more = f" · and {len(doing) - MOST_NAMED} more" if len(doing) > MOST_NAMED else ""
     said = f"{' · '.join(named)}{more}"
     held = sum(entry.state == "gathered" for entry in entries)
-    after = "Octavo tries to send these changes now, and sends the rest at the next start."
+    after = "Octavo will try to send these changes now, and the rest at the next start."
     if held == len(entries):
-        after = "Pending comments stay in your review. Submit the review with a or A after the next start."
+        after = (
+            "Your pending comments will stay in your review. To submit the review, press a or A after the next start."
+        )
     elif held:
-        after += f" {plural(held, 'pending comment stays', 'pending comments stay')} in your review."
+        after += f" {plural(held, 'pending comment')} will stay in your review."
     title = f"Quit with {plural(len(entries), 'unsent change')}?"
     app.push_screen(Confirm(title, verb="Quit", intro=said, after=after), decided)

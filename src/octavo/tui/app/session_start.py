@@ -53,9 +53,5 @@ async def _tell_progress(app: Shell, progress: Callable[[], str], loaded: asynci
 async def _tell_left_out(app: Shell, asked: Awaitable[Sequence[str]]) -> None:
     """The first of what could not be loaded as it is, and how much more there is."""
     if told := await asked:
-        more = (
-            f" {plural(len(told) - 1, 'more problem is', 'more problems are')} listed when you quit."
-            if len(told) > 1
-            else ""
-        )
+        more = f" {plural(len(told) - 1, 'more problem')} will be listed when you quit." if len(told) > 1 else ""
         app.say(f"Problem in this folder: {told[0].rstrip('.')}.{more}", tone="care", seconds=LEFT_OUT_SECONDS)

@@ -31,8 +31,8 @@ class UnsavedTexts(Confirm):
 
     CONTEXT: ClassVar[str] = "unsaved texts"
     HELP: ClassVar[str] = (
-        "This dialog lists drafts that Octavo cannot save to disk. c copies the drafts, w writes the drafts to a file, "
-        "y quits without the drafts. esc goes back."
+        "This dialog lists drafts that Octavo cannot save to disk. c copies the drafts, w writes them to a file, "
+        "y quits and loses the drafts. esc goes back."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (UNSAVED,)
 
@@ -50,7 +50,7 @@ class UnsavedTexts(Confirm):
 
     @property
     def _why(self) -> str:
-        return f"Not saved yet: {self._shell.session.drafts.why_unsaved}. Octavo keeps trying."
+        return f"Not saved yet: {self._shell.session.drafts.why_unsaved}. Octavo will keep trying."
 
     @property
     def _named(self) -> tuple[Fact, ...]:
@@ -90,4 +90,4 @@ class UnsavedTexts(Confirm):
 
 
 def _kind(draft: Draft) -> str:
-    return KINDS.get(draft.place.partition(" ")[0], "a text").capitalize()
+    return KINDS.get(draft.place.partition(" ")[0], "a draft").capitalize()

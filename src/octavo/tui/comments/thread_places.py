@@ -14,7 +14,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.data.organization_lists import UNDECIDED, change_requests_of
+from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.tui.comments.filters import Thread
 from octavo.tui.shell.view import View
 

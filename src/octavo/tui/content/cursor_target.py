@@ -264,7 +264,7 @@ ROW: Commands[CursorTarget] = Commands(
         Command("open_browser", "o", "Open in browser", "Open the page or space in the browser",
                 run=_open_row, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
     ),
-    context="tree of pages",
+    context="table of contents",
     find=lambda view: view.target,
 )  # fmt: skip
 """Commands for the selected row of a tree. Outside of trees the same keys act on the open page."""
@@ -361,7 +361,7 @@ def _access(app: Shell, target: CursorTarget) -> None:
 
 def _why_no_access(app: Shell, target: CursorTarget) -> str | None:
     if app.session.kind == "folder":
-        return "A folder has no roles. Everybody who can read its files can read the pages here."
+        return "A folder has no roles. Everyone who can read its files can read the pages here."
     on_collection = target.row is not None and target.row.kind == "group"
     return None if on_collection else _why_no_space(app, target)
 

@@ -67,7 +67,7 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
 
     days = plural(KEPT.days, "day")
     told = (
-        f"You can restore the {kind_of(thing)} for {days}. Press u now, or open the trash with a later."
+        f"You can restore the {kind_of(thing)} for {days}. Press u now, or press a later and choose Trash."
         if back is not None
         else "This cannot be undone."
     )
@@ -96,12 +96,8 @@ def _known_facts(managed: ManagedSpaces, thing: Held) -> list[Fact]:
     where = next(
         (f"to {title_of(each)}" for each in managed.collections if each.id == thing.parent), "to the top level"
     )
-    facts = (
-        [Fact("care", "", f"{held} in this collection {'moves' if inside + folders == 1 else 'move'} {where}.")]
-        if held
-        else []
-    )
-    return [*facts, Fact("care", "", "Members and teams lose the access that they have through this collection.")]
+    facts = [Fact("care", "", f"{held} in this collection will move {where}.")] if held else []
+    return [*facts, Fact("care", "", "Members and teams will lose the access that they have through this collection.")]
 
 
 async def _look(live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: Confirm) -> None:
@@ -115,7 +111,7 @@ async def _pages(live: Live, space: SpaceRef) -> Fact:
     except ApiError as error:
         return Fact("bad", "", f"Could not count the pages of the space: {error}")
     number = sum(1 for _ in tree.walk())
-    return Fact("care", "", f"{plural(number, 'page')} {'is' if number == 1 else 'are'} deleted with the space.")
+    return Fact("care", "", f"{plural(number, 'page')} will be deleted with the space.")
 
 
 async def _sites(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
@@ -133,13 +129,13 @@ async def _sites(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
         Fact(
             "care",
             "",
-            f"The {'published ' if site.published else ''}site {site.title or site.id} uses this space and loses its pages.",
+            f"The {'published ' if site.published else ''}site {site.title or site.id} uses this space and will lose its pages.",
         )
         for site, answer in zip(asked, answers, strict=True)
         if any(each.space is not None and each.space.id == space.id for each in answer.items)
     ]
     if len(listed) > len(asked):
-        on.append(Fact("note", "", f"{plural(len(listed) - len(asked), 'more site')} not checked."))
+        on.append(Fact("note", "", f"Not checked: {plural(len(listed) - len(asked), 'more site')}."))
     return on or [Fact("ok", "", "No site uses this space.")]
 
 

@@ -46,7 +46,7 @@ FILE: Commands[File] = Commands(
         Command("copy", "y", "Copy link", "Copy a link to the file", why_not=_why_no_address,
                 run=lambda app, file: clipboard.copy(app, file.download_url or "", f"Copied the link to {file.name or 'the file'}.")),
     ),
-    nothing="There is no file here.",
+    nothing="Select a file first.",
     find=lambda view: view.rows.item,
 )  # fmt: skip
 FILES: Commands[FilesScreen] = Commands(
@@ -65,7 +65,7 @@ class FilesScreen(ListView[File]):
     VIEW = "content"
     CONTEXT = "files"
     HELP = (
-        "Files of this space, and the pages that use the selected file. enter shows where the file is used, w saves it, "
+        "Files in this space, and the pages that use the selected file. enter shows where the file is used, w saves it, "
         "y copies a link to it, S sorts the files. esc goes back to the page."
     )
     CSS_PATH = "files.tcss"
@@ -95,14 +95,14 @@ class FilesScreen(ListView[File]):
             search=lambda file: f"{file.name} {kind_of(file)}",
             columns=(Column("NAME"), Column("TYPE", 12, drop=2), Column("SIZE", 9, right=True, drop=1), Column("USED", 5, right=True)),
             empty="This space has no files.",
-            hint="Images and attachments of the pages are listed here.",
+            hint="Images and attachments on pages are listed here.",
             id="files",
         )  # fmt: skip
         uses: Rows[Location] = Rows(
             self._draw_use,
             key=key_of,
             two_lines=True,
-            empty="No page of this space uses this file.",
+            empty="No page in this space uses this file.",
             id="uses",
         )
         self.uses = uses
@@ -112,7 +112,7 @@ class FilesScreen(ListView[File]):
         yield from self.list_beside(files, detail)
 
     def on_mount(self) -> None:
-        self.rows.state.wait_for(f"the files of {self.space.title}")
+        self.rows.state.wait_for(f"the files in {self.space.title}")
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.subscriptions.follow_whole("files", content.ListFiles(at=self.space.ref, limit=200), self._show_files)
         self.subscriptions.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
@@ -152,7 +152,7 @@ class FilesScreen(ListView[File]):
                 "used": lambda file: (used[file.id], fold(file.name)),
             }
             self.rows.show_page(snapshot.value, sorted(snapshot.value.items, key=orders[self.order]))
-        self.says(snapshot, "Files", f"the files of {self.space.title}")
+        self.says(snapshot, "Files", f"the files in {self.space.title}")
         self._draw_about()
         self._say_where()
 

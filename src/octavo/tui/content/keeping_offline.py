@@ -38,8 +38,8 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
 
     def begin() -> None:
         offline.keep(space)
-        pages = f"{plural(size.pages, 'page')}, about {megabytes(size.bytes)}"
-        app.say(f"Downloading {title}: {pages}, its threads and its open change requests. Press ! to see the progress.")
+        pages = f"{plural(size.pages, 'page')} (about {megabytes(size.bytes)})"
+        app.say(f"Downloading {title}: {pages}, with threads and open change requests. Press ! to see the progress.")
 
     if not size.is_large:
         begin()
@@ -66,7 +66,7 @@ def let_go(app: Shell, space_id: str) -> None:
     offline = app.session.offline
     if (kept := offline.of(space_id)) is not None:
         offline.let_go(space_id)
-        app.say(f"Removed offline access to {kept.title}: freed {megabytes(kept.bytes)}.")
+        app.say(f"Removed offline access to {kept.title} and freed {megabytes(kept.bytes)}.")
 
 
 def ask_to_let_go(app: Shell, kept: KeptSpace) -> None:

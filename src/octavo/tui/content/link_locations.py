@@ -47,7 +47,7 @@ def go_to(app: Shell, space_id: str, location: Location) -> None:
         app.say("Could not open the page: the server did not name it. Press r to refresh.", tone="care")
     elif page.type != "document":
         app.say(
-            f"“{title_of(location)}” is not a page but another entry of the table of contents. Change it there.",
+            f"“{title_of(location)}” is not a page. Edit it in the table of contents.",
             tone="care",
         )
     else:

@@ -76,7 +76,7 @@ LINK: Commands[Place] = Commands(
         Command("copy", "y", "Copy link", "Copy the target of the link", why_not=_why_no_address,
                 run=lambda app, each: clipboard.copy(app, each.address, "Copied the link.")),
     ),
-    nothing="There is no link here.",
+    nothing="Select a link first.",
     find=lambda view: view.rows.item,
 )  # fmt: skip
 LINKS: Commands[LinksScreen] = Commands(
@@ -92,7 +92,7 @@ class LinksScreen(ListView[Place]):
     VIEW = "content"
     CONTEXT = "links"
     HELP = (
-        "Links of this space: broken links, links to the app, internal and external links, and backlinks. enter goes to "
+        "Links in this space: broken links, links to the app, internal and external links, and backlinks. enter goes to "
         "the link on its page, y copies its target, [ and ] switch tabs, / filters. esc goes back to the page."
     )
     CSS_PATH = "links.tcss"
@@ -178,7 +178,7 @@ class LinksScreen(ListView[Place]):
             self.rows.state.empty = _NOTHING[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
             self.rows.state.lacks(snapshot.value.unreadable)
-        self.says(snapshot, "Links", f"the links of {self.space.title}")
+        self.says(snapshot, "Links", f"the links in {self.space.title}")
         self._draw_about()
         self._say_where()
 
@@ -247,9 +247,9 @@ class LinksScreen(ListView[Place]):
                 reason = found.reason if isinstance(found, Broken) else "The target does not exist."
                 return f"Broken: {in_a_line(reason)}."
             case "in-app":
-                return "This link uses a URL of the app. A link to the page itself still works after the page moves."
+                return "This link is a URL of the app. Link to the page itself instead, so that the link still works if the page is moved."
             case "outside" if each.address.startswith("mailto:"):
-                return "This link writes an e-mail to this address."
+                return "This link starts an e-mail to this address."
             case "outside":
                 return "This link goes to an external site."
             case "here":

@@ -57,6 +57,6 @@ class ManagedSpaces:
         """Return why nothing can be added to a collection, or with None to the top level. None if it can."""
         if folder is None:
             return lacks_right(
-                (self.organization,), "create_content", "create anything at the top level", "organization"
+                (self.organization,), "create_content", "create spaces or collections at the top level", "organization"
             )
-        return lacks_right((folder,), "create", "add anything to this collection", "collection")
+        return lacks_right((folder,), "create", "add spaces or collections to this collection", "collection")

@@ -175,11 +175,11 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         )
 
     facts = [
-        Fact("care", "", f"Members of {here.title} lose access, unless they are also members of {to.title}."),
+        Fact("care", "", f"Members of {here.title} will lose access, unless they are also members of {to.title}."),
         Fact(
             "note",
             "",
-            f"{name} moves to the top level of {to.title}. Spaces on a site or shared with teams cannot be moved.",
+            f"{name} will be moved to the top level of {to.title}. (A space that is on a site or shared with teams cannot be moved.)",
         ),
     ]
     app.push_screen(
@@ -231,17 +231,20 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         count = answer.imported_resources if answer is not None else 0
         left = answer.total_resources - count if answer is not None else 0
         said = f"Imported {plural(count, 'page') if answer is not None else 'the pages'} into {where}"
-        app.say(f"{said}.{f' {left} could not be read.' if left > 0 else ''}", tone="care" if left > 0 else "done")
+        missed = f" {plural(left, 'page')} could not be read." if left > 0 else ""
+        app.say(f"{said}.{missed}", tone="care" if left > 0 else "done")
         if into is not None and into.change_request is not None:
             target_request.wrote(app, space.ref, into.change_request)
             app.go(ToChangeRequest(into.change_request.ref(space.ref), into.change_request))
         else:
-            app.writes.is_final("An import into main cannot be undone with u. Delete the imported pages with X.")
+            app.writes.is_final("You cannot undo an import into main with u. Delete the imported pages with X.")
             app.background(_open_imported(app, space, pages_before))
 
     if into is None:
         app.background(look())
-    live_now = "Readers see the pages immediately." if into is None else "Readers see the pages after the merge."
+    live_now = (
+        "Readers will see the pages immediately." if into is None else "Readers will see the pages after the merge."
+    )
     fill_in(
         app,
         imports.Create,
@@ -250,8 +253,8 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         draft=f"form import {space.id}",
         sent=sent,
         verb="Import",
-        intro=f"The pages are added after the last page. {live_now}",
-        doing="Importing… The server answers when all pages are imported.",
+        intro=f"The pages will be added after the last page. {live_now}",
+        doing="Importing… The server responds when all pages have been imported.",
     )
 
 
@@ -277,13 +280,13 @@ def _git_info(app: Shell, space: Space) -> None:
 
 async def _show_git_info(app: Shell, space: Space) -> None:
     try:
-        with meanwhile(app, f"Loading Git Sync of {title_of(space)}…"):
+        with meanwhile(app, f"Loading Git Sync for {title_of(space)}…"):
             git = await app.session.live.fetch(spaces.GetGitInfo(at=space.ref))
     except NotFound:
         app.say(f"{title_of(space)} is not connected to a Git repository.")
         return
     except ApiError as error:
-        app.say(f"Could not load Git Sync of {title_of(space)}: {error}", tone="failed")
+        app.say(f"Could not load Git Sync for {title_of(space)}: {error}", tone="failed")
         return
     facts = (
         ("repository", git.repo_name),
@@ -300,4 +303,4 @@ async def _show_git_info(app: Shell, space: Space) -> None:
         if value is not None:
             clipboard.copy(app, value, "Copied the value.")
 
-    app.push_screen(Picker(f"Git Sync of {title_of(space)}", choices, empty="The server gave no details."), chosen)
+    app.push_screen(Picker(f"Git Sync for {title_of(space)}", choices, empty="The server returned no details."), chosen)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.collections import Collection
 from octavo.api.operation import Operation
 from octavo.api.spaces import Space
-from octavo.data.organization_lists import collections_of, spaces_of
+from octavo.data.queries import collections_of, spaces_of
 from octavo.data.writes.direct import send_plain
 from octavo.tui.content import space_places
 from octavo.tui.content.space_places import Held, SpacePlace, title_of

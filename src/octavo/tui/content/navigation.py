@@ -26,7 +26,7 @@ Which = Literal["spaces", "pages"]
 
 _OF_SPACES = (
     "Spaces and collections of your organization. enter opens the selected space, e edits its settings, "
-    "ctrl+n creates a space, a shows more actions. The keys act on the selected row, not on the open page."
+    "ctrl+n creates a space, a shows more actions. The keys act on the selected space or collection, not on the open page."
 )
 _OF_PAGES = (
     "Pages of the open space. enter opens the selected page, e edits it, C comments on it, H shows its version history. "
@@ -42,11 +42,11 @@ class Navigation(Vertical):
         # Each with the line of its own filter, which is mounted above it.
         spaces = Tree(
             id="spaces",
-            empty="No spaces that you can see.",
+            empty="No spaces that you have access to.",
             hint="ctrl+n creates a space · ctrl+o switches the organization",
         )
         spaces.is_here(
-            "tree of spaces",
+            "spaces and collections",
             _OF_SPACES,
             "list.open",
             "spaces.create",
@@ -58,7 +58,7 @@ class Navigation(Vertical):
         yield SpacesPane(spaces)
         pages = Tree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces")
         pages.is_here(
-            "tree of pages", _OF_PAGES, "list.open", "page.edit", "comment.page", "page.history", "content.up"
+            "table of contents", _OF_PAGES, "list.open", "page.edit", "comment.page", "page.history", "content.up"
         )
         yield Vertical(pages)
 

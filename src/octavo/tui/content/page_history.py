@@ -47,27 +47,27 @@ if TYPE_CHECKING:
 
 Side = Literal["", "now", "before"]
 """What the selected revision is compared with. Empty if it is not compared."""
-_NO_ADDRESS = "A page of a revision has no link. Press esc to go back to the current page."
+_NO_ADDRESS = "A page in a revision has no link. Press esc to go back to the current page."
 
 _TAKES_NO_COMMENTS = "You cannot comment on a revision. Press esc to go back to the current page and comment there."
 
 
 def _why_not_compared(app: Shell, view: PageHistoryScreen) -> str | None:
-    return "There is no revision to compare." if view.rows.item is None else None
+    return "Select a revision first." if view.rows.item is None else None
 
 
 HISTORY: Commands[PageHistoryScreen] = Commands(
     "history",
     (
-        Command("now", "B", "Compare to now", "Compare with the current page, or stop comparing",
+        Command("now", "B", "Compare", "Compare with the current page, or stop comparing",
                 run=lambda _, view: view.compare_with("now"), why_not=_why_not_compared),
-        Command("before", "V", "Its changes", "Show or hide what this revision changed",
+        Command("before", "V", "Changes", "Show or hide what this revision changed",
                 run=lambda _, view: view.compare_with("before"), why_not=_why_not_compared),
         Command("more", "m", "Load older", "Load older revisions",
                 run=lambda _, view: view.look_further(), why_not=lambda _, view: view.why_not_further(),
                 applies=lambda _, view: view.has_older),
-        Command("older", "J", "Older", "Go to the previous revision", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("newer", "K", "Newer", "Go to the next revision", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("older", "J", "Older", "Go to the older revision", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("newer", "K", "Newer", "Go to the newer revision", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
@@ -80,7 +80,7 @@ class PageHistoryScreen(View):
     VIEW = "content"
     CONTEXT = "page history"
     HELP = (
-        "Revisions that changed this page, newest first. enter shows the page of a revision, B compares it with the current "
+        "Revisions that changed this page, newest first. enter shows the page in a revision, B compares it with the current "
         "page, V shows what the revision changed, m loads older revisions. esc goes back to the page."
     )
     CSS_PATH = "page_history.tcss"

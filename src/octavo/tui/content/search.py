@@ -31,7 +31,7 @@ from octavo.api.searchable import mentions, with_titles
 from octavo.data.index import Extent, PageName
 from octavo.data.index_words import Sought
 from octavo.data.live import Snapshot
-from octavo.data.organization_lists import UNDECIDED, change_requests_of
+from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.documents import anchors, links
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
@@ -161,8 +161,8 @@ class SearchScreen(Dialog[None]):
     IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
         "Pages, threads, change requests and spaces that match what you type. You can also paste a link. enter opens "
-        "a result, tab switches between this space and all spaces. Results from this machine appear first, also offline. "
-        "esc closes the search."
+        "a result, tab switches between this space and all spaces. Results from this machine appear first, and also "
+        "when you are offline. esc closes the search."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
@@ -383,7 +383,7 @@ class SearchScreen(Dialog[None]):
             unsearched = unsearched or self._organizations.error
         loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
         unread = any(getattr(each.value, "next", None) is not None for each in of)
-        among = " in what is loaded so far, and the server has more" if unread else ""
+        among = " in what is loaded so far (the server has more)" if unread else ""
         among = " on this machine" if unsearched is not None or nowhere else among
         self.rows.state.empty = (
             "Searching…" if loading or self._looking else f"No results for “{self.words[:60]}”{among}."

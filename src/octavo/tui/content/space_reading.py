@@ -153,7 +153,7 @@ class SpaceReading:
             self.choose_nav("pages")
             if self.shell.session.kind == "folder":
                 self.pages_tree.state.empty, self.pages_tree.state.hint = _NO_FILES
-            self.pages_tree.state.wait_for(f"the pages of {space.title}")
+            self.pages_tree.state.wait_for(f"the pages in {space.title}")
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
             self._screen.subscriptions.follow_whole("threads", threads, self.threads.show)

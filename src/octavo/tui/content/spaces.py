@@ -6,7 +6,7 @@ from octavo.api.collections import Collection
 from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.data.live import Snapshot
-from octavo.data.organization_lists import collections_of
+from octavo.data.queries import collections_of
 from octavo.tui.content.managed_spaces import ManagedSpaces
 from octavo.tui.content.space_reading import SpaceReading
 from octavo.tui.shell.kept_words import mark_of

@@ -90,7 +90,7 @@ SPACE_TREE: Commands[ManagedSpaces] = Commands(
         Command("restore", "", "Trash", "Show deleted spaces and restore them",
                 run=_restore),
     ),
-    context="tree of spaces",
+    context="spaces and collections",
     nothing="Your organization is still loading.",
 )  # fmt: skip
 """Commands for the selected space or collection."""
@@ -99,7 +99,7 @@ SPACE_TREE: Commands[ManagedSpaces] = Commands(
 class SpacesPane(HasCommands, Vertical):
     """Holds the tree of spaces."""
 
-    CONTEXT: ClassVar[str] = "tree of spaces"
+    CONTEXT: ClassVar[str] = "spaces and collections"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.about(lambda pane: pane.managed()),)
 
     managed: Callable[[], ManagedSpaces | None] = staticmethod(lambda: None)

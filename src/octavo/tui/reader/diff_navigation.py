@@ -210,7 +210,7 @@ class DiffNavigation:
     def next_thread(self, step: int) -> None:
         """Go to the next open thread, or the one before, also of other pages."""
         if self.contents.shows_source and self.contents.has_open_threads:
-            self.pane.explain("The source view shows no threads. Press \\ to leave it.")
+            self.pane.explain("The source diff shows no threads. Press \\ to switch to the rendered diff.")
         elif not len(self.pane.galley) or not self.go_to_thread(step):
             self.pane.post_message(ThreadBeyond(step))
 

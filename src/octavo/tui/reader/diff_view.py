@@ -153,7 +153,7 @@ class DiffView(Reader):
         _about(_SEEN.only("comment", "open")),
         _about(LAYOUT),
         _about(FIND.only("filter").changed("filter", help="Find text in the diff", shown=False)),
-        _about(LINK_HINTS.changed("link_hints", help="Open links and hidden lines by letters", shown=False)),
+        _about(LINK_HINTS.changed("link_hints", help="Open links and hidden lines by typing letters", shown=False)),
         _about(READ_ON),
         _about(MOTIONS),
         _about(PANNING),

@@ -28,7 +28,7 @@ def _why_no_hit(_: object, finder: FindLine) -> str | None:
     if finder.finds:
         return None
     if not finder.needle:
-        return "There is no search yet. Press / to find text."
+        return "You have not searched yet. Press / to find text."
     return f"No matches for “{finder.needle}” on this page." if finder.pane.contents.is_whole else STILL
 
 

@@ -105,17 +105,19 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
         case links.ToFile() if at is not None:
             app.background(_save_file(app, at, target))
         case links.ToFile(name=name):
-            app.say(f"{name} is a file of the space. Press F to find it in the files.", tone="care")
+            app.say(f"{name} is a file in the space. Press F to list the files.", tone="care")
         case links.ToShared(path=path):
             clipboard.copy(
-                app, path, f"Copied the path {path}. Editing that file changes this content on every page that uses it."
+                app,
+                path,
+                f"Copied the path {path}. If you edit that file, the content changes on every page that uses it.",
             )
         case links.ToCollection(collection=name):
             app.go(ToCollection(name))
         case links.ToSite():
             app.background(_open_site(app, target))
         case links.ToUser():
-            app.say("Members have no page to open.", tone="care")
+            app.say("This link goes to a member. Members have no page of their own to open.", tone="care")
         case links.Blocked(scheme=scheme):
             app.say(f"Octavo does not open links that begin with {scheme}:.", tone="care")
         case links.Broken(reason=reason):
@@ -141,7 +143,10 @@ def follow_link_page(screen: FollowsLinks, page: Page) -> None:
         case "page" | "anchor" if not target.get("space"):
             found = screen.pages.find(str(target.get("page"))) if screen.pages is not None else None
             if found is not None and found.type == "link":  # it may lead back
-                screen.shell.say(f"{page.title} links to {found.title}, which is a link, too.", tone="care")
+                screen.shell.say(
+                    f"{page.title} links to {found.title}, which is also a link. Octavo does not follow it.",
+                    tone="care",
+                )
                 return
             screen.open_page(str(target.get("page")), anchor=_as_link(target.get("anchor")))
         case "page" | "anchor":

@@ -59,8 +59,8 @@ class Hints:
         """What can be done, in parts."""
         letters = "type two letters" if len(self.by_label) > _SHORT else "type a letter"
         if self.typed:
-            letters = f"{self.typed} and one more letter"
-        return letters, "capitals open the browser", "esc cancel"
+            letters = f"type one more letter after {self.typed}"
+        return letters, "capital letters open the browser", "esc cancel"
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:

@@ -144,7 +144,7 @@ async def find(
     except (NotFound, Forbidden):
         if is_folder:
             return LinkTitle(where=NOT_HERE)
-        return LinkTitle(trouble=f"The {_CALLED.get(type(target), 'page')} was deleted, or you cannot see it.")
+        return LinkTitle(trouble=f"The {_CALLED.get(type(target), 'page')} was deleted, or you do not have access.")
     except (ApiError, ValueError):
         return None  # it keeps its own words
     return None

@@ -33,7 +33,7 @@ async def filed(live: Live, at: OrganizationRef, slug: str) -> Specification:
         found = await live.known(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
         return Specification(
-            trouble=f"This organization has no OpenAPI specification {slug}, or no version of it that can be read."
+            trouble=f"This organization has no OpenAPI specification {slug}, or none of its versions can be read."
         )
     except (ApiError, ValueError) as error:
         return Specification(trouble=f"Could not load the OpenAPI specification {slug}: {error}")
@@ -64,7 +64,7 @@ async def at_address(
     if slug is not None:
         return await filed(session.live, at, slug)
     return Specification(
-        trouble=f"{address} is not an OpenAPI specification of this organization. Octavo does not load others."
+        trouble=f"{address} is not an OpenAPI specification in this organization, so Octavo does not load it."
     )
 
 
@@ -84,12 +84,14 @@ async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Speci
     try:
         told = await child_programs.ask("read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ)
     except OSError as failure:
-        return Specification(trouble=f"Could not read {named}: {failure.strerror or 'no program can be started'}.")
+        return Specification(
+            trouble=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
+        )
     if told.late or not told.output:
-        return Specification(trouble=f"Could not read {named}: it takes too much time or memory.")
+        return Specification(trouble=f"Could not read {named}: reading it takes too much time or memory.")
     found = await in_short_steps(lambda: _put_together(told.output))
     if isinstance(found, str):
-        return Specification(trouble=f"{named} is not an OpenAPI specification that can be shown. {found}")
+        return Specification(trouble=f"Could not show {named} as an OpenAPI specification. {found}")
     return (
         Specification(found)
         if "openapi" in found or "swagger" in found
@@ -108,7 +110,7 @@ def _put_together(lines: bytes) -> dict[str, Any] | str:
                 return said
             names, value = said
             if not names:
-                return value if isinstance(value, dict) else "The file contains no object."
+                return value if isinstance(value, dict) else "The file does not contain an object."
             place = whole
             for name in names[:-1]:
                 place = place.setdefault(name, {})

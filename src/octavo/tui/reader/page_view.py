@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.reading_position import ReadingPosition
 
 
-FOR_WHOLE = "This key works on the whole page. Press esc to go back to the page."
+FOR_WHOLE = "This key acts on the page as a whole. Press esc to go back to the page, then try again."
 
 
 class Excerpt(NamedTuple):

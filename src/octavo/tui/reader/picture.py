@@ -121,7 +121,7 @@ class PictureScreen(Dialog[None]):
     ]
     CONTEXT: ClassVar[str] = "picture"
     HELP: ClassVar[str] = (
-        "An image of the page, as large as the terminal allows. l and h go to the next and the previous image, "
+        "An image on the page, as large as the terminal allows. l and h go to the next and the previous image, "
         "o opens the image in the browser, w saves it. esc goes back to the page."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PICTURE,)
@@ -219,7 +219,7 @@ class PictureScreen(Dialog[None]):
         )  # fmt: skip
 
     async def _draw(self) -> None:
-        assert self._data is not None, "it is drawn once it is here"
+        assert self._data is not None, "an image is drawn after it is loaded"
         room, paints = self.query_one("#room", Vertical), graphics.can_paint()
         width, height = room.size
         finer = graphics.CELL[0] if paints else 1

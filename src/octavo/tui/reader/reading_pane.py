@@ -368,7 +368,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 READ_ON: Commands[Reader] = Commands(
     "page",
     (
-        Command("read_on", "space", "Scroll", "Scroll a page, then go to the next", run=lambda _, pane: pane.read_on(), shown=False),
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next page", run=lambda _, pane: pane.read_on(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -378,7 +378,7 @@ MOTIONS: Commands[Reader] = Commands(
         Command("down", "j,down", "Down", "Scroll down one line", run=lambda _, pane: pane.viewport.go_by(1), shown=False),
         Command("up", "k,up", "Up", "Scroll up one line", run=lambda _, pane: pane.viewport.go_by(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the top", run=lambda _, pane: pane.cursor.go_to_edge(0), shown=False),
-        Command("bottom", "G,end", "Bottom", "Go to the end", run=lambda _, pane: pane.cursor.go_to_edge(1), shown=False),
+        Command("bottom", "G,end", "Bottom", "Go to the bottom", run=lambda _, pane: pane.cursor.go_to_edge(1), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=lambda _, pane: pane.viewport.go_by_half(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Scroll up half a page", run=lambda _, pane: pane.viewport.go_by_half(-1), shown=False),
         Command("read_back", "b", "Scroll back", "Scroll up one page", run=lambda _, pane: pane.viewport.go_by_page(-1), shown=False),

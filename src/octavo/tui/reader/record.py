@@ -38,7 +38,7 @@ def open_row(app: App[Any], wanted: PageView.RowWanted) -> None:
 
 
 def _why_one_row(_: object, sheet: RecordSheet) -> str | None:
-    return "This is the only row of the table." if len(sheet.table.children) < 2 else None
+    return "This is the only row in the table." if len(sheet.table.children) < 2 else None
 
 
 ROW: Commands[RecordSheet] = Commands(

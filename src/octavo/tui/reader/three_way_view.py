@@ -183,7 +183,7 @@ def _guess(unit: _Unit) -> int:
 def _about(group: Commands[Any]) -> Commands[Any]:
     """What can be done with a page while it has conflicts."""
     find: Callable[[Any], Any] = group.find
-    nothing = "There is no conflict here."
+    nothing = "There are no conflicts on this page."
     return group.about(lambda view: find(view) if view.contents.conflicts else None, name="three", nothing=nothing)
 
 
@@ -201,9 +201,9 @@ CONFLICTS: Commands[ThreeWay] = Commands(
 class ThreeWay(Reader):
     """The conflicts of a page: `show` them, `choose` for them."""
 
-    CONTEXT: ClassVar[str] = "conflicts of a page"
+    CONTEXT: ClassVar[str] = "conflicts on a page"
     HELP: ClassVar[str] = (
-        "Each conflict of the page: its result, main, this change request and the base. n and N go to the next and the "
+        "The conflicts on the page. Each shows its result, main, this change request and the base. n and N go to the next and the "
         "previous conflict, j and k scroll. esc goes back to the list."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)

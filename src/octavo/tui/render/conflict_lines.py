@@ -86,7 +86,7 @@ def set_conflict(
     """Return the lines of a conflict: its result, then its sides. `place` is its number, and how many conflicts there are."""
     about = [_KINDS[shown.kind]] if shown.kind in _KINDS else []
     if shown.place is not None:
-        about.append(f"place in {('base', *decided.sides)[shown.place]}")
+        about.append(f"position in {('base', *decided.sides)[shown.place]}")
     title = f" {setting.look.glyphs.between} ".join([_number(place), *about])
     has_result = decided.choice is not None or shown.is_suggested
     label = _label(setting.look, "Result", f"compared with {decided.sides[0]}" if has_result else "")
@@ -135,10 +135,10 @@ def _framed(
         name.append(Piece(f"  {heading}", look.muted))
     if decided.choice is not None:
         taken = {
-            "main": f"{decided.name(0)} taken",
-            "request": f"{decided.name(1)} taken",
-            "both": "Both taken",
-            "words": "Suggestion taken",
+            "main": f"{decided.name(0)} chosen",
+            "request": f"{decided.name(1)} chosen",
+            "both": "Both chosen",
+            "words": "Suggestion accepted",
             "own": "Edited",
         }
         status, style, ink = f"{look.glyphs.yes} {taken[decided.choice.kind]}", look.success, look.success
@@ -182,7 +182,7 @@ def _sides(setting: LayoutContext, shown: Shown, decided: ConflictDecision, widt
     look, taken = setting.look, decided.choice.kind if decided.choice is not None else ""
     missing = "Nothing here." if shown.base is None or not shown.base.source.strip() else "Deleted."
     moved = f"Moved to \u201c{shown.moved_to_title}\u201d. Press f to open that page." if shown.moved_to_title else ""
-    base, unknown = shown.base, "Not known." if shown.base is None else "Nothing here."
+    base, unknown = shown.base, "Unknown." if shown.base is None else "Nothing here."
     sides = [
         (decided.name(0), "m", _new(shown.main), shown.main.new.source, moved or missing),
         (decided.name(1), "t", _new(shown.mine), shown.mine.new.source, missing),
@@ -241,13 +241,13 @@ def _cut(lines: list[Line], source: str, look: Styles, width: int) -> list[Line]
     left = round((len(source) - shown) / max(1, shown) * _SIDE_LINES)
     if left <= 0:
         return lines
-    said = f"{look.glyphs.more} About {left} more lines are left out. Press e to see all lines in your editor."
+    said = f"{look.glyphs.more} About {left} more lines are not shown. Press e to see all lines in your editor."
     return [*lines[:_SIDE_LINES], *_wrapped(said, look.muted, width)]
 
 
 def _against_base(piece: Piece) -> Piece:
     """What is counted as unchanged is not so against main."""
-    return piece._replace(text=_COUNTED.sub(r"\1 \2 as in the base", piece.text)) if piece.furniture else piece
+    return piece._replace(text=_COUNTED.sub(r"\1 \2 unchanged from the base", piece.text)) if piece.furniture else piece
 
 
 def _result(setting: LayoutContext, shown: Shown, decided: ConflictDecision, width: int) -> list[Line]:
@@ -258,7 +258,7 @@ def _result(setting: LayoutContext, shown: Shown, decided: ConflictDecision, wid
     if choice is None and shown.is_suggested:
         keys = [*decided.keys(), *edit, ("w", "accept")]
         lines, choice = (
-            _with_keys(look, "Suggested: merged word by word. Check it.", look.accent, keys, width),
+            _with_keys(look, "Suggested: merged word by word. Check the result.", look.accent, keys, width),
             Choice("words"),
         )
     if choice is None:
@@ -282,7 +282,7 @@ def _result(setting: LayoutContext, shown: Shown, decided: ConflictDecision, wid
         if compared.new.blocks
         else "Nothing: the text is deleted."
         if shown.place is None
-        else "Nothing: the text is in another place."
+        else "Nothing here: the text is in another place."
     )
     if not note and choice.kind != "main" and compared.says_the_same(shown.outcomes["main"]):
         note = f"The same as {decided.sides[0]}."

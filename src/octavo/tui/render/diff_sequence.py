@@ -189,7 +189,7 @@ class _Writer:
             self._settings(diff)
             if diff.unseen_lines:
                 lines = "1 line" if diff.unseen_lines == 1 else f"{diff.unseen_lines} lines"
-                self._put_note(f"No visible changes. {lines} of the source changed.")
+                self._put_note(f"No visible changes. {lines} in the source changed.")
             yield from self._entries(diff.entries)
 
         self.out.add(self._units(placed()))

@@ -138,7 +138,7 @@ def _read(sources: Sources | None, block: Block) -> tuple[Specification | None, 
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     named = spec or source
     if not named:
-        return None, "The block names no OpenAPI specification."
+        return None, "This block does not name an OpenAPI specification."
     if sources is None or sources.specifications is None:
         return None, ""
     is_address = not spec or "/" in spec

@@ -323,7 +323,7 @@ def table(setting: LayoutContext, block: Block, width: int) -> list[Line]:
             out.append(Line(hair, out[-1].block if out else whole_of(row_block)))
         out += [Line(line, whole_of(row_block)) for line in lines]
     if set_table.cut_rows:
-        said = f"{glyphs.more} {set_table.cut_rows} more {'row' if set_table.cut_rows == 1 else 'rows'} in the source"
+        said = f"{glyphs.more} {set_table.cut_rows} more {'row' if set_table.cut_rows == 1 else 'rows'} not shown (see the page source)"
         out.append(Line([blank, Piece(said, look.muted, None, True)], block))
     if over and (cut_at is None or cut_at.is_last):
         off = off_side(*set_table.off(pan, full - 2), glyphs)

@@ -8,15 +8,13 @@ from typing import Any
 
 from octavo.api import collections, organizations, permissions, spaces, teams
 from octavo.api.errors import ApiError
-from octavo.api.operation import Listing, ListPage
+from octavo.api.operation import Listing
+from octavo.api.paging import read_pages
 from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
 from octavo.data import access
 from octavo.data.live import Live
 from octavo.tui.resources.resource import AT_ONCE, Facts, Known
 from octavo.tui.widgets.safe_text import Words
-
-MOST_PAGES = 20
-"""Pages of a list that are read on to."""
 
 
 async def of_person(live: Live, known: Known, thing: permissions.UserPermission) -> Facts:
@@ -98,12 +96,5 @@ async def _place(live: Live, at: Shared, holder: Any) -> access.Place:
 
 
 async def whole(live: Live, op: Listing[Any]) -> list[Any]:
-    """The whole of a list."""
-    found: list[Any] = []
-    for _ in range(MOST_PAGES):
-        answer: ListPage[Any] = await live.send(op)
-        found += answer.items
-        if answer.next is None:
-            break
-        op = op.model_copy(update={"page": answer.next.page})
-    return found
+    """Return all items of a list. Raises ApiError, PaginationError among them if the list does not end."""
+    return [item async for page in read_pages(live.send, op) for item in page.items]

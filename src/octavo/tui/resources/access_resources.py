@@ -51,19 +51,19 @@ def _unmaking(live: Live, known: Known) -> Unmaking:
     return ops
 
 
-_GIVING = "The role applies here and in everything inside."
+_GIVING = "The role applies here and to everything inside."
 
 
 def _given_to(op: permissions.Grant, answer: None) -> str:
     """Return how many members and teams a role was given to."""
     counts = ((len(op.users or ()), "member"), (len(op.teams or ()), "team"))
     whom = " and ".join(plural(number, one) for number, one in counts if number)
-    return f"Gave {whom} the role {label(op.role)}." if op.role else f"Removed the role of {whom}."
+    return f"Gave {whom} the {label(op.role)} role." if op.role else f"Removed the role from {whom}."
 
 
 PEOPLE: Resource[permissions.UserPermission] = Resource(
     "member", "members", permissions.ListUsers,
-    about="Members with a role given to them here.",
+    about="Members who were given a role here.",
     create=permissions.Grant, update=permissions.UpdateUser, delete=permissions.DeleteUser,
     title=lambda each: each.user.name,
     key=lambda each: each.user.id,
@@ -76,11 +76,11 @@ PEOPLE: Resource[permissions.UserPermission] = Resource(
     new="Give a role",
     making=_GIVING,
     said_new=_given_to,
-    verbs=("remove the role of", "removed the role of"),
+    verbs=("remove the role from", "removed the role from"),
 )  # fmt: skip
 TEAMS_WITH_A_ROLE: Resource[permissions.TeamPermission] = Resource(
     "team", "teams", permissions.ListTeams,
-    about="Teams with a role given to them here.",
+    about="Teams that were given a role here.",
     create=permissions.Grant, update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
     title=lambda each: each.team.title,
     key=lambda each: each.team.id,
@@ -93,7 +93,7 @@ TEAMS_WITH_A_ROLE: Resource[permissions.TeamPermission] = Resource(
     new="Give a role",
     making=_GIVING,
     said_new=_given_to,
-    verbs=("remove the role of", "removed the role of"),
+    verbs=("remove the role from", "removed the role from"),
 )  # fmt: skip
 EVERYBODY: Resource[permissions.UserPermission] = Resource(
     "member with access", "everyone with access", permissions.ListAggregate,
@@ -107,15 +107,15 @@ EVERYBODY: Resource[permissions.UserPermission] = Resource(
         Column("E-MAIL", "user.email", drop=1),
     ),
     told=access_reading.of_person,
-    none="No one has a role here. Give a role in Members or Teams.",
-    elsewhere="Change roles in Members or Teams. Press ] to go there.",
+    none="No one has a role here. To give someone a role, go to Members or Teams.",
+    elsewhere="To change roles, go to Members or Teams: press ].",
     rights=Rights("", "", ""),
 )  # fmt: skip
 WHO_MERGES: Resource[permissions.UserPermission] = replace(
     EVERYBODY,
     one="member who can merge",
-    many="who can merge",
-    about="Everyone whose role here includes merging.",
+    many="members who can merge",
+    about="Members whose role here lets them merge.",
     none="No one can merge here. Give someone the Creator or Admin role in Members or Teams.",
     items=lambda answer: tuple(each for each in answer.items if each.permission in MERGES),
 )
@@ -129,11 +129,11 @@ def in_space(known: Known, space: str) -> Known:
     return {"at": SpaceRef(space_id=space), "organization_id": organization}
 
 
-IN_THE_TREE = "Create, edit and delete spaces in Content. Press 2, then esc."
+IN_THE_TREE = "To create, edit or delete spaces, go to Content: press 2, then esc."
 
 SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,
-    about="Spaces of the organization. Press enter to see who has access.",
+    about="Spaces in the organization. Press enter to see who has access.",
     title=lambda each: each.title or each.id,
     named=lambda known, each: in_space(known, each.id),
     columns=(
@@ -160,7 +160,7 @@ MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
         Column("VISIBILITY", "space.visibility", 15, drop=1, coded=True),
     ),
     told=access_reading.of_space,
-    elsewhere="Change the role in the space. Press enter, then open Members.",
+    elsewhere="To change the role, open the space with enter, then go to Members.",
     holder=lambda each: each.space,
     children=ACCESS,
     rights=Rights("", "", ""),

@@ -136,7 +136,7 @@ def _delete(app: Shell, at: AtHand) -> None:
             intro="" if back is None else "You can undo this with u.",
             facts=facts,
             typed=typed,
-            why_typed=f"This cannot be undone. Type {typed} to {button.lower()}.",
+            why_typed=f"This cannot be undone. Type {typed} to confirm.",
         ),
         decided,
     )
@@ -194,7 +194,7 @@ def _create(app: Shell, place: Place) -> None:
 def _why_not_created(app: Shell, place: Place) -> str | None:
     resource = place.resource
     if resource.single and place.row is not None:
-        return f"There is already one {resource.one}. Press e to edit it."
+        return f"The {resource.one} already exists. Press e to edit it."
     if resource.create is None and resource.add is None:
         return resource.elsewhere or f"The API has no operation to create {resource.many}."
     if resource.create is not None and (why := _why_not_there(app, resource.create, place.inside)):
@@ -226,7 +226,7 @@ def _ask(app: Shell, place: Place) -> None:
 
 def _why_no_action(app: Shell, at: AtHand) -> str | None:
     if not at.resource.actions:
-        return f"No more actions for {at.resource.many}."
+        return f"There are no other actions for {at.resource.many}."
     return at.why_may_not(app, at.resource.rights.change, "change")
 
 
@@ -331,7 +331,7 @@ PLACE: Commands[Place] = Commands(
     (
         Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=_why_not_created, writes=True,
                 called=lambda _, place: _called_new(place.resource)),
-        Command("ask", "t", "Test", "Test a link of the site, or search the site", run=_ask, why_not=_why_not_asked,
+        Command("ask", "t", "Test", "Test a link on the site, or search the site", run=_ask, why_not=_why_not_asked,
                 there=lambda _, place: place.resource.ask is not None, called=lambda _, place: None if place.resource.ask is None else place.resource.ask.name),
     ),
 )  # fmt: skip
@@ -339,19 +339,19 @@ PLACE: Commands[Place] = Commands(
 THING: Commands[AtHand] = Commands(
     "resource",
     (
-        Command("change", "e", "Edit", "Edit the selected rows", run=_change, why_not=_why_not_changed, writes=True,
+        Command("change", "e", "Edit", "Edit the selected items", run=_change, why_not=_why_not_changed, writes=True,
                 called=lambda _, at: "Edit" + (f" ({len(at.things)})" if len(at.things) > 1 else "")),
-        Command("delete", "X", "Delete", "Delete the selected rows, after confirmation",
+        Command("delete", "X", "Delete", "Delete the selected items, after confirmation",
                 run=_delete, why_not=_why_not_deleted, writes=True, called=lambda _, at: _called_delete(at)),
-        Command("act", "a", "More…", "Show more actions for the selected row", run=_act, why_not=_why_no_action, writes=True,
+        Command("act", "a", "More…", "Show more actions for the selected item", run=_act, why_not=_why_no_action, writes=True,
                 there=lambda _, at: bool(at.resource.actions)),
-        Command("yank", "y", "Copy name", "Copy the names of the selected rows", run=_copy, shown=False),
-        Command("yank_url", "Y", "Copy link", "Copy the link of the selected row", shown=False, why_not=_why_no_address,
-                run=lambda app, at: clipboard.copy(app, _address(at), f"Copied the link of {at.resource.title(at.thing)}.")),
-        Command("open_browser", "o", "Open in browser", "Open the selected row in the browser", run=_open, why_not=_why_not_opened, shown=False),
+        Command("yank", "y", "Copy name", "Copy the names of the selected items", run=_copy, shown=False),
+        Command("yank_url", "Y", "Copy link", "Copy the link to the selected item", shown=False, why_not=_why_no_address,
+                run=lambda app, at: clipboard.copy(app, _address(at), f"Copied the link to {at.resource.title(at.thing)}.")),
+        Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", run=_open, why_not=_why_not_opened, shown=False),
     ),
-    context="selected rows",
-    nothing="Select a row first.",
+    context="selected items",
+    nothing="Select an item first.",
 )  # fmt: skip
 """What can be done with the things at hand."""
 
@@ -384,7 +384,7 @@ def choose_order(app: Shell, table: Table, changed: Callable[[], None]) -> None:
 
 
 def _order_of(table: Table, column: Column[Any]) -> str:
-    return "" if column is not table.by else "current · enter reverses"
+    return "" if column is not table.by else "current · enter to reverse"
 
 
 def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: Column[Any] | None = None) -> None:
@@ -403,7 +403,7 @@ def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: C
             changed()
             choose_columns(app, table, changed, column)
 
-    app.push_screen(Picker(f"Columns of {table.resource.many}", choices, now=now), chosen)
+    app.push_screen(Picker(f"Columns for {table.resource.many}", choices, now=now), chosen)
 
 
 def export(app: Shell, table: Table, things: Sequence[Any], names: Names) -> None:
@@ -426,7 +426,7 @@ def export(app: Shell, table: Table, things: Sequence[Any], names: Names) -> Non
     details = {
         "json": "all fields",
         "csv": "the visible columns",
-        "md": "a table of the visible columns",
+        "md": "a table with the visible columns",
     }
     choices = [Choice(ending, name, detail=details[ending]) for ending, (name, _) in FORMATS.items()]
     app.push_screen(Picker(f"Export {what}", choices), chosen)

@@ -46,7 +46,7 @@ class Arranged:
         if (why := self.why_not_moved()) is not None or self.part is None or self.structure is None:
             return why
         if site_tree.a_step(self.structure, self.part, step) is None:
-            return f"{title_of(self.part)} is already {FIRST_AND_LAST[step]}. Press M to move it to another section or group."
+            return f"{title_of(self.part)} is already the {FIRST_AND_LAST[step]} item here. Press M to move it to another section or group."
         return None
 
 
@@ -87,7 +87,7 @@ def _choose_holder(app: Shell, here: Arranged) -> None:
     now = site_tree.holder_of(part)
     choices = []
     for each in site_tree.holders_for(structure, part):
-        off = "" if each.row else f"Empty: the API can only place a {_kind(part)} next to another item."
+        off = "" if each.row else f"This place is empty. The API can place a {_kind(part)} only next to another item."
         right = "current" if each.id == now else ""
         choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, off=off))
 
@@ -116,7 +116,7 @@ def _choose_neighbour(app: Shell, here: Arranged, structure: SiteStructure, part
         Choice(Position(before=row[0][1]), "First"),
         *(Choice(Position(after=each), f"After {title}") for title, each in row[:-1]),
     ]
-    where = f"in {holder.title}" if holder.id is not None else "at the top of the site"
+    where = f"in {holder.title}" if holder.id is not None else "at the top level of the site"
 
     def chosen(position: Position | None) -> None:
         if position is not None:
@@ -134,7 +134,7 @@ def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, p
         app.say(f"{name} is already in this position.")
         return
     if before is None:
-        final = f"u cannot move {name} back, because its previous place is now empty."
+        final = f"You cannot undo this move with u: the place where {name} was is now empty."
         sending = send_plain(app.session.live, sort, f"Could not move {name}", shown)
         app.writes.send(f"move {name}", sending, said=said, final=final, is_shown=True)
         return
@@ -165,7 +165,7 @@ def make_default(app: Shell, at: AtHand) -> None:
         return
     name, before = title_of(part), site_tree.default_beside(structure, part)
     edit = (shown, lambda now: site_tree.beginning_at(now, part))
-    said = f"Visitors of {_whose(structure, at.inside, part)} now start at {name}."
+    said = f"Visitors to {_whose(structure, at.inside, part)} now start at {name}."
     op = beginning(where, part)
     if before is None:
         doing = f"set {name} as default"
@@ -214,12 +214,12 @@ def add(app: Shell, place: Place) -> None:
         offer(
             "space",
             f"Space in {title_of(section)}",
-            "visitors switch between the spaces of a section",
+            "visitors switch between the spaces in a section",
             section_id=section.id,
         )
     else:
-        offer("space", "Space", "a space of the organization")
-    offer("section", "Section", "a new last section with one space")
+        offer("space", "Space", "a space in the organization")
+    offer("section", "Section", "a new section at the end, with one space")
     if group is not None:
         offer("group", f"Section group in {title_of(group)}", "sections under one title", parent=group.id)
     else:
@@ -255,9 +255,9 @@ STRUCTURE_KEYS: Commands[Arranged] = Commands(
     (
         Command("move", "M", "Move", "Move to another section or group", writes=True, there=_is_there,
                 run=_choose_holder, why_not=lambda _, here: here.why_not_moved()),
-        Command("move_up", "alt+up", "Move up", "Move up", writes=True, shown=False, there=_is_there,
+        Command("move_up", "alt+up", "Move up", "Move the section, group or space up", writes=True, shown=False, there=_is_there,
                 run=_step(-1), why_not=lambda _, here: here.why_no_step(-1)),
-        Command("move_down", "alt+down", "Move down", "Move down", writes=True, shown=False, there=_is_there,
+        Command("move_down", "alt+down", "Move down", "Move the section, group or space down", writes=True, shown=False, there=_is_there,
                 run=_step(1), why_not=lambda _, here: here.why_no_step(1)),
     ),
     context="site structure",

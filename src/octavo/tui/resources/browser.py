@@ -98,12 +98,12 @@ def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
 
 def _why_no_order(app: Shell, view: BrowserScreen) -> str | None:
     if view.levels and view.level.kind.of_kinds is not None:
-        return "The structure keeps the order visitors see. Press alt+↑ or alt+↓ to move the selected row."
+        return "You cannot sort this list: it shows the order that visitors see. Press alt+↑ or alt+↓ to move an item."
     return _why_no_table(app, view)
 
 
 def _why_nothing_to_export(app: Shell, view: BrowserScreen) -> str | None:
-    return None if view.rows.items else "There are no rows to export."
+    return None if view.rows.items else "There is nothing to export here."
 
 
 def _why_one_kind(app: Shell, view: BrowserScreen) -> str | None:
@@ -141,7 +141,7 @@ def _open(view: BrowserScreen, route: Route) -> None:
 def _why_nothing_at_hand(view: BrowserScreen) -> str:
     if view.levels and is_covered(view, view.rows):
         return f"The list of {view.level.kind.many} is hidden. Press enter to show it."
-    return UNNAMED if view.levels and view.rows.item is not None else "Select a row first."
+    return UNNAMED if view.levels and view.rows.item is not None else "Select an item first."
 
 
 BROWSER: Commands[BrowserScreen] = Commands(
@@ -151,18 +151,18 @@ BROWSER: Commands[BrowserScreen] = Commands(
                 run=_go_through_kinds(-1), why_not=_why_one_kind),
         Command("next_kind", "right_square_bracket", "Next", "Show the next table", key_display="]",
                 run=_go_through_kinds(1), why_not=_why_one_kind),
-        Command("sort", "S", "Sort", "Sort by a column; again to reverse",
+        Command("sort", "S", "Sort", "Sort by a column (repeat to reverse)",
                 run=lambda _, view: acting.choose_order(view.shell, view.table, view.draw_list), why_not=_why_no_order),
         Command("columns", "F", "Columns", "Show or hide columns",
                 run=lambda _, view: acting.choose_columns(view.shell, view.table, view.draw_list), why_not=_why_no_table),
-        Command("export", "ctrl+e", "Export", "Export rows as CSV, JSON or Markdown", shown=False,
+        Command("export", "ctrl+e", "Export", "Export the list as CSV, JSON or Markdown", shown=False,
                 run=_export, why_not=_why_nothing_to_export),
-        Command("read_on", "space", "Scroll", "Scroll the details, then go to the next row", shown=False,
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", shown=False,
                 run=lambda _, view: _read_on(view, 1)),
-        Command("read_back", "b", "Scroll back", "Scroll back, then go to the previous row", shown=False,
+        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous item", shown=False,
                 run=lambda _, view: _read_on(view, -1)),
-        Command("next", "J", "Next", "Go to the next row", run=lambda _, view: view.rows.move(1), shown=False),
-        Command("previous", "K", "Previous", "Go to the previous row", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("next", "J", "Next", "Go to the next item", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Previous", "Go to the previous item", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("up", "escape", "Back", "Go up one level", run=lambda _, view: view.go_up(), shown=False),
     ),
     find=lambda view: view,
@@ -175,8 +175,8 @@ class BrowserScreen(ListView[Any]):
 
     CONTEXT = "sites and organization"
     HELP = (
-        "Tables on the left, rows on the right, and the details of the selected row. "
-        "enter opens a row, ctrl+n creates one, e edits it and X deletes it after confirmation. "
+        "Tables on the left, the items in the selected table on the right, and the details of the selected item. "
+        "enter opens an item, ctrl+n creates an item, e edits and X deletes the selected item. "
         "esc goes up one level."
     )
     CSS_PATH = "browser.tcss"
@@ -537,7 +537,7 @@ def _hint(kind: Resource[Any], why: str | None, inside: Any) -> str:
         return kind.about if kind.absent(inside) is not None else "Press r to retry."
     if kind.none or (kind.create is None and kind.add is None):
         return kind.about or kind.elsewhere
-    return f"{kind.about} Press ctrl+n to {in_a_line(kind.new) or 'create one'}.".lstrip()
+    return f"{kind.about} Press ctrl+n to {in_a_line(kind.new) or 'create the first one'}.".lstrip()
 
 
 def _forget_counts(view: BrowserScreen, op: Operation[Any], now: Any) -> None:
@@ -633,7 +633,8 @@ class Seeking:
             go_into_row(view, below)
         else:
             view.shell.say(
-                f"Could not find it in {view.level.kind.many}: it was deleted, or you do not have access.", tone="care"
+                f"Could not find the item in {view.level.kind.many}: it was deleted, or you do not have access.",
+                tone="care",
             )
 
 

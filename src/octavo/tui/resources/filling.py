@@ -40,7 +40,7 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
             app.writes.take_back_by(back)
         else:
             app.writes.is_final(
-                f"u cannot undo “{resource.called_new}”."
+                f"You cannot undo “{resource.called_new}” with u."
                 + (f" Press X on the {resource.one} to delete it." if resource.delete is not None else "")
             )
         if key := _key(resource, answer):
@@ -68,7 +68,7 @@ def act(app: Shell, resource: Resource[Any], known: Known, thing: Any, action: A
 
     def sent(op: Operation[Any], answer: Any) -> None:
         app.say(f"{name} {action.done}.")
-        app.writes.is_final(f"u cannot undo “{action.name}”.")
+        app.writes.is_final(f"You cannot undo “{action.name}” with u.")
         if resource.afterwards is not None:
             app.background(resource.afterwards(app, here, op, answer))
 
@@ -100,10 +100,10 @@ def change(app: Shell, resource: Resource[Any], known: Known, thing: Any) -> Non
         back = _as_before(op, resource.written(thing), here)
         app.say(f"Changed {name}.", undo=back is not None)
         if back is None:
-            app.writes.is_final(f"u cannot undo the change of {name}. Press e to edit it again.")
+            app.writes.is_final(f"You cannot undo the change to {name} with u. Press e to edit it again.")
             return
         app.writes.take_back_by(
-            _undoing(live, f"undo the change of {name}", [(name, back)], f"Undid the change of {name}.")
+            _undoing(live, f"undo the change to {name}", [(name, back)], f"Undid the change to {name}.")
         )
 
     fill_in(
@@ -146,7 +146,7 @@ def change_all(
         draft=f"form {resource.name} several {_place(resource, known)}",
         references=_references(app, resource, here),
         verb=f"Change {len(things)}",
-        intro="Fields you leave empty stay unchanged in every row.",
+        intro="Fields that you leave empty stay unchanged in all selected items.",
         sent=sent,
     )
 
@@ -173,20 +173,20 @@ async def _change_others(
         try:
             await live.write(each)
         except ApiError as error:
-            done = f"{number} of {len(others) + 1} were changed before."
+            done = f"{number} of {len(others) + 1} were already changed."
             sentence = f"Could not change {resource.title(thing)}: {error} {done}"
             return SendResult("refused", sentence, error=error)
         note(thing, each)
     what = plural(len(others) + 1, resource.one, resource.many)
     return SendResult(
-        "done", result=_undoing(live, f"undo the change of {what}", backs, f"Undid the change of {what}.")
+        "done", result=_undoing(live, f"undo the change to {what}", backs, f"Undid the change to {what}.")
     )
 
 
 def _undoing(live: Live, doing: str, ops: Sequence[tuple[str, Operation[Any]]], said: str) -> UndoAction:
     async def back() -> SendResult[bool]:
         for name, op in ops:
-            sent = await send_plain(live, op, f"Could not undo the change of {name}")
+            sent = await send_plain(live, op, f"Could not undo the change to {name}")
             if sent.kind != "done":
                 return SendResult(sent.kind, sent.message)
         return SendResult("done", result=True)
@@ -231,7 +231,7 @@ def _taking_back(live: Live, op: Operation[Any], unmaking: Unmaking) -> UndoActi
     ops = unmaking(op)
     if ops is None:
         return None
-    return _undoing(live, "undo the new roles", [("the roles", each) for each in ops], "Undid the new roles.")
+    return _undoing(live, "undo the role changes", [("the roles", each) for each in ops], "Undid the role changes.")
 
 
 def _title(resource: Resource[Any], answer: Any) -> str:

@@ -42,8 +42,8 @@ T = TypeVar("T")
 NO_REFERENCES: Mapping[str, References] = MappingProxyType({})
 _PICKED = {False: "press enter or space to choose", True: "press enter or space to switch"}
 _FROM_FILE = {
-    "import_file": "a link (http or https), or a file: ~/notes.zip · tab completes the path",
-    "text": "or the path of a file: ~/spec.yaml · ctrl+f chooses a file",
+    "import_file": "a link (http or https) or a file, for example ~/notes.zip · tab completes the path",
+    "text": "or the path to a file, for example ~/spec.yaml · ctrl+f chooses a file",
     "customization_font": "ctrl+f adds a font file; Octavo reads the weight from its name",
 }
 _LONG = 4000
@@ -307,7 +307,7 @@ class FormDialog(Dialog[None]):
         if self._row_for_file is not None:
             return None
         named = " and ".join(each.field.label for each in self._rows_for_files)
-        return f"This field takes no file. Fields that take a file: {named}."
+        return f"You cannot choose a file for this field. Fields for files: {named}."
 
     def choose_file(self) -> None:
         """Ask for a file for the field with the cursor, or for the only one that is filled from one."""
@@ -377,7 +377,7 @@ class FormDialog(Dialog[None]):
             for name, row in self._rows.items():
                 row.put(state.written[name])
         else:
-            self._said = f"{state.fault} Press ctrl+e to correct it, or empty the file to discard it."
+            self._said = f"{state.fault} Press ctrl+e to correct the YAML. To discard the YAML, empty the file."
         self._judge()
 
     # Keeping, sending, leaving
@@ -401,7 +401,7 @@ class FormDialog(Dialog[None]):
         """Why it cannot be sent now, in a sentence."""
         state = self.state
         if state.is_sending:
-            return "The form is being sent."
+            return "The form is already being sent."
         for name, sentence in self._made.wrong.items():
             if state.attempted and (name == FORM or name in self._rows):
                 return sentence

@@ -394,7 +394,7 @@ def _limits(made: FormField) -> Iterator[str]:
     elif made.high is not None:
         yield f"at most {made.high:g}"
     if made.kind == "date":
-        yield "2026-11-23 or 2026-11-23T18:30Z"
+        yield "for example 2026-11-23 or 2026-11-23T18:30Z"
     if made.kind == "structure":
         yield "YAML or JSON"
     if made.kind == "list":

@@ -85,7 +85,7 @@ class FieldRow(Vertical):
             limits = "ctrl+f chooses a file"
         said = " · ".join(filter(None, ["required" if field.required else "", limits]))
         if field.example and field.kind in ("structure", "text", "list"):
-            said = f"{said}, for example:\n{field.example}"
+            said = ", ".join(filter(None, (said, f"for example:\n{field.example}")))
         elif field.example:
             said = " · ".join(filter(None, (said, f"for example {field.example}")))
         if self._picked:
@@ -95,7 +95,7 @@ class FieldRow(Vertical):
             secret.value = written
             return secret
         if field.file and field.kind == "line":
-            return PathInput(written, placeholder="required · a link, or a file: ~/notes.zip")
+            return PathInput(written, placeholder="required · a link, or a file such as ~/notes.zip")
         if field.kind in ("text", "list", "structure", "choices") or "\n" in written:
             editor = (MaskedEditor if field.masked else TextEditor)(written, placeholder=said)
             editor.styles.min_height = 2 if written else max(2, min(8, 1 + said.count("\n")))

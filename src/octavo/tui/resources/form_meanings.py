@@ -11,8 +11,8 @@ from octavo.tui.resources.form_fields import FormField
 
 _MEANINGS = {
     "visibility": {
-        "public": "everyone, and search engines list it",
-        "unlisted": "anyone with the link; search engines do not list it",
+        "public": "everyone; search engines list the site",
+        "unlisted": "anyone with the link; search engines do not list the site",
         "share-link": "anyone with a share link",
         "visitor-auth": "visitors who sign in",
         "private": "members only",
@@ -30,7 +30,7 @@ _MEANINGS = {
 }
 
 _GIVING = (permissions.Grant, permissions.UpdateUser, permissions.UpdateTeam)
-_GUEST = ("Guest", "sees only the spaces where they have a role")
+_GUEST = ("Guest", "has access only to spaces where they have a role")
 
 
 def nothing(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:
@@ -38,7 +38,7 @@ def nothing(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str
     if operation in _GIVING:
         return "none", "removes the role given here"
     if field.name == "default_level":
-        return "none", "only members with a role given to them have access"
+        return "none", "only members who were given a role have access"
     return _GUEST if field.name in ("role", "default_role") else ("none", "")
 
 

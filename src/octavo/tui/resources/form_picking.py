@@ -127,7 +127,7 @@ class Picking:
         search = references.search
 
         async def look(query: str) -> Sequence[Choice[str]]:
-            assert search is not None, "asked for below only where it is"
+            assert search is not None, "called only for lists that can be searched"
             try:
                 found = (await references.all(self._shell, search(query))).choices
             except ApiError:
@@ -138,7 +138,7 @@ class Picking:
         try:
             offer.listed = await references.all(self._shell, op)
         except ApiError as error:
-            self._shell.say(f"Could not load the list: {error} Press ctrl+e to enter an ID.", tone="failed")
+            self._shell.say(f"Could not load the list: {error} Press ctrl+e to enter an ID as YAML.", tone="failed")
             if not offer.listed.choices and offer.picker is not None and self._shell.screen is offer.picker:
                 offer.picker.dismiss(None)
                 return

@@ -59,13 +59,10 @@ class References:
         return [self.choice(each) for each in self.items(value)] if value is not None else ()
 
     async def all(self, shell: Shell, op: Operation[Any]) -> Listed:
-        """All of it, as far as lists are read whole. Raises ApiError."""
+        """Return the whole list, or its first `ITEMS_READ` items. Raises ApiError."""
         live = shell.session.live
         value = await live.fetch(op)
-        while isinstance(op, Listing) and value.next is not None and len(value.items) < ITEMS_READ:
-            before = len(value.items)
-            await live.more(op)
+        if isinstance(op, Listing):
+            await live.read_on(op, ITEMS_READ)  # if a page fails, the list says so where it is shown
             value = live.peek(op).value or value
-            if len(value.items) == before:
-                break  # it was refused, which the list says where it is shown
         return Listed([self.choice(each) for each in self.items(value)], getattr(value, "next", None) is None)

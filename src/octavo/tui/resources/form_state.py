@@ -255,7 +255,7 @@ class FormState:
         except ApiError as error:
             return self._refuse(f"Could not check for newer changes, so nothing was sent: {error}", whole=True)
         if found is None:
-            return self._refuse("Nothing was sent, because this was deleted.", whole=True)
+            return self._refuse("Nothing was sent, because the item was deleted.", whole=True)
         before, self.begin = self.begin, beginnings(self.fields, found)
         clashes: dict[str, str] = {}
         for each in self.fields:

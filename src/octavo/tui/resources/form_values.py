@@ -277,7 +277,7 @@ def _complaint(made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequ
     if first["type"] == "value_error" and not first["loc"]:
         return _sentence(str(first["ctx"]["error"]))
     if made is None:
-        return _sentence(f"{'.'.join(map(str, first['loc'])) or 'It'} {rule(first, alike)}")
+        return _sentence(f"{'.'.join(map(str, first['loc'])) or 'The value'} {rule(first, alike)}")
     if made.kind in ("list", "choices") and inside and isinstance(inside[0], int):
         return _sentence(f"line {inside[0] + 1} {rule(first, alike)}")
     if first["type"].startswith("union_tag") and made.choices:

@@ -42,7 +42,7 @@ def written_of(text: str, fields: Sequence[FormField], begin: Written) -> dict[s
     if read is None or read.value is None:
         return found
     if read.text is not None or read.items or not isinstance(read.value, dict):
-        raise Fault(read.line, "Each value needs a name: “title: Tides”.")
+        raise Fault(read.line, "Each value needs a name, for example “title: Tides”.")
     _take(read, fields, 0, begin, found)
     return found
 
@@ -157,7 +157,7 @@ def _read(made: FormField, part: Read) -> str | None:
         return yaml_values.written(part.value).rstrip("\n") if part.value not in ([], {}) else ""
     if made.kind in ("list", "choices") and part.text is None:
         if part.parts:
-            raise Fault(part.line, f"{made.wire[-1]} must be a list: one item per line, after a -.")
+            raise Fault(part.line, f"{made.wire[-1]} must be a list: start each item on its own line with “- ”.")
         return "\n".join(_line(made, each) for each in part.items)
     if part.text is None:
         raise Fault(part.line, f"{made.wire[-1]} must be a single value.")
@@ -171,4 +171,4 @@ def _line(made: FormField, item: Read) -> str:
         return item.text
     if made.items == "line" and item.parts:
         return json.dumps(item.value, ensure_ascii=False)
-    raise Fault(item.line, f"Each item of {made.wire[-1]} must be one line of text.")
+    raise Fault(item.line, f"Each item in {made.wire[-1]} must be one line of text.")

@@ -41,7 +41,7 @@ MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
     holder=lambda each: each.team,
     rights=Rights(of_thing=True, one_leaves=True),
     again=lambda known, each: made(teams.AddMember, {**known, "team_id": each.team.id, "role": _team_role(each.member)}),
-    elsewhere="Add a member to a team, or change their team role, in Teams: open the team with enter.",
+    elsewhere="To add a member to a team or change a team role, go to Teams and press enter on the team.",
     verbs=("remove this member from", "removed this member from"),
 )  # fmt: skip
 
@@ -53,14 +53,16 @@ def _team_role(of: teams.Membership) -> str | None:
 def _who_was_invited(op: invites.Invite, answer: invites.Invited | None) -> str:
     """Return how many people an invitation added, and who was not invited."""
     if answer is None:
-        return "The invitations were sent. The server did not confirm how many were new. Check the list of members."
+        return (
+            "The invitations were sent, but the server did not say how many members are new. Check the list of members."
+        )
     new, without = answer.invited, answer.failed_sso_emails
     already = len(answer.users) - new
-    said = [f"Invited {plural(new, 'new member')}." if new else "No new member was invited."]
+    said = [f"Invited {plural(new, 'new member')}." if new else "No new members were invited."]
     if already > 0:
         said.append(f"{already} {'was already a member' if already == 1 else 'were already members'}.")
     if without:
-        said.append(f"Not invited because SSO does not know their e-mail address: {', '.join(without)}.")
+        said.append(f"Not invited, because SSO does not recognize the e-mail address: {', '.join(without)}.")
     return " ".join(said)
 
 
@@ -85,10 +87,10 @@ MEMBERS: Resource[organizations.Member] = Resource(
     children=(MEMBER_SPACES, MEMBER_TEAMS),
     rights=Rights(one_leaves=True),
     actions=(
-        Action("Require SSO sign-in", "This member can then sign in only through the organization's SAML provider.", organizations.EnrollMember,
+        Action("Require SSO sign-in", "This member will be able to sign in only through the organization's SAML provider.", organizations.EnrollMember,
                "must now sign in with SSO", why_not=lambda each: "This member already signs in with SSO." if each.sso else None),
     ),
-    hangs_on=lambda each: ["This member loses every role given to them" + (f", and leaves {plural(each.teams, 'team')}." if each.teams else ".")],
+    hangs_on=lambda each: ["This member will lose all their roles" + (f" and leave {plural(each.teams, 'team')}." if each.teams else ".")],
     state=lambda each: label(each.role or "guest"),
     new="Invite members",
     said_new=_who_was_invited,
@@ -132,15 +134,15 @@ TEAMS: Resource[teams.Team] = Resource(
     children=(TEAM_MEMBERS,),
     actions=(
         Action("Change several members", "Adds and removes members in one step, and sets team roles by user ID.",
-               teams.UpdateMembers, "has new members", ask=acting.fill_in_first),
+               teams.UpdateMembers, "was updated", ask=acting.fill_in_first),
     ),
     references={"add": people, "remove": people},
     rights=Rights(create="admin", of_thing=True),
-    hangs_on=lambda each: [f"Its roles in {plural(each.spaces, 'space')} end for {plural(each.members, 'member')}."],
+    hangs_on=lambda each: [f"{plural(each.members, 'member')} will lose the access that this team gives to {plural(each.spaces, 'space')}."],
 )  # fmt: skip
 INVITE_LINKS: Resource[invites.InviteLink] = Resource(
     "invite link", "invite links", invites.ListLinks,
-    about="Anyone who opens an invite link joins with the role of the link.",
+    about="Anyone who opens an invite link joins the organization with the role set in the link.",
     get=invites.GetLink, create=invites.CreateLink, update=invites.UpdateLink, delete=invites.DeleteLink,
     title=lambda each: f"invite link {each.id}",
     named=by("invite_id"),
@@ -152,7 +154,7 @@ INVITE_LINKS: Resource[invites.InviteLink] = Resource(
     ),
     lookups=(collections.List,),
     rights=Rights(places={"space": "admin", "collection": "admin"}),
-    hangs_on=lambda each: ["The link stops working. People who joined with the link stay."],
+    hangs_on=lambda each: ["The link will stop working. People who joined with the link will stay members."],
     making="Anyone who opens the link joins with this role. For a space or collection, set a level instead of a role.",
 )  # fmt: skip
 COLLECTION_SPACES: Resource[spaces.Space] = Resource(
@@ -185,7 +187,7 @@ COLLECTIONS: Resource[collections.Collection] = Resource(
     children=(COLLECTION_SPACES, *ACCESS),
     rights=Rights(create="create_content", of_thing=True, places={"parent": "create"}),
     required=frozenset({"title"}),
-    hangs_on=lambda each: ["Its spaces and collections move up one level."],
+    hangs_on=lambda each: ["The spaces and collections in this collection will move up one level."],
 )  # fmt: skip
 PROVIDERS: Resource[sso.SamlProvider] = Resource(
     "SAML provider", "SAML providers", sso.ListProviders,
@@ -201,7 +203,7 @@ PROVIDERS: Resource[sso.SamlProvider] = Resource(
         Column("CREATED", "created_at", 7, right=True, drop=1),
     ),
     secrets=frozenset({"certificate"}),
-    hangs_on=lambda each: ["Members keep their accounts, but can no longer sign in through this provider."],
+    hangs_on=lambda each: ["Members will keep their accounts, but will no longer be able to sign in through this provider."],
 )  # fmt: skip
 LOGINS: Resource[sso.Login] = Resource(
     "SSO sign-in link", "SSO sign-in links", sso.ListLogins,
@@ -209,7 +211,7 @@ LOGINS: Resource[sso.Login] = Resource(
     title=lambda each: each.label or each.id,
     columns=(Column("PROVIDER", "label"), Column("LINK", "start_url")),
     address=lambda each: each.start_url,
-    elsewhere="Each SAML provider has its own sign-in link. Change the SAML provider instead.",
+    elsewhere="You cannot change a sign-in link: it belongs to a SAML provider. Change the SAML provider instead.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 VERSIONS: Resource[openapi.Version] = Resource(
@@ -218,13 +220,13 @@ VERSIONS: Resource[openapi.Version] = Resource(
     title=lambda each: each.id,
     columns=(Column("VERSION", "id"), Column("CREATED", "created_at", 7, right=True), Column("LINK", "url", drop=1)),
     shows=specification_reading.open_version,
-    elsewhere="To upload a new version, press esc twice to go back to the specification, then a.",
+    elsewhere="To upload a new version, press esc twice, select the specification and press a.",
     address=lambda each: each.url,
     rights=Rights("", "", ""),
 )  # fmt: skip
 SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     "OpenAPI specification", "OpenAPI specifications", openapi.List,
-    about="OpenAPI specifications whose operations pages can show.",
+    about="OpenAPI specifications. Pages can show their operations.",
     get=openapi.Get, create=openapi.Create, update=openapi.Update, delete=openapi.Delete,
     title=lambda each: each.slug or each.id,
     named=by("spec_slug", "slug"),
@@ -237,14 +239,14 @@ SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     ),
     children=(VERSIONS,),
     actions=(
-        Action("Upload a new version", "From a link, a file or text. Pages that show this specification then show the new version.",
+        Action("Upload a new version", "Upload a link, a file or text. Pages that show this specification will then show the new version.",
                openapi.Put, "was uploaded", ask=acting.fill_in_first),
     ),
     told=specification_reading.of_specification,
     details=lambda each: [("error", error.message) for error in each.last_processed_errors],
     afterwards=specification_reading.follow,
     rights=Rights(create="create_open_api_spec", change="edit", delete="edit", of_thing=True),
-    hangs_on=lambda each: ["Its versions are deleted too. Pages can no longer show its operations."],
+    hangs_on=lambda each: ["Its versions will be deleted too. Pages will no longer be able to show its operations."],
 )  # fmt: skip
 TRANSLATIONS: Resource[translations.TranslationSettings] = Resource(
     "translation", "translations", translations.List,
@@ -274,7 +276,7 @@ FONTS: Resource[fonts.Font] = Resource(
     written=lambda each: each.model_copy(update={"font_faces": ()}),
     details=lambda each: [("font faces", ", ".join(f"{face.weight:g} {source.url.rpartition('/')[2]}" for face in each.font_faces for source in face.sources))],
     rights=Rights("create_content", "edit", "edit", of_thing=True),
-    hangs_on=lambda each: ["Sites that use this font show the default font instead."],
+    hangs_on=lambda each: ["Sites that use this font will show the default font instead."],
 )  # fmt: skip
 SETTINGS: Resource[Organization] = Resource(
     "organization", "settings", organizations.Get,
@@ -291,7 +293,7 @@ SETTINGS: Resource[Organization] = Resource(
 )  # fmt: skip
 SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
     "subdomain", "subdomains", subdomains.Get, needs="subdomain",
-    about="The organization's name in the platform's own domain.",
+    about="The organization's subdomain in the platform's own domain.",
     items=lambda answer: (answer,),
     title=lambda each: each.subdomain,
     key=lambda each: each.subdomain,
@@ -300,7 +302,7 @@ SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
 )  # fmt: skip
 OF_DOMAIN: Resource[Organization] = Resource(
     "organization", "domain organizations", organizations.ListByEmailDomain, needs="email_domain",
-    about="Organizations of people whose e-mail address is in this organization's first e-mail domain.",
+    about="Organizations that also have the first e-mail domain of this organization.",
     items=lambda answer: answer.organizations,
     title=lambda each: each.title,
     columns=(Column("ORGANIZATION", "title"), Column("PLAN", "plan", 12), Column("CREATED", "created_at", 7, right=True)),

@@ -78,7 +78,7 @@ async def of_share_link(live: Live, known: Known, link: share_links.ShareLink) -
     site = await live.known(sites.Get(at=known["at"]))
     facts: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:
-        facts.append(("link", "available once the site is published: press esc, then a"))
+        facts.append(("link", "available after the site is published (press esc, then a)"))
     if site.visibility != "share-link":
         facts.append(("needed", f"no: the audience is “{label(site.visibility)}”, so visitors need no share link"))
     return facts
@@ -103,8 +103,8 @@ def _ask(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
         verb=verb,
         intro="",
         label="site",
-        not_yet="Wait until the site is checked.",
-        unknown=f"Could not {verb.lower()} the site: it could not be checked. Press r to retry.",
+        not_yet="Wait until the site has been checked.",
+        unknown=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
         ask=lambda: look(app.session.live, at),
         shown=before_publishing if publishes else before_unpublishing,
         send=lambda found: _send(app, at, found.site, publishes=publishes),
@@ -136,7 +136,7 @@ async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendR
     sent = await send_plain(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
     if isinstance(sent.result, Checkout):
         return SendResult(
-            "refused", f"Could not publish {name}: its plan must be paid first. Press o to pay in the browser."
+            "refused", f"Could not publish {name}: its plan must be paid for first. Press o to pay in the browser."
         )
     return sent
 
@@ -157,7 +157,7 @@ def before_publishing(found: Found) -> Shown:
     if site.adaptive_content is not None and site.adaptive_content.enabled:
         facts.append(Fact("note", "adaptive", "Visitors see different content, depending on their claims."))
     if empty := [each for each in found.sections if not each.site_spaces]:
-        facts.append(Fact("care", "not shown", f"{_named(empty)}: no space inside."))
+        facts.append(Fact("care", "not shown", f"{_named(empty)} (no spaces)"))
     drafts = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
     if drafts:
         facts.append(Fact("note", "not shown", f"{plural(drafts, 'unmerged change request')}: visitors see main only."))
@@ -165,7 +165,7 @@ def before_publishing(found: Found) -> Shown:
         facts.append(Fact("note", "redirects", f"{plural(found.redirects, 'redirect')} will work."))
     blocked = "This site is already published." if site.published else ""
     if not spaces:
-        blocked = "The site has no space. Open the site with enter, then press ctrl+n to add one."
+        blocked = "The site has no spaces. Open the site with enter, then press ctrl+n to add a space."
     return Shown(tuple(facts), intro="", after="You can undo this with u.", blocked=blocked)
 
 
@@ -174,27 +174,25 @@ def before_unpublishing(found: Found) -> Shown:
     from octavo.tui.review.checked_dialog import Shown
 
     site = found.site
-    facts = [Fact("care", "link", f"{_address(site)} and all links below it stop working.")]
+    facts = [Fact("care", "link", f"{_address(site)} and all links under it will stop working.")]
     facts.append(Fact("care", "hides", _holds(found)))
     if found.links:
-        verb = "stops" if found.links == 1 else "stop"
-        facts.append(Fact("care", "share links", f"{plural(found.links, 'share link')} {verb} working."))
+        facts.append(Fact("care", "share links", f"{plural(found.links, 'share link')} will stop working."))
     if found.redirects:
-        verb = "stops" if found.redirects == 1 else "stop"
-        facts.append(Fact("care", "redirects", f"{plural(found.redirects, 'redirect')} {verb} working."))
+        facts.append(Fact("care", "redirects", f"{plural(found.redirects, 'redirect')} will stop working."))
     if site.visibility == "public":
         facts.append(
             Fact(
                 "care",
                 "search engines",
-                "Search engines will remove the site. After publishing again, they need time to list it.",
+                "Search engines will stop listing the site. If you publish it again, they will need time to list it.",
             )
         )
     facts.append(
-        Fact("note", "stays", "The spaces, structure and settings of the site. Members can still read the spaces.")
+        Fact("note", "stays", "the spaces, structure and settings of the site: members can still read the spaces")
     )
     blocked = "" if site.published else "This site is not published."
-    return Shown(tuple(facts), intro="", after="You can publish it again at the same link with u.", blocked=blocked)
+    return Shown(tuple(facts), intro="", after="Press u to publish the site again at the same link.", blocked=blocked)
 
 
 def _audience(found: Found) -> Fact:
@@ -209,10 +207,10 @@ def _audience(found: Found) -> Fact:
             return Fact(
                 "care",
                 "seen by",
-                "no one yet: visitors need a share link, and none is active. Create one in Share links.",
+                "no one yet: visitors need an active share link. Create or activate a share link in Share links.",
             )
         case "share-link":
-            count = "a share link" if found.links is None else f"one of {found.links} active share links"
+            count = "a share link" if found.links is None else f"one of the {found.links} active share links"
             return Fact("care", "seen by", f"anyone with {'the active share link' if found.links == 1 else count}")
         case "visitor-auth":
             return Fact("care", "seen by", "visitors who sign in (visitor authentication)")

@@ -190,7 +190,7 @@ def _part_at(structure: site_structure.SiteStructure, chain: Chain, base: str) -
         if last.startswith(f"{address.rstrip('/')}/") and len(address) >= len(found):
             found, title = address, f"{site_tree.kind_of(part)} {site_tree.title_of(part)}"
     is_page = found and last.rstrip("/") != found.rstrip("/")
-    return f"a page of the {title}" if is_page else f"the {title}" if title else ""
+    return f"a page in the {title}" if is_page else f"the {title}" if title else ""
 
 
 def _target(to: redirects.DestinationRead, parts: Mapping[str, str]) -> str | None:
@@ -202,5 +202,5 @@ def _target(to: redirects.DestinationRead, parts: Mapping[str, str]) -> str | No
             return parts.get(to.site_space_id or "")
         case "site-page":
             space = parts.get(to.site_space_id or "")
-            return None if space is None else f"a page of {space}"
+            return None if space is None else f"a page in {space}"
     return to.url or to.kind

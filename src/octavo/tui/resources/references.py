@@ -8,7 +8,7 @@ from typing import Any
 from octavo.api import collections, organizations, site_structure, sites, teams
 from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SiteRef
-from octavo.data.organization_lists import spaces_of
+from octavo.data.queries import spaces_of
 from octavo.tui.resources.form_references import References
 from octavo.tui.resources.form_values import Written
 from octavo.tui.resources.resource import Known

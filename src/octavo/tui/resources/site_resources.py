@@ -24,7 +24,7 @@ _EDIT = Rights("edit", "edit", "edit")
 
 
 _DEFAULT = Action[Any](
-    "Set as default", "Visitors start here. u undoes this change.", site_structure.UpdateSection,
+    "Set as default", "Visitors will start here. Press u to undo.", site_structure.UpdateSection,
     why_not=lambda each: f"{site_tree.title_of(each)} is already the default." if each.default else None, ask=arranging.make_default,
     right=lambda each: "" if isinstance(each, site_structure.SiteSpace) and each.section else "admin",
 )  # fmt: skip
@@ -34,14 +34,20 @@ _DEFAULT = Action[Any](
 def _stops(each: site_structure.SiteSpace | site_structure.SiteSection) -> list[str]:
     """Return what visitors lose when a part is removed from the site."""
     if each.default:
-        return [f"Visitors start here now. {each.urls.published or 'Its link'} will show another part of the site."]
+        return [f"Visitors start here. {each.urls.published or 'Its link'} will show another part of the site instead."]
     where = each.urls.published
-    return [f"{where} and all links below it stop working."] if where else []
+    return [f"{where} and all links under it will stop working."] if where else []
+
+
+def _leaving(each: site_structure.SiteSection) -> str:
+    """Return which spaces are removed from the site with a section."""
+    names = ", ".join(space.title or space.id for space in each.site_spaces)
+    return f"Its spaces will also be removed from the site: {names}." if names else "It has no spaces."
 
 
 SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
     "space", "spaces", site_structure.ListSiteSpaces,
-    about="Spaces on the site, in the order of its structure.",
+    about="Spaces on the site, in the order they appear there.",
     create=site_structure.CreateSiteSpace, update=site_structure.UpdateSiteSpace, delete=site_structure.DeleteSiteSpace,
     title=lambda each: each.title or (each.space.title if each.space else each.id),
     named=by("site_space_id"),
@@ -54,14 +60,14 @@ SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
     ),
     lookups=(site_structure.Get,),
     rights=_EDIT,
-    hangs_on=lambda each: [*_stops(each), "Its pages are removed from the site. The space itself stays."],
+    hangs_on=lambda each: [*_stops(each), "Its pages will be removed from the site. The space itself will stay."],
     actions=(_DEFAULT,),
     new="Add a space",
     verbs=("remove", "removed"),
 )  # fmt: skip
 SECTIONS: Resource[site_structure.SiteSection] = Resource(
     "section", "sections", site_structure.ListSections,
-    about="Sections that visitors of the site switch between.",
+    about="Sections of the site. Visitors can switch between sections.",
     create=site_structure.CreateSection, update=site_structure.UpdateSection, delete=site_structure.DeleteSection,
     title=lambda each: each.title or each.id,
     named=by("site_section_id"),
@@ -78,11 +84,11 @@ SECTIONS: Resource[site_structure.SiteSection] = Resource(
     rights=_EDIT,
     actions=(_DEFAULT,),
     verbs=("remove", "removed"),
-    hangs_on=lambda each: [*_stops(each), f"Its spaces leave the site too: {', '.join(space.title or space.id for space in each.site_spaces) or 'none'}."],
+    hangs_on=lambda each: [*_stops(each), _leaving(each)],
 )  # fmt: skip
 GROUPS: Resource[site_structure.SectionGroup] = Resource(
     "section group", "section groups", site_structure.ListGroups,
-    about="Groups of sections in the navigation of the site.",
+    about="Groups of sections in the navigation on the site.",
     create=site_structure.CreateGroup, update=site_structure.UpdateGroup, delete=site_structure.DeleteGroup,
     title=lambda each: each.title or each.id,
     named=by("site_section_group_id"),
@@ -95,7 +101,7 @@ GROUPS: Resource[site_structure.SectionGroup] = Resource(
     lookups=(site_structure.Get,),
     rights=_EDIT,
     references={"parent": groups},
-    hangs_on=lambda each: ["Its sections and groups move up one level."],
+    hangs_on=lambda each: ["The sections and groups in this group will move up one level."],
 )  # fmt: skip
 
 
@@ -166,7 +172,7 @@ def _redirect_again(known: Known, each: redirects.Redirect) -> Operation[Any] | 
 
 REDIRECTS: Resource[redirects.Redirect] = Resource(
     "redirect", "redirects", redirects.List,
-    about="Paths of the site that redirect to another page or link.",
+    about="Paths on the site that redirect to another page or link.",
     create=redirects.Create, update=redirects.Update, delete=redirects.Delete,
     title=lambda each: each.source,
     named=by("site_redirect_id"),
@@ -184,11 +190,11 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
     rights=_EDIT,
     again=_redirect_again,
     told=redirect_reading.of_redirect,
-    hangs_on=lambda each: [f"Links to {each.source} stop working."],
+    hangs_on=lambda each: [f"Links to {each.source} will stop working."],
 )  # fmt: skip
 SHARE_LINKS: Resource[share_links.ShareLink] = Resource(
     "share link", "share links", share_links.List,
-    about="Secret links to the site. Anyone who has a link sees the site.",
+    about="Secret links to the site. Anyone who has a link can see the site.",
     create=share_links.Create, update=share_links.Update, delete=share_links.Delete,
     title=lambda each: each.name or each.id,
     named=by("share_link_id"),
@@ -199,12 +205,12 @@ SHARE_LINKS: Resource[share_links.ShareLink] = Resource(
     ),
     told=publishing.of_share_link,
     actions=(
-        Action("Revoke", "The link stops working until it is activated again.", share_links.Update, "was revoked", {"active": False},
+        Action("Revoke", "The link will stop working until you activate it again.", share_links.Update, "was revoked", {"active": False},
                share_links.Update, {"active": True}, why_not=lambda each: None if each.active else "This share link is already revoked."),
-        Action("Activate", "Anyone who has the link sees the site again.", share_links.Update, "was activated", {"active": True},
+        Action("Activate", "Anyone who has the link will be able to see the site again.", share_links.Update, "was activated", {"active": True},
                share_links.Update, {"active": False}, why_not=lambda each: "This share link is already active." if each.active else None),
     ),
-    hangs_on=lambda each: ["The link stops working. A new share link will have a different URL."],
+    hangs_on=lambda each: ["The link will stop working. A new share link will have a different URL."],
 )  # fmt: skip
 MCP_SERVERS: Resource[mcp_servers.McpServer] = Resource(
     "MCP server", "MCP servers", mcp_servers.List,
@@ -229,7 +235,7 @@ CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
     columns=(Column("DESCRIPTION", "description"), Column("CONDITION", "condition")),
     shows=trying_conditions.open_condition,
     none="No conditions. Conditions come from the adaptive schema.",
-    elsewhere="Conditions come from the adaptive schema. Change the adaptive schema instead.",
+    elsewhere="You cannot change a condition here: it comes from the adaptive schema. Change the adaptive schema instead.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 ADAPTIVE: Resource[adaptive_schema.AdaptiveSchema] = Resource(
@@ -241,7 +247,7 @@ ADAPTIVE: Resource[adaptive_schema.AdaptiveSchema] = Resource(
     key=lambda each: "schema",
     columns=(Column("CLAIMS", lambda each: tuple((each.json_schema or {}).get("properties") or ())), Column("UPDATED", "updated_at", 7, right=True)),
     details=lambda each: [("json schema", json.dumps(each.json_schema, ensure_ascii=False, indent=2))],
-    none="No adaptive schema. Press ctrl+n to create one.",
+    none="No adaptive schema. Press ctrl+n to create an adaptive schema.",
     rights=Rights("admin", "admin", ""),
 )  # fmt: skip
 PEOPLE: Resource[sites.SitePermission] = Resource(
@@ -255,7 +261,7 @@ PEOPLE: Resource[sites.SitePermission] = Resource(
         Column("FROM", lambda each: each.origin.space or each.origin.organization or each.origin.type, is_id=True),
         Column("E-MAIL", "user.email", drop=1),
     ),
-    elsewhere="Change roles in the organization, or in the spaces of the site. Press 6.",
+    elsewhere="To change roles, go to Admin (press 6) or to the spaces on the site.",
     rights=Rights("", "", ""),
 )  # fmt: skip
 PUBLISHED: Resource[site_tree.Standing] = Resource(
@@ -266,7 +272,7 @@ PUBLISHED: Resource[site_tree.Standing] = Resource(
     absent=lambda site: None if site.published else "This site is not published, so visitors see nothing. Publish the site first.",
     of_kinds=lambda row: (OTHERS, row.part),
     opens=_to_space,
-    elsewhere="Published content follows the structure. Change the structure instead.",
+    elsewhere="You cannot change published content here: it follows the structure. Change the structure instead.",
     title=lambda row: site_tree.title_of(row.part),
     columns=(*_PARTS[:3], Column("PATH ON SITE", lambda row: urlsplit(_published(row.part)).path), _PARTS[-1]),
     rights=Rights("", "", ""),
@@ -292,14 +298,14 @@ SITES: Resource[sites.Site] = Resource(
     state=lambda each: f"{'published' if each.published else 'not published'}, {label(each.visibility)}",
     children=(STRUCTURE, REDIRECTS, SHARE_LINKS, MCP_SERVERS, ADAPTIVE, CONDITIONS, PEOPLE, PUBLISHED),
     actions=(
-        Action("Publish", "The audience of the site can then open it.", sites.Publish, back=sites.Unpublish, ask=publishing.publish,
+        Action("Publish", "The audience of the site will be able to open it.", sites.Publish, back=sites.Unpublish, ask=publishing.publish,
                why_not=lambda each: "This site is already published." if each.published else None),
-        Action("Unpublish", "Visitors can no longer open the site. Its links stop working.", sites.Unpublish,
+        Action("Unpublish", "Visitors will no longer be able to open the site. Its links will stop working.", sites.Unpublish,
                back=sites.Publish, ask=publishing.unpublish, why_not=lambda each: None if each.published else "This site is not published."),
     ),
     rights=Rights(create="create_content", of_thing=True),
     required=frozenset({"title"}),
-    hangs_on=lambda each: [f"{each.urls.published or 'Its link'} stops working. The spaces of the site stay."],
+    hangs_on=lambda each: [f"{each.urls.published or 'Its link'} will stop working. The spaces on the site will stay."],
     address=lambda each: each.urls.published or each.urls.app,
 )  # fmt: skip
 

@@ -22,7 +22,7 @@ SPACES: Resource[spaces.Space] = Resource(
     required=frozenset({"title"}),
     rights=Rights(create="create_content", of_thing=True),
     hangs_on=lambda each: [
-        f"{plural(number, what)} {'is' if number == 1 else 'are'} deleted too."
+        f"{plural(number, what)} will be deleted too."
         for number, what in ((each.change_requests_open + each.change_requests_draft, "open or draft change request"), (each.comments, "open comment"))
         if number
     ],

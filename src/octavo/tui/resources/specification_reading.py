@@ -32,7 +32,10 @@ async def of_specification(live: Live, known: Known, thing: openapi.OpenApiSpec)
         return (("last version", "none processed yet"),)
     found = await live.send(openapi.GetLatestVersion(at=known["at"], spec_slug=thing.slug))
     age = f", processed {long_age(found.created_at)}" if found.created_at is not None else ""
-    return (("last version", f"{found.id}{age}"), ("text", "press enter, then enter on the version"))
+    return (
+        ("last version", f"{found.id}{age}"),
+        ("text", "press enter to list the versions, then enter on the last version"),
+    )
 
 
 async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) -> None:
@@ -95,14 +98,20 @@ async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
         with meanwhile(shell, f"Loading {known['spec_slug']}…"):
             last = await shell.session.live.send(openapi.GetLatestVersion(**asked))
             if last.id != version.id:
-                shell.say("Octavo can show only the latest version. Press Y to copy a link to this one.", tone="care")
+                shell.say(
+                    "Octavo can show only the latest version. Press Y to copy a link to this version.", tone="care"
+                )
                 return
             found = await shell.session.live.fetch(openapi.GetLatestContent(**asked))
     except ApiError as error:
         shell.say(f"Could not load the specification: {error}", tone="failed")
         return
     text = await asyncio.to_thread(_as_text, found.filesystem)
-    left = f"\n\nFirst {MOST_SHOWN} of {len(text)} characters.\n" if len(text) > MOST_SHOWN else "\n"
+    left = (
+        f"\n\nOnly the first {MOST_SHOWN:,} of {len(text):,} characters are shown.\n"
+        if len(text) > MOST_SHOWN
+        else "\n"
+    )
     document = await asyncio.to_thread(parse, f"```json\n{text[:MOST_SHOWN]}\n```{left}")
     if shell.screen is on_show:
         shell.push_screen(

@@ -32,8 +32,8 @@ def ask_address(app: Shell, place: Place, typed: str = "", facts: tuple[Fact, ..
         if answer is not None:
             app.background(_say_way(app, place, answer.text))
 
-    field = Field("Link", typed, placeholder="/old/page", required="Type a link or a path of the site.")
-    intro = "" if facts else "Follows the redirects of the site, as a browser does."
+    field = Field("Link", typed, placeholder="/old/page", required="Type a link or a path on the site.")
+    intro = "" if facts else "Follows the redirects on the site, as a browser does."
     app.push_screen(Confirm("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided)
 
 

@@ -49,7 +49,7 @@ class TryCondition(Dialog[None]):
     HELP: ClassVar[str] = (
         "Tests a condition with the claims of a visitor, written as JSON or YAML. Nothing is sent. "
         "tab switches between the condition and the claims. "
-        "esc closes and keeps the claims."
+        "esc closes the dialog and keeps the claims."
     )
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -106,7 +106,7 @@ class TryCondition(Dialog[None]):
             return f"Could not read the claims. {fault.place}: {fault.sentence}"
         claims = read.value if read is not None else {}
         if not isinstance(claims, dict):
-            return 'Could not read the claims. Each value needs a name: {"plan": "pro"}.'
+            return 'Could not read the claims. Each value needs a name, for example {"plan": "pro"}.'
         try:
             is_so = conditions.holds(self.query_one("#condition", LineInput).value, claims)
         except conditions.Fault as fault:

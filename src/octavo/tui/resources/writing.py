@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from octavo.api.errors import NotFound
-from octavo.api.operation import ListPage
+from octavo.api.operation import Listing
+from octavo.api.paging import read_pages
 from octavo.data.live import Live
 from octavo.data.sending import Send
 from octavo.data.writes.attempt import AlreadyDone, Attempt, WriteKind, no_check
@@ -15,21 +16,22 @@ from octavo.tui.resources.resource import Action, Known, Resource, made
 from octavo.tui.shell.write_queue import UndoAction
 from octavo.tui.widgets.wording import plural
 
-MOST_PAGES = 40
-"""Most pages of a list that are searched for one thing."""
-
 
 async def find(live: Live, resource: Resource[Any], known: Known, key: str) -> Any | None:
-    """Return a thing as it is now. None if it was deleted. Raises ApiError."""
+    """Return a thing as it is now. None if it was deleted. Raises ApiError, PaginationError among them if the list does
+    not end."""
     op = resource.list_op(known)
-    for _ in range(MOST_PAGES):
-        answer = await live.send(op)
-        found = next((each for each in resource.items(answer) if resource.key(each) == key), None)
-        following = answer.next if isinstance(answer, ListPage) else None
-        if found is not None or following is None:
+    if not isinstance(op, Listing):
+        return _with_key(resource, await live.send(op), key)
+    async for page in read_pages(live.send, op):
+        if (found := _with_key(resource, page, key)) is not None:
             return found
-        op = op.model_copy(update={"page": following.page})
     return None
+
+
+def _with_key(resource: Resource[Any], answer: Any, key: str) -> Any | None:
+    """Return the thing with a key in a response. None if it is not there."""
+    return next((each for each in resource.items(answer) if resource.key(each) == key), None)
 
 
 async def look(live: Live, resource: Resource[Any], known: Known, thing: Any) -> Any | None:
@@ -57,7 +59,7 @@ async def delete(
     for thing in things:
         sent = await _delete_one(live, resource, known, thing)
         if sent.kind != "done":
-            far = f" {len(done)} of {len(things)} succeeded before." if done else ""
+            far = f" The first {len(done)} of {len(things)} succeeded." if done else ""
             return SendResult(sent.kind, f"{sent.message}{far}")
         done.append(thing)
     return SendResult("done", result=tuple(done))

@@ -14,6 +14,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DocumentBody, Page, Revision, UpdatePage
 from octavo.api.errors import Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
+from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import texts
 from octavo.documents.changes import Setting
@@ -252,32 +253,22 @@ async def look(
         others, fields = await asyncio.to_thread(shapes, three, tree)
         both = [each for each in forecast.unsettled(three, touched) if all(side.find(each) for side in three)]
     reading = _Reading(live, at, source, three)
-    found = await _each(
-        reading.page(
+    found = await gather_bounded(
+        lambda page: reading.page(
             page,
             fields.get(page.id, {}),
             is_merged=page.id in both and page.id not in settled,
             is_told=told is not None,
-        )
-        for page in pages[:MOST_PAGES]
+        ),
+        pages[:MOST_PAGES],
+        AT_A_TIME,
     )
     contested = [page for page in found if page is not None]
     said = {page.page for page in contested if page.fields or page.is_titled}
     others = [each for each in others if each.kind != "field" or each.id not in said]
-    others = await _each(reading.with_texts(each, tree.find(each.id)) for each in others)
+    others = await gather_bounded(lambda each: reading.with_texts(each, tree.find(each.id)), others, AT_A_TIME)
     unread = len(pages) - len(pages[:MOST_PAGES]) + changed.more
     return OpenConflicts(revision, tuple(contested), tuple(others), unread)
-
-
-async def _each(work: Iterable[Any]) -> list[Any]:
-    """All of it, a few at a time."""
-    turn = asyncio.Semaphore(AT_A_TIME)
-
-    async def one(each: Any) -> Any:
-        async with turn:
-            return await each
-
-    return await asyncio.gather(*map(one, work))
 
 
 async def _revisions(
@@ -357,7 +348,7 @@ class _Reading:
         pages = [page for page in main.walk() if page.type == "document" and page.id != but]
         changed = [page.id for page in pages if page.id not in before or before[page.id] != page.document_id]
         place = _ref(self.at, main.id)
-        found = await _each(self._text(place, each) for each in changed[:MOST_TARGETS])
+        found = await gather_bounded(lambda each: self._text(place, each), changed[:MOST_TARGETS], AT_A_TIME)
         return dict(zip(changed, found, strict=False))
 
     def _title_in_main(self, page_id: str) -> str:

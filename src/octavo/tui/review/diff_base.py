@@ -17,7 +17,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.api.reviews import Review
 from octavo.data.live import Live, Snapshot
-from octavo.data.request_lists import reviews_of
+from octavo.data.queries import reviews_of
 from octavo.documents.revision_changes import between, names_texts
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
 from octavo.tui.review.diff_cache import Comparisons, Sides

@@ -7,8 +7,10 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from octavo.api.content import GetPage
 from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef, RevisionRef
+from octavo.concurrency import report_error
 from octavo.data.live import Live
 from octavo.documents.changes import Size
 from octavo.documents.conflicts import markers
@@ -52,6 +54,8 @@ class Comparisons:
         self._sides: Sides | None = None
         self._kept: OrderedDict[Name, Compared] = OrderedDict()
         self._under_way: dict[Name, asyncio.Task[Compared]] = {}
+        self._ahead: set[Name] = set()
+        """Those of `_under_way` that nobody waits for."""
         self._next: deque[ChangedPage] = deque()
         self._wanted = 0
         self._looked_at: Name | None = None
@@ -74,11 +78,12 @@ class Comparisons:
             self.undecided.clear()
 
     def stop(self) -> None:
-        """Compare nothing any more."""
+        """Cancel all comparisons."""
         self._next.clear()
         for task in self._under_way.values():
             task.cancel()
         self._under_way.clear()
+        self._ahead.clear()
 
     def rest(self) -> None:
         """Keep none but the one that was looked at last, until one is looked at again: several change requests one may go
@@ -96,12 +101,15 @@ class Comparisons:
         return found
 
     async def compare(self, page: ChangedPage) -> Compared:
-        """The diff of a page, before all others. Raises ApiError."""
+        """Return the diff of a page, which goes before all others. Raises ApiError."""
         if (found := self.known(page)) is not None:
             return found
         self._wanted += 1
         task = self._begin(page)
         try:
+            self._ahead.discard(_name(page))
+            for op in filter(None, self._sources(page)):
+                self._live.hurry(op)
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             # Nobody waits for it any more: it has its turn again. Who wants it from now on does not wait for this one.
@@ -123,7 +131,8 @@ class Comparisons:
     def _go_on(self) -> None:
         while not self._wanted and self._next and len(self._under_way) < AT_ONCE:
             page = self._next.popleft()
-            if not self._is_measured(page):
+            if not self._is_measured(page) and _name(page) not in self._under_way:
+                self._ahead.add(_name(page))
                 self._begin(page)
 
     def _is_measured(self, page: ChangedPage) -> bool:
@@ -141,19 +150,17 @@ class Comparisons:
         if self._under_way.get(name) is not task:
             return  # other sides are compared by now, or it was given up
         del self._under_way[name]
+        self._ahead.discard(name)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, ApiError):
             self._next.clear()  # what cannot be read now is asked for when it is wanted
-        elif error is not None:
-            task.get_loop().call_exception_handler({"message": "A comparison failed", "exception": error, "task": task})
+        else:
+            report_error(task, "A comparison")
         self._go_on()
 
     async def _compare(self, page: ChangedPage) -> Compared:
-        sides = self._sides
-        assert sides is not None, "nothing is compared before it is known with what"
-        assert sides.old is not None, "nothing is compared before it is known with what"
         before, after = await asyncio.gather(
-            self._text(sides.old, page, page.is_there_before), self._text(sides.new, page, page.is_there_after)
+            *(self._text(op, patiently=_name(page) in self._ahead) for op in self._sources(page))
         )
         found = await asyncio.to_thread(compare, before, after)
         room = 0 if self._is_at_rest else MOST_TEXT
@@ -173,13 +180,23 @@ class Comparisons:
     def _text_kept(self) -> int:
         return sum(map(_length, self._kept.values()))
 
-    async def _text(self, at: ContentRef, page: ChangedPage, is_there: bool) -> str:
+    def _sources(self, page: ChangedPage) -> tuple[GetPage | None, GetPage | None]:
+        """Return what is fetched of each side of a page. None for a side without the page."""
+        sides = self._sides
+        assert sides is not None, "nothing is compared before it is known with what"
+        assert sides.old is not None, "nothing is compared before it is known with what"
+        return self._source(sides.old, page, page.is_there_before), self._source(sides.new, page, page.is_there_after)
+
+    def _source(self, at: ContentRef, page: ChangedPage, is_there: bool) -> GetPage | None:
         assert page.page is not None
         op = page_as_written(at, page.page.id)
         if "moved" in page.kinds:
             # From another place the same links have other paths: by ids they stay as they are, where a server knows how.
             op = op.model_copy(update={"refs": "stable"})
-        return text_of(await page_there(self._live, op)) if is_there else ""
+        return op if is_there else None
+
+    async def _text(self, op: GetPage | None, *, patiently: bool) -> str:
+        return text_of(await page_there(self._live, op, patiently=patiently)) if op is not None else ""
 
 
 def _length(compared: Compared) -> int:

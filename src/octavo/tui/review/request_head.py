@@ -11,7 +11,7 @@ from octavo.api.operation import ListPage
 from octavo.api.reviews import RequestedReviewer
 from octavo.api.users import Contributor
 from octavo.data.live import Snapshot
-from octavo.data.request_lists import requested_of
+from octavo.data.queries import requested_of
 from octavo.data.writes.machine import Entry
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView

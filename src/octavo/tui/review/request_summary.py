@@ -17,7 +17,7 @@ from octavo.api.places import SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.comment_words import words_of
 from octavo.data.live import Snapshot
-from octavo.data.request_lists import requested_of, reviews_of
+from octavo.data.queries import requested_of, reviews_of
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, PRESS_L, name, sign
 from octavo.tui.review.status_summary import Fact, RequestStatus, merged_by
 from octavo.tui.widgets.changing_text import ChangingText

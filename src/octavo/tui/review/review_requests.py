@@ -16,7 +16,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.live import Live
-from octavo.data.request_lists import requested_of
+from octavo.data.queries import requested_of
 from octavo.tui.review import readiness
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.widgets import wording

@@ -15,8 +15,9 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import Listing, ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
+from octavo.concurrency import gather_bounded
 from octavo.data.live import Snapshot
-from octavo.data.request_lists import open_threads_of, requested_of, reviews_of
+from octavo.data.queries import open_threads_of, requested_of, reviews_of
 from octavo.tui.review.status_summary import Fact, RequestStatus, is_predicted, standing
 from octavo.tui.shell.permissions import UNDECIDED
 
@@ -203,16 +204,13 @@ class RequestStatuses:
     # All of a list
 
     async def _find_all(self, those: Sequence[ChangeRequest], facts: Collection[Fact]) -> None:
-        free = asyncio.Semaphore(AT_ONCE)
-
         async def find(about: ChangeRequest) -> None:
-            async with free:
-                for fact in facts:
-                    if fact not in self.of(about).known:
-                        await self._find(about, fact)
+            for fact in facts:
+                if fact not in self.of(about).known:
+                    await self._find(about, fact)
             self._finding.discard(about.id)
 
-        await asyncio.gather(*map(find, those))
+        await gather_bounded(find, those, AT_ONCE)
 
     async def _find(self, about: ChangeRequest, fact: Fact) -> None:
         if fact == "conflicts":

@@ -80,7 +80,7 @@ def withdraw(app: Shell, request: RequestAtHand) -> None:
 
 
 async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
-    from octavo.data.request_lists import reviews_of
+    from octavo.data.queries import reviews_of
     from octavo.data.writes.change_request_writes import withdraw_review_by_request
     from octavo.tui.widgets.confirm import Confirm
 

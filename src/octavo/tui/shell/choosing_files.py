@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _LAST = "file chosen last"
 _ABOUT = {
-    "customization_font": "A WOFF2 or WOFF font. Octavo reads the weight from the file name.",
-    "import_file": "A Markdown, HTML or DOCX page, or a ZIP archive.",
-    "text": "A text file in UTF-8.",
+    "customization_font": "A WOFF2 or WOFF font file. Octavo reads the font weight from the file name.",
+    "import_file": "A Markdown, HTML or DOCX file, or a ZIP archive.",
+    "text": "A UTF-8 text file.",
 }
 
 
@@ -33,7 +33,7 @@ def ask_for_file(
         if answer is not None:
             app.background(_look(app, title, kind, then, answer.text))
 
-    field = Field("Path (tab completes it)", begin, required="Enter the path of a file.", is_path=True)
+    field = Field("Path (press tab to complete)", begin, required="Enter the path to a file.", is_path=True)
     about = _ABOUT.get(kind, "")
     app.push_screen(Confirm(f"{title}: choose a file", verb="Choose", intro=about, after=trouble, field=field), decided)
 

@@ -11,7 +11,7 @@ from octavo.data.state import NotSaved
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-SAID = "Saved as a draft. Open this again to continue."
+SAID = "Saved as a draft. Open this dialog again to continue."
 
 
 class DialogDraft:
@@ -41,7 +41,7 @@ class DialogDraft:
     def trouble(self) -> str:
         """Why it is not saved, in a sentence, or why nothing can be saved. Empty: it can be."""
         if self._place in self._drafts.late():
-            return f"Not saved yet: {self._drafts.why_unsaved}. Octavo keeps trying."
+            return f"Draft not saved yet: {self._drafts.why_unsaved}. Octavo will keep trying."
         return self._app.session.state.trouble
 
     def save(self, text: str) -> Awaitable[None]:

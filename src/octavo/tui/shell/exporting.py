@@ -67,7 +67,9 @@ def save_file(app: Shell, file: File) -> None:
     """Ask where a file of a space is to be saved, and save it there."""
     url = file.download_url
     if not url:
-        app.say(f"Could not save {file.name or 'this file'}: the server has no download link for it.", tone="care")
+        app.say(
+            f"Could not save {file.name or 'this file'}: the server sent no download link for the file.", tone="care"
+        )
         return
     size = size_in_words(file.size) if file.size else ""
     export = Export(file.name or "the file", file.name, lambda: app.session.download(url, FILE_BYTES), intro=size)
@@ -100,7 +102,8 @@ def choose(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[
             ask_where(app, exports[what])
 
     choices = [
-        Choice(what, what, detail=each.so_far or "the unfinished export is deleted") for what, each in stops.items()
+        Choice(what, what, detail=each.so_far or "the unfinished export will be deleted")
+        for what, each in stops.items()
     ]
     choices += [Choice(what, what, detail=export.what) for what, export in exports.items()]
     app.push_screen(Picker("Export", choices), chosen)
@@ -132,7 +135,7 @@ async def _pages(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tu
     """Every page of a space as a file, and the tree of them as platforms read it."""
     tree = await app.session.live.send(content.ListPages(at=at))
     pages = [page for page in tree.walk() if page.type == "document"]
-    app.say(f"Exporting {plural(len(pages), 'page')}… Export again to stop.")
+    app.say(f"Exporting {plural(len(pages), 'page')}… To stop, open Export again.")
     paths = {page.id: path_of(page) for page in pages}
     yield ("SUMMARY.md",), "\n".join(["# Table of contents", "", *_summary(tree.pages, paths, 0), ""]).encode()
     for first in range(0, len(pages), AT_ONCE):
@@ -172,7 +175,7 @@ def ask_where(app: Shell, export: Export, *, written: str = "", trouble: str = "
     """Ask where `export` goes: a path, with a folder that was used before. `trouble`: why it did not go to `written`."""
     name = safe_name(export.name)
     where = written or short_path(_folder(app) / name)
-    label = "Save to this new folder" if export.files else "Save to this file or folder"
+    label = "New folder to save to" if export.files else "File or folder to save to"
     field = Field(label, where, required="Enter a path.", is_path=True)
 
     def decided(answer: Confirmed | None) -> None:
@@ -191,7 +194,7 @@ def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
         else:
             ask_where(app, export, written=short_path(path))
 
-    intro = f"{path.name} already exists in {short_path(path.parent)}. Its content will be lost."
+    intro = f"{path.name} already exists in {short_path(path.parent)}. The existing file will be lost."
     app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
 
 
@@ -220,7 +223,7 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
         if export.files is not None:
             said = plural(await save_folder(path, export.files(report)), "file")
         else:
-            assert export.content is not None, "an export has one or the other"
+            assert export.content is not None, "an export has either content or files"
             said = size_in_words(await save(path, export.content(), replace=replace))
     except FileExists as error:
         if export.files is None:

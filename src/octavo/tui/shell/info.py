@@ -47,7 +47,7 @@ class InfoScreen(Chooser[str | None, str]):
     ) -> None:
         """`kept`: how far keeping a space for offline got. `addresses`: whether a browser comes to what they are the
         addresses of."""
-        super().__init__("Info", empty="No details. Select an item first.")
+        super().__init__("Info", empty="No details to show. Select an item first.")
         self._kept = kept
         self._things, self._below, self._left_out = things, below, () if addresses else LINKS
 
@@ -62,7 +62,7 @@ class InfoScreen(Chooser[str | None, str]):
         for command in active_commands(self._below):
             if command.reason:
                 name = f"{command.key}  {command.title}"
-                found.append(Choice("", name, group="KEYS THAT ARE DISABLED NOW", off=command.reason))
+                found.append(Choice("", name, group="SHORTCUTS UNAVAILABLE NOW", off=command.reason))
         return found
 
     def take(self, choice: Choice[str]) -> None:

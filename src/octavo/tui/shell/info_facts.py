@@ -161,7 +161,7 @@ def _of_comment(comment: Comment) -> Iterator[tuple[str, object]]:
     yield "status", comment.status
     yield "resolved by", comment.resolved_by.name if comment.resolved_by else ""
     yield "resolved", comment.resolved_at
-    yield "page", (target.page.title or target.page.path) if target.page else "none (about the whole)"
+    yield "page", (target.page.title or target.page.path) if target.page else "none (not on a single page)"
     yield "page ID", target.page.id if target.page else ""
     yield "block", target.node.id if target.node else ""
     yield "revision", target.revision
@@ -175,7 +175,7 @@ def _of_page(page: Page) -> Iterator[tuple[str, object]]:
     yield "path", page.path
     yield "description", page.description
     yield "created", page.created_at
-    yield "changed", page.updated_at
+    yield "last changed", page.updated_at
     yield "hidden", "yes" if page.hidden else ""
     yield "link", page.urls.app
     yield "published link", page.urls.published
@@ -189,7 +189,7 @@ def _of_space(space: Space) -> Iterator[tuple[str, object]]:
     yield "language", label(space.language or "")
     yield "revision", space.revision
     yield "created", space.created_at
-    yield "changed", space.updated_at
+    yield "last changed", space.updated_at
     yield "your permissions", _rights(space.permissions)
     yield "link", space.urls.app
     yield "published link", space.urls.published
@@ -202,7 +202,7 @@ def _of_change_request(each: ChangeRequest) -> Iterator[tuple[str, object]]:
     yield "status", each.status
     yield "author", each.created_by.name if each.created_by else ""
     yield "created", each.created_at
-    yield "changed", each.updated_at
+    yield "last changed", each.updated_at
     yield "outdated", "yes, main has newer changes" if each.outdated else ""
     yield "revision", each.revision
     yield "first revision", each.revision_initial

@@ -60,7 +60,7 @@ class Narrowing(Generic[N]):
 
         now = self.by
         choices: list[Choice[N | Callable[[], None]]] = [
-            Choice(each, each.name, right="enter removes", group="CURRENT FILTER") for each in now
+            Choice(each, each.name, right="enter to remove", group="CURRENT FILTER") for each in now
         ]
         choices += [Choice(each, each.name, right=left, group=each.kind.upper()) for each, left in more]
 

@@ -75,9 +75,9 @@ class NavigationHistory:
     def why_not(self, step: object) -> str | None:
         """Why one cannot `travel` that way, in a sentence."""
         if step == -1 and not self.has_behind:
-            return "You have no previous location to go back to."
+            return "There is no previous location to go back to."
         if step == 1 and not self.has_ahead:
-            return "You have no location to go forward to."
+            return "There is no next location to go forward to."
         return None
 
     def travel(self, step: int) -> None:

@@ -51,10 +51,13 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
 
     said = [links.doubt(words, target), links.other_letters(target.host)]
     if isinstance(found, browser.Browser):
-        where = "This link leads outside the platform." if target.host not in links.APP_HOSTS else ""
+        where = "This link opens an external website." if target.host not in links.APP_HOSTS else ""
         verb, said = "Open in browser", [where, *said]
     elif is_mail:
-        verb, said = "Copy address", ["Octavo cannot send mail. Copy the address to your mail program.", *said]
+        verb, said = (
+            "Copy address",
+            ["Octavo cannot send e-mail. Copy the address, then paste it into your e-mail program.", *said],
+        )
     else:
         verb, said = "Copy link", [f"{found.sentence} Copy the link instead.", *said]
     title = f"Write to {target.host}?" if is_mail else f"Open {target.host}?"
@@ -70,8 +73,8 @@ def address_of_page(page: Page | None) -> str:
 def said_without_address(app: Shell, what: str) -> str:
     """Return a sentence why a page, space or link cannot be opened in a browser."""
     if app.session.is_here:
-        place = "the demo" if app.session.kind == "demo" else "a folder"
-        return f"No link for this {what}: {place} is not on the web."
+        place = "the demo" if app.session.kind == "demo" else "this folder"
+        return f"This {what} has no link: {place} is not on the web."
     return f"The server has no link for this {what}."
 
 
@@ -101,7 +104,10 @@ def _browse(app: Shell, browser: Browser, url: str) -> None:
         if code:
             with suppress(RuntimeError):  # the app has ended meanwhile
                 app.call_from_thread(
-                    open_outside, app, url, trouble=f"Could not open the link: {browser.name} ended with status {code}."
+                    open_outside,
+                    app,
+                    url,
+                    trouble=f"Could not open the link: {browser.name} exited with status {code}.",
                 )
 
     try:
@@ -110,4 +116,4 @@ def _browse(app: Shell, browser: Browser, url: str) -> None:
         open_outside(app, url, trouble=f"Could not start {browser.name}: {error.strerror}.")
         return
     threading.Thread(target=watch, args=(started,), daemon=True).start()
-    app.say("Opened in the browser.")
+    app.say("Opened the link in the browser.")

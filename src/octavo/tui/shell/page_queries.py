@@ -26,10 +26,14 @@ def page_as_written(at: ContentRef, page_id: str) -> GetPage:
     return GetPage(at=at, page_id=page_id, format="markdown")
 
 
-async def page_there(live: Live, op: GetPage) -> Page | None:
-    """The page, or None where there is no such page. What a revision says never changes. Raises ApiError."""
+async def page_there(live: Live, op: GetPage, *, patiently: bool = False) -> Page | None:
+    """Return a page. None if it does not exist. A cached page of a revision is not fetched again. Raises ApiError.
+
+    With `patiently`, requests the user waits for go first.
+    """
+    get = live.known if isinstance(op.at, RevisionRef) else live.fetch
     try:
-        page: Page = await (live.known(op) if isinstance(op.at, RevisionRef) else live.fetch(op))
+        page: Page = await get(op, patiently=patiently)
         return page
     except NotFound:
         return None

@@ -23,8 +23,13 @@ _NEED_COMMENT_RIGHT = ("comment", "reply", "reply_resolve", "react")
 """What takes the right to comment."""
 
 
-_RIGHTS = {"admin": "administer it", "edit": "edit it", "create": "create there", "create_content": "create content"}
-"""What rights are for, where their names do not say it."""
+_RIGHTS = {
+    "admin": "administer {}",
+    "edit": "edit {}",
+    "create": "create items in {}",
+    "create_content": "create content",
+}
+"""What permissions allow, if their names do not say so. `{}` stands for the name of the owner."""
 
 
 def lacks_right(owners: Sequence[Any], right: str, deed: str, one: str) -> str | None:
@@ -32,9 +37,11 @@ def lacks_right(owners: Sequence[Any], right: str, deed: str, one: str) -> str |
     list its permissions denies nothing: the server decides. `one` is the name for an owner without a title."""
     for owner in owners if right else ():
         if not has_right(owner, right):
+            name = getattr(owner, "title", "") or f"this {one}"
+            needed = _RIGHTS.get(right, right.replace("_", " ")).format(name)
             return (
-                f"Your role in {getattr(owner, 'title', '') or f'this {one}'} does not let you {deed}. You need permission to "
-                f"{_RIGHTS.get(right, right.replace('_', ' '))}. Ask an organization admin for access."
+                f"Your role in {name} does not let you {deed}. You need permission to {needed}. "
+                "Ask an organization admin for access."
             )
     return None
 
@@ -68,13 +75,13 @@ def not_allowed(
     if space is None:
         return why_without_space(change_request)
     if states and change_request.status not in states:
-        return f"#{change_request.number} is {change_request.status}. This is possible only for {' or '.join(states)} change requests."
+        return f"#{change_request.number} is {change_request.status}. You can do this only with {' or '.join(states)} change requests."
     return not_allowed_in(app, space.space_id, right)
 
 
 def why_without_space(change_request: ChangeRequest) -> str:
     """Return a sentence why a change request whose space is unknown cannot be opened."""
-    return f"Could not open #{change_request.number}: the server does not say which space it belongs to. Open it from its space."
+    return f"Could not open #{change_request.number}: the server does not say which space it belongs to. Open the change request from its space."
 
 
 def not_allowed_with(
@@ -85,7 +92,7 @@ def not_allowed_with(
     first."""
     message = message or thread
     if message is not None and app.workspace.held(message.id) is not None:
-        held = "This is a pending comment that only you see. Press e to edit it, X to remove it, H to list all."
+        held = "Only you can see this pending comment. Press e to edit it, X to remove it, or H to list all pending comments."
         return None if deed in ("edit", "delete") else held
     if why := (thread and _not_there_yet(app, thread.id)) or (message and _not_there_yet(app, message.id)):
         return why
@@ -115,9 +122,9 @@ def _is_denied(message: Comment | Reply, right: str) -> bool:
 def _not_there_yet(app: Shell, message_id: str) -> str | None:
     """Why nothing can be done with a message the server does not have, in a sentence."""
     if app.workspace.on_its_way(message_id) == NOT_SENT:
-        return "This was not sent. Press ! to see why, and to retry or discard it."
+        return "This comment was not sent. Press ! to see why, and to retry or discard it."
     if app.workspace.on_its_way(message_id) == MAY_BE_SENT:
-        return "This may have been sent. Press ! to see why, and to retry or discard it."
+        return "This comment may have been sent. Press ! to see why, and to retry or discard it."
     if message_id.startswith("pending-"):
-        return "This is not sent yet. Press u to cancel it."
+        return "This comment is not sent yet. Press u to cancel sending."
     return None

@@ -77,7 +77,7 @@ class Tour:
             return
         self._keep(at + 1)
         if at + 1 == len(STEPS):
-            self._app.say("Tour complete. Press ? for the keys of any view.")
+            self._app.say("Tour complete. Press ? to see the keys in any view.")
 
     def start_or_leave(self) -> None:
         """Start the tour at its first step, or leave it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -26,7 +25,7 @@ from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.section_tabs import Sections
-from octavo.tui.widgets.wording import long_age, offline_since
+from octavo.tui.widgets.wording import long_age, offline_since, plural
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -65,7 +64,6 @@ class Subscriptions:
         self._rests_on: tuple[Answer, ...] = ()
         self._patient: set[str] = set()
         """The slots of what is one of many."""
-        self._reading: set[asyncio.Task[None]] = set()
 
     def follow(
         self,
@@ -75,9 +73,10 @@ class Subscriptions:
         *,
         patiently: bool = False,
         anew: bool = True,
+        most: int = 0,
     ) -> None:
-        """Show the answer to `op` now and whenever it changes. `patiently`: it is one of many that are asked, and what
-        the person waits for goes before. Not `anew`: what is followed already is not asked again because of one more."""
+        """Show the response to `op` now and whenever it changes. With `patiently`, requests the user waits for go first.
+        Without `anew`, a response that others follow is not fetched again. A list is read on until it has `most` items."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -89,7 +88,7 @@ class Subscriptions:
         # `watch` shows what is known before it returns, and showing may follow something else in this slot.
         live = self._octavo.session.live
         followed = self._slots[slot] = _Slot(op, live.followed(op))
-        leave = live.watch(op, partial(self._shown, show), patiently=patiently, anew=anew)
+        leave = live.watch(op, partial(self._shown, show), patiently=patiently, anew=anew, most=most)
         if self._slots.get(slot) is followed:
             followed.leave = leave
         else:
@@ -119,21 +118,8 @@ class Subscriptions:
         *,
         patiently: bool = False,
     ) -> None:
-        """Follow a list and read on until it is whole, `most` of it is here, or so many pages, or that fails: what counts
-        must not be cut short."""
-
-        def shown(snapshot: Snapshot[ListPage[Item]]) -> None:
-            show(snapshot)
-            if snapshot.goes_on(most):
-                asyncio.get_running_loop().call_soon(self._read_on, slot, op, patiently)
-
-        self.follow(slot, op, shown, patiently=patiently)
-
-    def _read_on(self, slot: str, op: Listing[Any], patiently: bool) -> None:
-        if self.op(slot) == op:
-            task = asyncio.get_running_loop().create_task(self._octavo.session.live.more(op, patiently=patiently))
-            self._reading.add(task)
-            task.add_done_callback(self._reading.discard)
+        """Show a list as `follow` does, read on until it is whole or has `most` items."""
+        self.follow(slot, op, show, patiently=patiently, most=most)
 
     def op(self, slot: str) -> Operation[Any] | None:
         """What `slot` follows now."""
@@ -163,8 +149,6 @@ class Subscriptions:
         while self._slots:
             self._slots.popitem()[1].leave()
         self._rests_on = ()
-        for task in self._reading:
-            task.cancel()
 
 
 def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
@@ -184,10 +168,10 @@ def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[
     if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in answers if each.fetched_at is not None), default=None)
         unread = sum(each.value is None for each in answers)
-        more = f" · {unread} not loaded yet" if unread else ""
+        more = f" · {plural(unread, 'part')} not loaded yet" if unread else ""
         rows.state.is_from_before(f"{offline_since(oldest)}{more}")
     elif failed:
-        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        more = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
         rows.state.fail(f"Could not load some {what}", f"{failed[0]}{more}")
     elif any(each.value is None for each in answers):
         rows.state.wait_for(what)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -11,13 +10,13 @@ from weakref import WeakSet
 
 from octavo.api.activity import KEY, Activity
 from octavo.api.errors import ApiError, Unreachable
-from octavo.api.operation import SPECS, Listing, ListPage, Operation
+from octavo.api.operation import SPECS, ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
-from octavo.data.organization_lists import UNDECIDED, change_requests_of, spaces_of
+from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.inbox_feed import InboxFeed
 from octavo.tui.shell.kept_words import is_new, megabytes, progress_of
@@ -116,9 +115,11 @@ class Workspace:
         self._leave["offline"] = session.offline.watch(self._kept_changed)
         session.outbox.on_done(self._write_done)
         self.unsent.follow(session)
-        session.live.left_out = self._tell_unreadable
+        self._leave["left out"] = session.live.left_out.add(self._tell_unreadable)
         self._leave["me"] = session.live.watch(Me(), self._show_me)
-        self._leave["organizations"] = session.live.watch(ListOrganizations(), self._show_organizations)
+        self._leave["organizations"] = session.live.watch(
+            ListOrganizations(), self._show_organizations, most=MOST_SPACES
+        )
 
     def leave(self) -> None:
         """Follow nothing, and know nothing."""
@@ -144,7 +145,7 @@ class Workspace:
         if leave := self._leave.pop("spaces", None):
             leave()
         self.spaces = Snapshot()
-        self._leave["spaces"] = session.live.watch(spaces_of(organization.id), self._show_spaces)
+        self._leave["spaces"] = session.live.watch(spaces_of(organization.id), self._show_spaces, most=MOST_SPACES)
         if not self._app.opening:
             self.count_comments()
         self.inbox.enter(session, organization)
@@ -352,7 +353,7 @@ class Workspace:
         said = [
             plural(held, "pending comment") if held else "",
             f"{under_way} queued{why}" if under_way else "",
-            f"{asking} need{'s' * (asking == 1)} you: press !" if asking else "",
+            f"{asking} need{'s' * (asking == 1)} your decision: press !" if asking else "",
             f"{len(others)} queued for another account: press !" if others else "",
             *(f"downloading {each.title} {progress_of(each)}" for each in self._session.offline.all if is_new(each)),
         ]
@@ -387,7 +388,7 @@ class Workspace:
             elif kept.state == "kept" and kept.id in self._being_kept:
                 self._being_kept.remove(kept.id)
                 left_out = (
-                    f" {plural(len(kept.failed), 'part')} could not be read. Press ! for details."
+                    f" {plural(len(kept.failed), 'part')} could not be downloaded. Press ! for details."
                     if kept.failed
                     else ""
                 )
@@ -401,7 +402,7 @@ class Workspace:
             self._told.add(key)
             self._app.say(
                 f"{plural(parts, 'part')} of the server's response ({area}) could not be read and "
-                f"{'is' if parts == 1 else 'are'} not shown. A newer version of Octavo may support the response.",
+                f"{'is' if parts == 1 else 'are'} not shown. Try a newer version of Octavo.",
                 tone="care",
             )
 
@@ -418,14 +419,8 @@ class Workspace:
             self.me = snapshot.value
             self._frame()
 
-    def _read_on(self, op: Listing[Any]) -> None:
-        if self._session is not None and op in self.ops:
-            self._app.background(self._session.live.more(op))
-
     def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
         self.organizations = snapshot
-        if snapshot.goes_on(MOST_SPACES):
-            asyncio.get_running_loop().call_soon(self._read_on, ListOrganizations())
         known = snapshot.value.items if snapshot.value else ()
         if self.organization is not None and self._left(self.organization):
             self.organization, self.spaces = None, Snapshot()
@@ -472,8 +467,6 @@ class Workspace:
         self.spaces = snapshot
         if self._session is not None and snapshot.value is not None and not snapshot.loading and snapshot.error is None:
             self._session.offline.spaces_came(snapshot.value.items)
-        if snapshot.goes_on(MOST_SPACES) and self.organization is not None:
-            asyncio.get_running_loop().call_soon(self._read_on, spaces_of(self.organization.id))
         self.spaces_changed.publish(None)
         self._frame()
 

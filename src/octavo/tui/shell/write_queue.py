@@ -112,7 +112,9 @@ class Writes:
             self._is_done(here)
             if in_review:
                 pending = plural(len(outbox.pending_comments(entries[0].at)), "pending comment")
-                app.say(f"Added to your review: {pending}. Press a or A to submit the review, H to show them.")
+                app.say(
+                    f"Added to your review, which now has {pending}. Press a or A to submit the review, or H to list its comments."
+                )
                 return
             self._views |= dict.fromkeys((entry.id for entry in entries), app.current_mode)
             held = app.settings.undo_seconds if entries[-1].state == "held" else 0.0
@@ -195,7 +197,7 @@ class Writes:
             if change.back is not None:
                 self._is_done(change, writes=False)
         if done is False:
-            why = "the comment is not pending any more. Your text is a draft."
+            why = "the comment is no longer pending. Your text is saved as a draft."
             app.say(f"Could not {change.doing}: {why}", tone="failed")
         elif change.back is None:
             app.say(said)
@@ -270,7 +272,7 @@ class Writes:
 def _place_of(app: Host, entry: Entry, view: str) -> ToThread:
     """Where a write was made in a `view`: the thread it is done to, as far as that is known."""
     from octavo.api import comments  # the first screen does without
-    from octavo.data.request_lists import open_threads_of
+    from octavo.data.queries import open_threads_of
 
     at, wanted, live = entry.at, entry.facts.thread, app.session.live
     thread = live.peek(comments.Get(at=at, comment_id=wanted, format="markdown")).value if wanted else None

@@ -64,7 +64,7 @@ def find(url: str, environment: Mapping[str, str]) -> Browser | NoBrowser:
     for words in (*_wanted(environment.get("BROWSER", "")), *_OPENERS):
         if shutil.which(words[0], path=environment.get("PATH")) and PurePath(words[0]).name not in _IN_THE_TERMINAL:
             return Browser(words)
-    return NoBrowser("Octavo found no browser. Set the environment variable BROWSER to yours.")
+    return NoBrowser("Octavo found no browser. Set the environment variable BROWSER to the command of your browser.")
 
 
 def _wanted(setting: str) -> list[tuple[str, ...]]:

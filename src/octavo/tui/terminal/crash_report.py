@@ -82,4 +82,7 @@ def _new(folder: Path) -> tuple[Path, int]:
         path = folder / (f"crash-{os.getpid()}.txt" if number == 1 else f"crash-{os.getpid()}-{number}.txt")
         with suppress(FileExistsError):
             return path, os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-    raise OSError(errno.EEXIST, f"{folder} already holds {REPORTS_OF_ONE_PROCESS} reports of this process; delete them")
+    raise OSError(
+        errno.EEXIST,
+        f"{folder} already contains {REPORTS_OF_ONE_PROCESS} crash reports from this process: delete the reports",
+    )

@@ -33,7 +33,7 @@ AT_ONCE = 0.5
 LARGEST = 1024 * 1024
 """Bytes: a longer file is not read back."""
 
-OPENS_AGAIN = "Your text is saved. Press ! to open it again."
+OPENS_AGAIN = "Press ! to open your saved text."
 
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 _FOR_THE_CHILD = (signal.SIGINT, signal.SIGQUIT)
@@ -164,7 +164,7 @@ def run_editor(
     if isinstance(program, NotEdited):
         return program
     if len(text.encode(errors="surrogatepass")) > LARGEST:
-        return NotEdited("The text is larger than 1 MiB, the limit for an editor.")
+        return NotEdited("Could not open the editor: the text is larger than 1 MiB.")
     try:
         path = write_file(text, folder, name, suffix, about and replace(about, process=os.getpid()))
     except OSError as error:
@@ -225,9 +225,9 @@ def _wait_until_done(words: Sequence[str], path: Path, before: str | None) -> No
     """Ask for enter: the program has ended, but the file may be open in a window of it. Says when the file was saved."""
     name, option = PurePath(words[0]).name, option_to_wait(words)
     sys.stdout.write(
-        f"\n{name} ended at once, and the file is not changed. Is it open in another window?\n"
-        "Save the file there, then press enter here. If it is not open anywhere, press enter now.\n"
-        f"To skip this question, set EDITOR to “{name} {option or '--wait'}”, or to a program that waits.\n"
+        f"\n{name} exited immediately, and the file has not changed. Is the file open in another window?\n"
+        "If so, save the file there, then press enter here. If not, press enter now.\n"
+        f"To skip this question, set EDITOR to “{name} {option or '--wait'}”, or to an editor that waits.\n"
     )
     sys.stdout.flush()
     try:
@@ -256,10 +256,10 @@ def written_as_before(before: str, after: str) -> str:
 
 def _ended(code: int) -> str:
     if code in (-signal.SIGINT, 128 + signal.SIGINT):
-        return "was ended with Ctrl-C"
+        return "was stopped with ctrl+c"
     if code < 0 and -code in {each.value for each in signal.Signals}:
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"ended with {code}"
+        return f"was stopped by {signal.Signals(-code).name}"
+    return f"exited with status {code}"
 
 
 def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
@@ -268,7 +268,7 @@ def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
         try:
             return shlex.split(wanted)
         except ValueError:
-            return NotEdited(f"Could not read EDITOR as a command: {wanted}")
+            return NotEdited(f"Could not read the command in VISUAL or EDITOR: {wanted}")
     found = next((each for each in _USUAL_EDITORS if shutil.which(each, path=environment.get("PATH"))), None)
     return [found] if found else NotEdited("Octavo found no editor. Set EDITOR to the command of your editor.")
 
@@ -343,13 +343,13 @@ def read_back(path: Path) -> Edited | NotEdited:
         finally:
             os.close(descriptor)
     except FileNotFoundError:
-        return NotEdited("Could not read the text: the editor deleted its file.")
+        return NotEdited("Could not read the text: the editor deleted the file.")
     except OSError as error:
         return NotEdited(f"Could not read {path}: {error.strerror}.", path if _is_there(path) else None)
     try:
         text = raw.decode("utf-8-sig")  # without the mark that some editors put before it
     except UnicodeDecodeError:
-        return NotEdited("Could not send the text: it is not UTF-8.", path)
+        return NotEdited("Could not send the text: it is not valid UTF-8.", path)
     if "\0" in text:
-        return NotEdited("Could not send the text: it contains NUL characters.", path)
+        return NotEdited("Could not send the text: it has NUL characters.", path)
     return Edited(text)

@@ -497,7 +497,7 @@ def faults(places: Iterable[type[DOMNode]]) -> list[str]:
                 if not value
             ]
             if (other := taken.setdefault(binding.key, binding)) is not binding:
-                said.append(f"{where} does both {other.action} and {binding.action}")
+                said.append(f"{where} runs both {other.action} and {binding.action}")
     return said
 
 
@@ -508,7 +508,7 @@ def clashes(screen: Screen[Any]) -> list[str]:
     for command in active_commands(screen):
         for key in command.keys:
             if (other := taken.setdefault((command.context, key), command)) is not command:
-                said.append(f"{command.context}: {key} is both {other.id} and {command.id}")
+                said.append(f"{command.context}: {key} is assigned to both {other.id} and {command.id}")
     return said
 
 
@@ -528,7 +528,7 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
             said.append(
                 (
                     command_id,
-                    f"is not a command id.{nearest(command_id, ids)} Run octavo help keys for the list of ids.",
+                    f"is not a command id.{nearest(command_id, ids)} To list the ids, run: octavo help keys",
                 )
             )
         elif unknown:
@@ -536,7 +536,7 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
             said.append(
                 (
                     command_id,
-                    f"names {unknown[0]!r}, which is not a key.{meant} Keys are d, D, f5, ctrl+d, enter, space …",
+                    f"names {unknown[0]!r}, which is not a key.{meant} Valid keys are, for example, d, D, f5, ctrl+d, enter and space.",
                 )
             )
         else:

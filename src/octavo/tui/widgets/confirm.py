@@ -111,7 +111,7 @@ class Confirm(Dialog[Confirmed | None]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "confirm.tcss"]
     CONTEXT: ClassVar[str] = "confirm dialog"
-    HELP: ClassVar[str] = "This dialog says what an action changes. y confirms. n or esc cancels."
+    HELP: ClassVar[str] = "This dialog shows what an action will change. y confirms. n or esc cancels."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ANSWERS,)
 
     def __init__(
@@ -288,7 +288,7 @@ class Confirm(Dialog[Confirmed | None]):
         if self._blocked:
             return self._blocked
         if self._just_in:
-            return "The checks have just loaded. Read them, then press y."
+            return "The checks have just been loaded. Read the checks, then press y."
         if self._field is not None and self._field.required and not self.text:
             return self._field.required
         if self._typed and self.query_one("#typed", LineInput).value.strip() != self._typed:

@@ -26,7 +26,7 @@ FILTER: Commands[FilterInput] = Commands(
     "filter",
     (
         Command("keep", "enter", "Apply", "Apply the filter and go to the list", run=_keep),
-        Command("leave", "escape", "Clear", "Clear the filter, then close it", run=lambda _, line: line.leave()),
+        Command("leave", "escape", "Clear", "Clear the filter, or close it if it is empty", run=lambda _, line: line.leave()),
         Command("to_list", "down", "To the list", "Go to the list", run=_keep, shown=False),
     ),
     find=lambda line: line,

@@ -123,7 +123,7 @@ class Page(Protocol):
 
 
 def _why_no_ticks(app: App[Any], ticks: Ticks[Any]) -> str | None:
-    return None if any(map(ticks.can_tick, ticks.rows.items)) else "No row here can be selected."
+    return None if any(map(ticks.can_tick, ticks.rows.items)) else "No items in this list can be selected."
 
 
 def _why_not_ticked(app: App[Any], ticks: Ticks[Any]) -> str | None:
@@ -132,7 +132,7 @@ def _why_not_ticked(app: App[Any], ticks: Ticks[Any]) -> str | None:
         and (item := ticks.rows.item) is not None
         and not ticks.can_tick(item)
     ):
-        return "This row cannot be selected. Press * to select all rows that can."
+        return "This item cannot be selected. Press * to select all items that can be selected."
     return why
 
 
@@ -143,11 +143,11 @@ def _can_tick_row(app: App[Any], ticks: Ticks[Any]) -> bool:
 TICKS: Commands[Ticks[Any]] = Commands(
     "list",
     (
-        Command("tick", "x", "Select", "Select or deselect the row", run=lambda _, ticks: ticks.tick(),
+        Command("tick", "x", "Select", "Select or deselect the item", run=lambda _, ticks: ticks.tick(),
                 why_not=_why_not_ticked, applies=_can_tick_row, there=lambda _, ticks: ticks.are_there),
         Command("tick_range", "v", "Select range", "Start or end a range selection", run=lambda _, ticks: ticks.tick_range(),
                 why_not=_why_no_ticks, there=lambda _, ticks: ticks.are_there, shown=False),
-        Command("tick_all", "asterisk", "Select all", "Select all rows, or none", run=lambda _, ticks: ticks.tick_all(),
+        Command("tick_all", "asterisk", "Select all", "Select or deselect all items", run=lambda _, ticks: ticks.tick_all(),
                 why_not=_why_no_ticks, there=lambda _, ticks: ticks.are_there, key_display="*", shown=False),
     ),
     find=lambda rows: rows.ticks,
@@ -304,7 +304,9 @@ class Rows(Lines, Generic[T]):
         read = len(page.items) + page.unreadable
         counted = page.next is not None and (page.count or 0) > read
         more = page.next is not None and not counted
-        self.show(items, total=page.count if counted else None, beyond=f"The first {read} loaded" if more else "")
+        self.show(
+            items, total=page.count if counted else None, beyond=f"Only the first {read} are loaded" if more else ""
+        )
         self.state.lacks(page.unreadable)
 
     def apply_filter(self) -> None:

@@ -48,7 +48,7 @@ SECRET: Commands[SecretInput] = Commands(
 class SecretInput(HasCommands, Input):
     """Shows bullets. Copy and cut do nothing; pasting takes the key out of what is pasted."""
 
-    CONTEXT: ClassVar[str] = "key to sign in with"
+    CONTEXT: ClassVar[str] = "API key field"
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     SecretInput, SecretInput:focus {

@@ -223,12 +223,12 @@ def palettes() -> dict[str, tuple[Palette, bool]]:
 
 
 WHAT_FOR = {
-    "cb-dark": "colour-blind friendly: blue and orange",
-    "cb-light": "colour-blind friendly, light background",
-    "mono": "shades of grey",
-    "mono-light": "shades of grey, light background",
-    "ansi-dark": "colours of the terminal, dark background",
-    "ansi-light": "colours of the terminal, light background",
+    "cb-dark": "color-blind friendly: blue and orange",
+    "cb-light": "color-blind friendly, light background",
+    "mono": "shades of gray",
+    "mono-light": "shades of gray, light background",
+    "ansi-dark": "terminal colors, dark background",
+    "ansi-light": "terminal colors, light background",
 }
 """What our themes are for, where the name does not say it."""
 

@@ -23,9 +23,9 @@ TREE: Commands[Tree] = Commands(
     (
         Command("expand", "l,right", "Expand", "Expand, or go to the first child", run=lambda _, tree: tree.folds.unfold_here(), shown=False),
         Command("collapse", "h,left", "Collapse", "Collapse, or go to the parent", run=lambda _, tree: tree.folds.fold_here(), shown=False),
-        Command("unfold", "equals_sign", "Expand all", "Expand everything below", run=lambda _, tree: tree.folds.fold_below_here(False),
+        Command("unfold", "equals_sign", "Expand all", "Expand the item and everything in it", run=lambda _, tree: tree.folds.fold_below_here(False),
                 there=lambda _, tree: tree.folds_all, shown=False),
-        Command("fold", "minus", "Collapse all", "Collapse everything below", run=lambda _, tree: tree.folds.fold_below_here(True),
+        Command("fold", "minus", "Collapse all", "Collapse the item and everything in it", run=lambda _, tree: tree.folds.fold_below_here(True),
                 there=lambda _, tree: tree.folds_all, shown=False),
     ),
     find=lambda tree: tree,

@@ -46,7 +46,7 @@ def _decoded(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]
         return {"trouble": "the image format is not supported"}, b""
     width, height = image.size
     if width * height > MOST_PIXELS:
-        trouble = f"the image has {width:,} × {height:,} pixels; the limit is {MOST_PIXELS // 1_000_000} million"
+        trouble = f"the image has {width:,} × {height:,} pixels; the limit is {MOST_PIXELS // 1_000_000} million pixels"
         return {"trouble": trouble, "width": width, "height": height}, b""
     about = {
         "format": image.format,
@@ -65,7 +65,7 @@ def _drawn(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     try:
         import resvg_py
     except ImportError:
-        return {"format": "SVG", "trouble": "SVG images need the extra `images`: pip install 'octavo[images]'"}, b""
+        return {"format": "SVG", "trouble": "SVG images need an optional package: pip install 'octavo[images]'"}, b""
     from PIL import Image
 
     try:
@@ -78,7 +78,7 @@ def _drawn(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
             raise ValueError
         return _small(image, asked, {"format": "SVG", "frames": 1})
     except (ValueError, OSError, RuntimeError):
-        return {"format": "SVG", "trouble": "the SVG drawing could not be read"}, b""
+        return {"format": "SVG", "trouble": "the SVG file could not be read"}, b""
 
 
 def _small(image: Any, asked: dict[str, Any], about: dict[str, Any]) -> tuple[dict[str, Any], bytes]:

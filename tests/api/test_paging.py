@@ -7,12 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.api.errors import PaginationError
-from octavo.client.paging import walk
+from octavo.api.paging import MAX_ITEMS, MAX_PAGES, MAX_STALE, walk
 
 Page = tuple[Sequence[str], object]
 
 
-async def read(script: Sequence[Page], tail: str = "", **limits: int) -> tuple[list[str], str, int]:
+async def read(
+    script: Sequence[Page], tail: str = "", max_pages: int = MAX_PAGES, max_items: int = MAX_ITEMS
+) -> tuple[list[str], str, int]:
     """The items, what went wrong, and how many pages were asked for. `tail` is what comes after the script."""
     asked: list[str | None] = []
 
@@ -25,7 +27,7 @@ async def read(script: Sequence[Page], tail: str = "", **limits: int) -> tuple[l
 
     items: list[str] = []
     try:
-        async for fresh in walk(fetch, str, **limits):
+        async for fresh in walk(fetch, str, max_pages=max_pages, max_items=max_items):
             items += fresh
     except PaginationError as error:
         return items, str(error), len(asked)
@@ -65,7 +67,7 @@ async def test_a_cursor_that_is_none_ends_the_list(cursor: object) -> None:
 async def test_pages_without_news_end_the_list() -> None:
     assert (await read([("a", "1")], "empty"))[1:] == (
         "Could not load the whole list: the server sent no new items. Only 1 item could be loaded.",
-        5,
+        1 + MAX_STALE,
     )
 
 

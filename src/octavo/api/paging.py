@@ -1,0 +1,110 @@
+"""Read a list page by page, and stop where a server never ends it."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from pydantic_core import to_json
+
+from octavo.api.errors import PaginationError
+from octavo.api.operation import Listing, ListPage
+
+Item = TypeVar("Item")
+
+MAX_PAGES = 1000
+MAX_ITEMS = 100_000
+MAX_STALE = 10
+"""Pages in a row without a new item. An empty page is not the end of a list (C10)."""
+MAX_CURSOR = 4096
+
+
+def own_id(item: Any) -> str | None:
+    """Return the id of an item. None if items of its kind have no id."""
+    own = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
+    return own if isinstance(own, str) else None
+
+
+def identity(item: Any) -> str:
+    """Return the id of an item, else the whole item as JSON."""
+    return own_id(item) or to_json(item).decode()
+
+
+async def read_pages(
+    send: Callable[[Listing[Item]], Awaitable[ListPage[Item]]],
+    op: Listing[Item],
+    *,
+    after: ListPage[Item] | None = None,
+    identity: Callable[[Item], str | None] = own_id,
+    max_pages: int = MAX_PAGES,
+    max_items: int = MAX_ITEMS,
+) -> AsyncGenerator[ListPage[Item], None]:
+    """Yield the pages of a list, each without the items that came before; `after` continues after a page.
+
+    Raises PaginationError if the list does not end, and what `send` raises.
+    """
+    last = after
+
+    async def fetch(cursor: str | None) -> tuple[Sequence[Item], object]:
+        nonlocal last
+        last = await send(op if cursor is None else op.model_copy(update={"page": cursor}))
+        return last.items, last.next.page if last.next else None
+
+    start = after.next.page if after is not None and after.next is not None else None
+    read = after.items if after is not None else ()
+    async for items in walk(fetch, identity, start=start, read=read, max_pages=max_pages, max_items=max_items):
+        assert last is not None, "a page was fetched"
+        yield last if len(items) == len(last.items) else last.model_copy(update={"items": tuple(items)})
+
+
+async def walk(
+    fetch: Callable[[str | None], Awaitable[tuple[Sequence[Item], object]]],
+    identity: Callable[[Item], str | None],
+    *,
+    start: object = None,
+    read: Sequence[Item] = (),
+    max_pages: int = MAX_PAGES,
+    max_items: int = MAX_ITEMS,
+) -> AsyncGenerator[list[Item], None]:
+    """Yield the new items of each page. `fetch(cursor)` returns the items and the next cursor, None at the end.
+
+    `start` is the cursor to begin at, `read` the items of the pages before. An item without identity is always new.
+    Raises PaginationError if the list does not end.
+    """
+    cursors: set[object] = set()
+    seen = {identity(item) for item in read}
+    count, pages, stale = len(read), 0, 0
+
+    def following(cursor: object) -> str:
+        if reason := _refusal(cursor, cursors) or _excess(stale, pages >= max_pages or count >= max_items):
+            items = "1 item" if count == 1 else f"{count} items"
+            raise PaginationError(f"Could not load the whole list: {reason}. Only {items} could be loaded.")
+        cursors.add(cursor)
+        return str(cursor)
+
+    cursor = None if start is None else following(start)
+    while True:
+        items, next_cursor = await fetch(cursor)
+        pages += 1
+        fresh: list[Item] = []
+        for item in items:
+            key = identity(item)
+            if key is None or key not in seen:
+                seen.add(key)
+                fresh.append(item)
+        yield fresh
+        if next_cursor is None:
+            return
+        count += len(fresh)
+        stale = 0 if fresh else stale + 1
+        cursor = following(next_cursor)
+
+
+def _refusal(cursor: object, used: set[object]) -> str:
+    if not isinstance(cursor, str) or not 0 < len(cursor) <= MAX_CURSOR:
+        return "the page cursor is invalid"
+    return "the server repeated pages" if cursor in used else ""
+
+
+def _excess(stale: int, is_long: bool) -> str:
+    if stale >= MAX_STALE:
+        return "the server sent no new items"
+    return "the list is too long" if is_long else ""

@@ -1,0 +1,61 @@
+"""Lists that several callers ask for, each spelled once: callers of the same list share its response and its request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
+from octavo.api.spaces import List as ListSpaces
+
+if TYPE_CHECKING:
+    from octavo.api import comments, reviews
+    from octavo.api.change_requests import ListOfOrganization, Status
+    from octavo.api.collections import List as ListCollections
+
+MOST = 1000
+"""Items on a page: the most that the API allows (2.5)."""
+UNDECIDED: tuple[Literal["open", "draft"], ...] = ("open", "draft")
+"""Statuses of a change request that is neither merged nor archived."""
+_DECIDED = 100
+"""Items on a page of the change requests that are merged or archived: only the first page is wanted."""
+
+
+def spaces_of(organization_id: str) -> ListSpaces:
+    """Return the list of all spaces of an organization."""
+    return ListSpaces(at=OrganizationRef(organization_id=organization_id), limit=MOST)
+
+
+def collections_of(organization_id: str) -> ListCollections:
+    """Return the list of all collections of an organization."""
+    from octavo.api.collections import List as ListCollections  # lazy: not on the first screen
+
+    return ListCollections(at=OrganizationRef(organization_id=organization_id), nested=True, limit=MOST)
+
+
+def change_requests_of(organization_id: str, status: Status) -> ListOfOrganization:
+    """Return the list of the change requests of an organization that have a status."""
+    from octavo.api.change_requests import ListOfOrganization  # lazy: not on the first screen
+
+    at = OrganizationRef(organization_id=organization_id)
+    return ListOfOrganization(at=at, status=status, limit=MOST if status in UNDECIDED else _DECIDED)
+
+
+def reviews_of(at: ChangeRequestRef) -> reviews.List:
+    """Return the list of the reviews of a change request."""
+    from octavo.api import reviews  # lazy: not on the first screen
+
+    return reviews.List(at=at, format="markdown", limit=MOST)
+
+
+def requested_of(at: ChangeRequestRef) -> reviews.ListRequested:
+    """Return the list of the requested reviewers of a change request."""
+    from octavo.api import reviews  # lazy: not on the first screen
+
+    return reviews.ListRequested(at=at, limit=MOST)
+
+
+def open_threads_of(at: Discussion) -> comments.List:
+    """Return the list of the open threads of a space or change request."""
+    from octavo.api import comments  # lazy: not on the first screen
+
+    return comments.List(at=at, status="open", format="markdown", limit=MOST)

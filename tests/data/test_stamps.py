@@ -1,0 +1,167 @@
+"""Stamps, by which cached responses are current or not. They are stored: a stamp that is spelled differently makes every
+user fetch every response of its kind again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
+from octavo.api.content import Change, Changes, Page, PageReference, PageTree
+from octavo.api.operation import ListPage
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.spaces import Get, Space
+from octavo.api.users import Contributor, User
+from octavo.data import inbox_parts, offline_parts
+from octavo.data.stamps import ListedPlaces, space_stamp
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+LATER = datetime(2026, 5, 4, 13, 30, 5, 250_000, tzinfo=UTC)
+ADA = User(id="ada")
+SPACE = Space(
+    id="s",
+    organization="o",
+    revision="r9",
+    updated_at=NOON,
+    comments=3,
+    change_requests=4,
+    change_requests_open=2,
+    change_requests_draft=1,
+)
+BARE = Space(id="b", comments=1)
+"""A space of a server that says little."""
+OPEN = ChangeRequest(
+    id="c",
+    number=7,
+    space="s",
+    status="open",
+    created_by=ADA,
+    comments=2,
+    updated_at=LATER,
+    revision="r12",
+    base="r9",
+)
+DRAFT = ChangeRequest(id="d", number=8, space="s", status="draft", comments=0)
+THREADS = [
+    Comment(id="t1", posted_by=ADA, replies=2, edited_at=NOON),
+    Comment(id="t2", posted_by=ADA, replies=1, repliers=(Contributor(user=ADA, updated_at=LATER),)),
+    Comment(id="t3", posted_by=ADA, replies=0),
+]
+TREE = PageTree(pages=(Page(id="p1", type="document", updated_at=NOON, pages=(Page(id="p2", type="document"),)),))
+CHANGES = Changes(
+    changes=(
+        Change(type="page_edited", page=PageReference(id="p1", type="document")),
+        Change(type="page_created", page=PageReference(id="p2", type="document")),
+    )
+)
+HERE = SpaceRef(space_id="s")
+REQUESTS = {each.id: ChangeRequestRef(space_id="s", change_request_id=each.id) for each in (OPEN, DRAFT)}
+
+INBOX = {
+    "/v1/spaces/s/change-requests/c/reviews?limit=1000&format=markdown": "open 2026-05-04T13:30:05.250000+00:00 r12",
+    "/v1/spaces/s/change-requests/c/requested-reviewers?limit=1000": "open 2026-05-04T13:30:05.250000+00:00 r12",
+    "/v1/spaces/s/change-requests/c/comments?limit=1000&status=open&format=markdown": "2 2026-05-04T13:30:05.250000+00:00",
+    "/v1/spaces/s/change-requests/d/reviews?limit=1000&format=markdown": "draft  ",
+    "/v1/spaces/s/change-requests/d/requested-reviewers?limit=1000": "draft  ",
+    "/v1/spaces/s/comments?limit=1000&status=open&format=markdown": "3",
+    "/v1/spaces/b/comments?limit=1000&status=open&format=markdown": "1",
+    "/v1/spaces/s/comments/t1/replies?limit=1000&format=markdown": "2",
+    "/v1/spaces/s/comments/t2/replies?limit=1000&format=markdown": "1 2026-05-04T13:30:05.250000+00:00",
+}
+OFFLINE = {
+    "/v1/spaces/s/content/pages": "r9",
+    "/v1/spaces/s/comments?limit=200&status=all&format=markdown": "?",
+    "/v1/spaces/s/change-requests?limit=100&status=open": "?",
+    "/v1/spaces/s/change-requests?limit=100&status=draft": "?",
+    "/v1/spaces/s/content/files?limit=200": "r9",
+    "/v1/spaces/s/links?limit=200": "r9",
+    "/v1/orgs/o/change-requests?limit=1000&status=draft": "?",
+    "/v1/orgs/o/change-requests?limit=1000&status=open": "?",
+    "/v1/orgs/o/change-requests?limit=100&status=archived": "?",
+    "/v1/orgs/o/change-requests?limit=100&status=merged": "?",
+    "/v1/spaces/b/content/pages": "?",
+    "/v1/spaces/b/comments?limit=200&status=all&format=markdown": "?",
+    "/v1/spaces/b/change-requests?limit=100&status=open": "?",
+    "/v1/spaces/b/change-requests?limit=100&status=draft": "?",
+    "/v1/spaces/b/content/files?limit=200": "?",
+    "/v1/spaces/b/links?limit=200": "?",
+    "/v1/spaces/s/content/page/p1?format=markdown&dereferenced=reusable-contents": "2026-05-04T12:00:00+00:00",
+    "/v1/spaces/s/content/page/p2?format=markdown&dereferenced=reusable-contents": "r9",
+    "/v1/spaces/s/comments/t1/replies?limit=200&format=markdown": "2 2026-05-04T12:00:00+00:00",
+    "/v1/spaces/s/comments/t2/replies?limit=200&format=markdown": "1 ",
+    "/v1/spaces/s/comments/t3/replies?limit=200&format=markdown": "0 ",
+    "/v1/spaces/s/change-requests/c": "open 2026-05-04T13:30:05.250000+00:00 r12 2",
+    "/v1/spaces/s/change-requests/c/changes?limit=100": "r12",
+    "/v1/spaces/s/change-requests/c/changes?limit=1000": "r12",
+    "/v1/spaces/s/change-requests/c/content/pages": "r12",
+    "/v1/spaces/s/change-requests/c/reviews?limit=1000&format=markdown": "open 2026-05-04T13:30:05.250000+00:00 r12",
+    "/v1/spaces/s/change-requests/c/requested-reviewers?limit=1000": "open 2026-05-04T13:30:05.250000+00:00 r12",
+    "/v1/spaces/s/change-requests/c/contributors": "open 2026-05-04T13:30:05.250000+00:00 r12 2",
+    "/v1/spaces/s/change-requests/c/comments?limit=200&status=all&format=markdown": "open 2026-05-04T13:30:05.250000+00:00 r12 2",
+    "/v1/spaces/s/change-requests/c/comments?limit=1000&status=open&format=markdown": "2 2026-05-04T13:30:05.250000+00:00",
+    "/v1/spaces/s/change-requests/d": "draft   0",
+    "/v1/spaces/s/change-requests/d/changes?limit=100": "draft   0",
+    "/v1/spaces/s/change-requests/d/changes?limit=1000": "draft   0",
+    "/v1/spaces/s/change-requests/d/content/pages": "draft   0",
+    "/v1/spaces/s/change-requests/d/reviews?limit=1000&format=markdown": "draft  ",
+    "/v1/spaces/s/change-requests/d/requested-reviewers?limit=1000": "draft  ",
+    "/v1/spaces/s/change-requests/d/contributors": "draft   0",
+    "/v1/spaces/s/change-requests/d/comments?limit=200&status=all&format=markdown": "draft   0",
+}
+
+
+def test_stamps_of_the_inbox_are_spelled_as_they_are_stored() -> None:
+    parts = [
+        *inbox_parts.of_requests([OPEN, DRAFT], "ada"),
+        *inbox_parts.of_spaces([SPACE, BARE]),
+        *inbox_parts.of_threads(HERE, THREADS, "ada", on_mine=False),
+    ]
+    assert {each.url: each.stamp for each in parts} == INBOX
+
+
+def test_stamps_of_offline_spaces_are_spelled_as_they_are_stored() -> None:
+    parts = [
+        *offline_parts.of_space(SPACE),
+        *offline_parts.of_space(BARE),
+        *offline_parts.of_tree(HERE, TREE, "r9"),
+        *offline_parts.of_threads(HERE, THREADS),
+        *offline_parts.of_request(REQUESTS["c"], OPEN),
+        *offline_parts.of_request(REQUESTS["d"], DRAFT),
+        *offline_parts.of_changes(REQUESTS["c"], OPEN, CHANGES),
+    ]
+    assert {each.url: each.stamp for each in parts} == OFFLINE
+
+
+def test_stamp_of_a_space_says_when_anything_in_it_changed() -> None:
+    assert space_stamp(SPACE) == "r9 2026-05-04T12:00:00+00:00 3 2 1"
+    assert space_stamp(BARE) == "  1 0 0"
+
+
+def test_lists_tell_of_content_and_of_all_in_a_space_or_change_request() -> None:
+    places = ListedPlaces()
+    places.update([ListPage[Space](items=(SPACE,)), ListPage[ChangeRequest](items=(OPEN,)), None])
+    space, request = places.of(Get(at=HERE)), places.of(inbox_parts.threads_of(REQUESTS["c"]))
+    assert space is not None
+    assert request is not None
+    assert (space.content, space.whole) == ("r9", ("r9", NOON, (3, 4, 2, 1)))
+    assert (request.content, request.whole) == ("r12", ("r12", LATER, "open", 2, False))
+    assert places.of(inbox_parts.threads_of(REQUESTS["d"])) is None, "no list tells of it"
+    places.update([])
+    assert places.of(Get(at=HERE)) is None
+
+
+def test_inbox_and_offline_spaces_give_the_same_stamp_to_the_same_response() -> None:
+    """They share its version: two stamps would have each of them fetch again what the other has fetched."""
+    assert {url for url in INBOX if url in OFFLINE} == {
+        f"/v1/spaces/s/change-requests/{path}"
+        for path in (
+            "c/reviews?limit=1000&format=markdown",
+            "c/requested-reviewers?limit=1000",
+            "c/comments?limit=1000&status=open&format=markdown",
+            "d/reviews?limit=1000&format=markdown",
+            "d/requested-reviewers?limit=1000",
+        )
+    }
+    assert {url: INBOX[url] for url in INBOX if url in OFFLINE} == {
+        url: OFFLINE[url] for url in OFFLINE if url in INBOX
+    }
