@@ -283,15 +283,16 @@ def timeless(thing: Model) -> Model:
 @pytest.mark.parametrize("name", DIRECT)
 async def test_two_instances_send_a_direct_write_once(name: str, world: World, ask: Ask, tmp_path: Path) -> None:
     case = CASES[name]
-    op, basis, sent = case.op(world), case.basis(world), []
+    write, basis = case.op(world), case.basis(world)
+    sent: list[Operation[Any]] = []
 
     following = asyncio.Event()
 
-    async def send(asked: Operation[Any]) -> Any:
-        sent.append(asked)
-        if asked == op:
+    async def send(op: Operation[Any]) -> Any:
+        sent.append(op)
+        if op == write:
             await following.wait()
-        return await ask(asked, case.user)
+        return await ask(op, case.user)
 
     async def wait(seconds: float) -> None:
         following.set()  # the other instance has looked for the write, and did not find it
@@ -302,7 +303,9 @@ async def test_two_instances_send_a_direct_write_once(name: str, world: World, a
         outbox = Outbox(send, state, Drafts(state), me=User(id=case.user))
         live = Live(send, ResponseCache(None, "mia@test"), outbox)
         try:
-            return await send_direct(live, op, basis, failed="Could not send", missing="nothing is there", sleep=wait)
+            return await send_direct(
+                live, write, basis, failed="Could not send", missing="nothing is there", sleep=wait
+            )
         finally:
             following.set()
             await live.close()
@@ -311,7 +314,7 @@ async def test_two_instances_send_a_direct_write_once(name: str, world: World, a
 
     results = await asyncio.gather(instance(), instance())
     assert [each.kind for each in results] == ["done", "done"]
-    assert sent.count(op) == 1
+    assert sent.count(write) == 1
 
 
 READS: dict[type[Operation[Any]], Callable[[World], Operation[Any]]] = {
