@@ -67,6 +67,9 @@ _NOTE = re.compile(r"[⁰¹²³⁴-⁹]+|\[[^\]]*\]")
 _INK = re.compile(r"[^\s─│╭╮╰╯]")
 
 
+_OPEN_AT_THEIR_RIGHT = frozenset(
+    {"list", "item", "task", "quote", "tabs", "tab", "stepper", "step", "expandable", "if"}
+)
 _LABEL, _FEW_CELLS, _SOME_CELLS = 32, 16, 24
 """Words of so few cells stand in one piece beside prose of so few; longer ones only beside prose of more."""
 _MOST_ROWS = 200
@@ -105,7 +108,7 @@ def set_lines(document: Document, width: int, look: Styles, *, room: int = 0, fo
         if block.kind == "tabs":
             chosen = folds.chosen(block)
             for at, tab in enumerate(block.children):
-                lines += lay_out(tab.children, width, look, folds).lines if at != chosen else []
+                lines += lay_out(tab.children, width, look, folds, room=room).lines if at != chosen else []
     return lines
 
 
@@ -132,7 +135,7 @@ def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
                     movable = [block for block in document.walk() if folds.hidden.get(block.key)]
                     yield from _cut(lines, look, movable, f"at {width}")
                     yield from _unlabelled(lines, look)
-                    yield from _room_in_code(document, lines, look, room)
+                    yield from _room_in_code(document, lines, look, room, width + (room - width) // 2)
         yield from _broken_words(document, width)
     wide = max(WIDEST, max(map(len, document.source.split("\n"))) + 100)
     widest, narrow = (set_lines(document, width, Styles.plain()) for width in (wide, NARROW))
@@ -225,18 +228,29 @@ def _between(text: str, start: int, end: int) -> str:
     return out
 
 
-def _room_in_code(document: Document, lines: Iterable[Line], look: Styles, room: int) -> Iterator[Fault]:
-    """Code that is moved to be read though its box, or the page, has room for more of it."""
+def _room_in_code(
+    document: Document, lines: Iterable[Line], look: Styles, room: int, room_within: int
+) -> Iterator[Fault]:
+    """Code that is moved to be read though its box, or the page, has room for more of it. `room_within`: for code that
+    something else holds, whose left edge stays."""
     glyphs = look.glyphs
     gap = re.compile(rf"{re.escape(glyphs.more)} {{2,}}{re.escape(glyphs.down)}")
-    whole = {id(block) for block in document.blocks}
+    free = dict.fromkeys(_free(document.blocks), room_within) | {id(each): room for each in document.blocks}
     for line in lines:
         if line.block is None or line.block.kind != "code" or glyphs.more not in line.text:
             continue
         if not any(piece.furniture and piece.text.strip() == glyphs.more for piece in line.pieces):
             continue
-        if gap.search(line.text) or (id(line.block) in whole and line.width < room):
+        if gap.search(line.text) or line.width < free.get(id(line.block), 0) - 1:
             yield Fault(_at(line), f"room left in code: {line.text.strip()}")
+
+
+def _free(blocks: Iterable[Block]) -> Iterator[int]:
+    """The ids of blocks that have nothing at their right up to the end of the room."""
+    for block in blocks:
+        yield id(block)
+        if block.kind in _OPEN_AT_THEIR_RIGHT:
+            yield from _free(block.children)
 
 
 def _broken_words(document: Document, width: int) -> Iterator[Fault]:

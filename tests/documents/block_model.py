@@ -106,7 +106,7 @@ KINDS: dict[str, Attributes] = {
     "tab": {"title": texts, "icon": icons, "slug": texts},
     "stepper": {},
     "step": {"icon": icons},
-    "columns": {},
+    "columns": {"full_width": flags},
     "column": {
         "width": st.sampled_from((0.0, 0.5, 5.0, 16.67, 25.0, 33.333333, 50.0, 83.33, 100.0, 1000.0)),
         "valign": st.sampled_from(("top", "middle", "bottom")),

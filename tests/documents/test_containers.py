@@ -55,6 +55,10 @@ CASES = {
         "{% stepper %}\n{% step %}\n- a\n  {% endstep %}\n  {% endstepper %}\n\nafter",
         "stepper\n  step\n    list\n      item\n        paragraph a\nparagraph after",
     ),
+    "columns over the full width": (
+        '{% columns fullWidth="true" %}\n{% column %}\na\n{% endcolumn %}\n{% endcolumns %}',
+        "columns [full_width=True]\n  column\n    paragraph a",
+    ),
     "columns": (
         '{% columns %}\n{% column width="66.66%" valign="top" %}\na\n{% endcolumn %}\n{% column %}\nb\n{% endcolumn %}\n{% endcolumns %}',
         "columns\n  column [width=66.66 valign=top]\n    paragraph a\n  column\n    paragraph b",

@@ -78,6 +78,7 @@ from tests.documents.outline import inline
             "x  <button;style=secondary,action=ask,query=q|Ask>",
         ),
         ('<code class="expression">space.vars.x</code>', "<expression|space.vars.x>"),
+        ("Go to <dir>, see 05:14 <DIR> x", "Go to <dir>, see 05:14 <DIR> x"),
         ("Use <token>, <your key> or <b>b</b><x-y>z</x-y>", "Use <token>, <your key> or  <bold|b> z"),
         (
             "x <img src='a.png' style={{ width: '50%' }} alt=\"i\"/> z, <b = c> and <x y={{z: 1}}>",
@@ -174,6 +175,13 @@ def test_front_matter_is_read_and_not_shown() -> None:
     }
     assert [block.kind for block in document.blocks] == ["heading"]
     assert document.blocks[0].lines == (15, 16)
+
+
+@pytest.mark.parametrize("value", ["null", "Null", "NULL", "~"])
+def test_nothing_in_front_matter_is_read_as_an_empty_value(value: str) -> None:
+    document = parse(f"---\ndescription: {value}\nlayout:\n  title: {value}\nicon: x\n---\n\n# H")
+    assert document.metadata == parse("---\ndescription:\nlayout:\n  title:\nicon: x\n---\n\n# H").metadata
+    assert parse('---\ndescription: "null"\n---\n').metadata == {"description": "null"}
 
 
 def test_rules_at_the_top_are_no_front_matter() -> None:

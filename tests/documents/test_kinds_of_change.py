@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
+
 import pytest
 
 from octavo.documents.changes import Added, Removed, Restructured, Same
@@ -867,3 +870,74 @@ def test_a_section_that_another_topic_took_the_place_of_is_told_as_one_change() 
     assert not any(isinstance(entry, Restructured) for entry in edited.entries)
     translated = before.replace("Write it into the log with a pencil.", "Dann alles ins Heft eintragen bitte.")
     assert not any(isinstance(entry, Restructured) for entry in diff(parse(before), parse(translated)).entries)
+
+
+TITLED = {
+    "tab": '{% tabs %}\n{% tab title="First" %}\nINSIDE\n{% endtab %}\n\n{% tab title="Other" %}\nOther.\n{% endtab %}\n{% endtabs %}',
+    "expandable": "<details>\n\n<summary>How long does it take?</summary>\n\nINSIDE\n\n</details>",
+    "step": "{% stepper %}\n{% step %}\n## Prepare the boat\n\nINSIDE\n{% endstep %}\n\n"
+    "{% step %}\n## Row\n\nRow out with the tide.\n{% endstep %}\n{% endstepper %}",
+    "update": '{% updates %}\n{% update date="2024-03-01" %}\nINSIDE\n{% endupdate %}\n\n'
+    '{% update date="2024-02-01" %}\nThe lamp on the pier is green.\n{% endupdate %}\n{% endupdates %}',
+}
+UNTITLED = {
+    "hint": 'Before.\n\n{% hint style="info" %}\nINSIDE\n{% endhint %}\n\nAfter.',
+    "column": "{% columns %}\n{% column %}\nINSIDE\n{% endcolumn %}\n\n{% column %}\nThe other column.\n{% endcolumn %}\n{% endcolumns %}",
+}
+INSIDES = (
+    "",
+    "Ten minutes.",
+    "See the notices of the harbour office:\n\n1. tides\n2. fees\n3. the lamps of the long pier",
+)
+
+
+@pytest.mark.parametrize(("before", "after"), [each for each in product(INSIDES, INSIDES) if each[0] != each[1]])
+@pytest.mark.parametrize("kind", TITLED)
+def test_a_container_that_kept_its_title_is_one_that_changed(kind: str, before: str, after: str) -> None:
+    old, new = (parse(TITLED[kind].replace("INSIDE", each)) for each in (before, after))
+    found = diff(old, new)
+    told = [line.strip() for line in lines(found)]
+    assert any(line.startswith(f"~ {kind}") for line in told), told
+    assert not any(line.startswith((f"- {kind}", f"+ {kind}")) for line in told)
+    check_sides(found, old, new)
+
+
+@pytest.mark.parametrize("kind", UNTITLED)
+@pytest.mark.parametrize("inside", INSIDES[1:])
+def test_an_empty_container_that_was_filled_or_emptied_is_one_that_changed(kind: str, inside: str) -> None:
+    pages = UNTITLED[kind].replace("INSIDE", ""), UNTITLED[kind].replace("INSIDE", inside)
+    for before, after in (pages, pages[::-1]):
+        old, new = parse(before), parse(after)
+        found = diff(old, new)
+        assert any(line.strip().startswith(f"~ {kind}") for line in lines(found)), lines(found)
+        check_sides(found, old, new)
+
+
+SENTENCES = (
+    "Open the wallet, enter the word that only you know, and wait.",
+    "Press the icon in the top right of the window for the menu.",
+    "Look for berths that are free in the book of the harbour.",
+    "Copy the number of the berth into the box at the top of it.",
+    "Write down how long the boat is, and how deep it goes.",
+)
+
+
+@pytest.mark.parametrize("form", ["Step {}.", "{}.", "Part {}"])
+@pytest.mark.parametrize("gone", range(5))
+def test_headings_of_a_series_get_other_numbers_where_a_part_went(form: str, gone: int) -> None:
+    def page(sentences: Sequence[str]) -> str:
+        return (
+            "# Page\n\n"
+            + "".join(f"### {form.format(at)}\n\n{each}\n\n" for at, each in enumerate(sentences, 1))
+            + "### Last\n\nDone.\n"
+        )
+
+    pages = page(SENTENCES), page(SENTENCES[:gone] + SENTENCES[gone + 1 :])
+    for before, after in (pages, pages[::-1]):
+        old, new = parse(before), parse(after)
+        found = diff(old, new)
+        assert not any(line.startswith((">", "<")) for line in lines(found)), lines(found)
+        changed = [line for line in lines(found) if line.startswith(("+ paragraph", "- paragraph"))]
+        assert len(changed) == 1
+        assert changed[0].endswith(SENTENCES[gone])
+        check_sides(found, old, new)

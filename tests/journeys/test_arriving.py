@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from octavo.api import comments, content
 from octavo.server.app import Platform
 from octavo.tui.content.content import ContentScreen
@@ -121,3 +123,11 @@ async def test_what_could_not_be_read_is_said_and_what_has_no_author_is_read(sta
         await run.press("4", "]", "]", "]")
         await run.hear("1 part of the server's response (comments) could not be read and is not shown")
         await run.see("Unknown")
+
+
+@pytest.mark.parametrize("view", ["inbox", "changes", "comments", "sites"])
+async def test_a_key_for_an_item_of_a_list_that_is_loading_says_that_it_loads(stage: Stage, view: str) -> None:
+    keys = {"inbox": "w", "changes": "a", "comments": "d", "sites": "e"}
+    async with stage.play(start=view, shut=True) as run:
+        await run.press(keys[view])
+        await run.hear("Still loading. Wait a moment.")

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cache
 
 from octavo.api.folding import fold
-from octavo.documents.blocks import Block, kinds_with
+from octavo.documents.blocks import Block, kinds_with, words
 from octavo.documents.nodes import Node
 from octavo.documents.sequences import Stretch, stretches
 
 ALIKE = 0.45
 """Blocks less alike than this are not taken for one another."""
+
+_SAME_CONTAINER = 0.5
+"""How alike containers with the same title are at least, and those of which one was empty."""
+
+TITLED = frozenset({"tab", "expandable", "step", "update"})
 
 LONG_ENOUGH = 25
 """Characters from which on equal blocks are one block that moved."""
@@ -35,8 +41,10 @@ _COMPATIBLE = {
 }
 _OF_ANY_LENGTH = kinds_with("any length")
 _PARTS = kinds_with("part")
+_CONTAINERS = kinds_with("frame") - {"item", "task"}
 _OPERATIONS = frozenset({"openapi", "api-method"})
 _PICTURES = frozenset({"figure", "image"})
+_DIGITS = re.compile(r"\d+")
 _LONGEST_TEXT = 1500
 _MOST_COMPARED = 6000
 """Pairs of one gap that are compared in full; in larger gaps only those about the same place are."""
@@ -81,6 +89,7 @@ def _without_islands(found: Sequence[Stretch], old: Sequence[Node], new: Sequenc
         for at in short
         if all(counts[each.number] > 1 and others[each.number] > 1 for each in old[found[at].i1 : found[at].i2])
     }
+    islands |= _renumbered([at for at in short if at not in islands], found, old, new)
     joined: list[Stretch] = []
     for at, stretch in enumerate(found):
         if at in islands:
@@ -90,6 +99,30 @@ def _without_islands(found: Sequence[Stretch], old: Sequence[Node], new: Sequenc
             stretch = Stretch(False, last.i1, stretch.i2, last.j1, stretch.j2)
         joined.append(stretch)
     return joined
+
+
+def _renumbered(short: Sequence[int], found: Sequence[Stretch], old: Sequence[Node], new: Sequence[Node]) -> set[int]:
+    """Return the places of stretches that are a heading of a numbered series, such as "Step 4", and have on the other side a
+    longer block that stood below it or above: the headings got other numbers, and the blocks between them stayed."""
+    series = [Counter(form for node in nodes if (form := _numbered(node))) for nodes in (old, new)]
+    numbered = [
+        at
+        for at in short
+        if all(min(forms[_numbered(node)] for forms in series) > 1 for node in old[found[at].i1 : found[at].i2])
+    ]
+    if not numbered:
+        return set()
+    gaps = [each for each in found if not each.equal]
+    before = {old[at].number: at for each in gaps for at in range(each.i1, each.i2) if old[at].size >= LONG_ENOUGH}
+    after = {new[at].number: at for each in gaps for at in range(each.j1, each.j2) if new[at].size >= LONG_ENOUGH}
+    crossed = [(before[number], after[number]) for number in before.keys() & after.keys()]
+    return {at for at in numbered if any((i < found[at].i1) != (j < found[at].j1) for i, j in crossed)}
+
+
+def _numbered(node: Node) -> str:
+    """Return the text of a heading with its numbers left open. Empty if it has none."""
+    form = _DIGITS.sub("#", node.text) if node.kind == "heading" else ""
+    return form if form != node.text else ""
 
 
 def _is_short(nodes: Sequence[Node]) -> bool:
@@ -134,6 +167,13 @@ def _until(nodes: Iterator[Node], stop: Node | None) -> Iterator[Node]:
         yield node
 
 
+def title_of(node: Node) -> str:
+    """Return the title of a container that may have one. Empty if it has none."""
+    if node.kind == "step":
+        return node.children[0].text if node.children and node.children[0].kind == "heading" else ""
+    return words(node.block.runs) or str(node.block.attrs.get("title") or node.block.attrs.get("date") or "")
+
+
 def similarity(old: Node, new: Node) -> float:
     """How alike two blocks are, 0 to 1."""
     kind, other, ours, theirs = old.block.kind, new.block.kind, old.text, new.text
@@ -149,7 +189,8 @@ def similarity(old: Node, new: Node) -> float:
         return 0.5 + 0.5 * text_similarity(ours, theirs)
     if not ours and not theirs:
         return 0.7 - penalty
-    if kind not in _OF_ANY_LENGTH and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
+    is_same = kind == other and kind in _CONTAINERS and _is_same_container(old, new)
+    if not is_same and kind not in _OF_ANY_LENGTH and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
         return 0.0
     found = text_similarity(ours, theirs)
     if kind == "heading" and found < ALIKE:  # such as Api and API
@@ -160,7 +201,13 @@ def similarity(old: Node, new: Node) -> float:
             found = max(found, 0.35 + 0.6 * shared / min(len(before), len(after)))
         if kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
             found = max(found, min(1.0, found + 0.4))
-    return found - penalty
+    return max(found, _SAME_CONTAINER) if is_same else found - penalty
+
+
+def _is_same_container(old: Node, new: Node) -> bool:
+    """Whether two containers have the same title, or have none and one of them is empty."""
+    title, other = (title_of(node) if node.kind in TITLED else "" for node in (old, new))
+    return fold(title) == fold(other) if title or other else not (old.children and new.children)
 
 
 def _same_operation(old: Block, new: Block) -> bool:

@@ -32,7 +32,7 @@ they are shown, `text` is exact.
 | tab           | title, icon, slug                                       | children: any block                        |
 | stepper       |                                                         | children: step                             |
 | step          | icon                                                    | children: any block; a first heading titles|
-| columns       |                                                         | children: column                           |
+| columns       | full_width                                              | children: column                           |
 | column        | width (percent, float), valign                          | children: any block                        |
 | expandable    | open                                                    | runs: its title; children: any block       |
 | updates       | format (full, short, numeric)                           | children: update                           |

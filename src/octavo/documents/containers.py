@@ -221,7 +221,7 @@ _MAKERS: dict[str, Callable[[Tag], Draft]] = {
     "tab": _tab,
     "stepper": lambda tag: Draft("stepper"),
     "step": lambda tag: Draft("step", _given(tag, icon="icon")),
-    "columns": lambda tag: Draft("columns"),
+    "columns": lambda tag: Draft("columns", _flags(tag, full_width="fullWidth")),
     "column": _column,
     "updates": _updates,
     "update": _update,

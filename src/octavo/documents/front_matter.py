@@ -10,6 +10,8 @@ _LONGEST = 65_536
 DEEPEST = 60
 """The most values within each other. Octavo uses three levels at most."""
 _BOOLEANS = {"true": True, "false": False}
+_NOTHING = ("null", "~")
+"""Values that are read as one that is empty."""
 
 
 class Unreadable(ValueError):
@@ -80,7 +82,7 @@ def read(yaml: str) -> dict[str, Any]:
         if value[:1] in (">", "|"):
             folded, index = _block_text(lines, index, indent)
             holder[key] = (" " if value[0] == ">" else "\n").join(folded)
-        elif value:
+        elif value and value.lower() not in _NOTHING:
             holder[key] = _scalar(value, len(levels))
         else:
             holder[key] = {}

@@ -36,7 +36,7 @@ VOID = frozenset({"br", "img", "hr", "source", "input", "wbr", "col", "track", "
 
 _KNOWN = (
     "a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button "
-    "canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed "
+    "canvas caption center cite code col colgroup data datalist dd del details dfn dialog div dl dt em embed "
     "fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i "
     "iframe img input ins kbd label legend li link main map mark marquee menu meta meter nav nobr noframes "
     "noscript object ol optgroup option output p param picture pre progress q rp rt ruby s samp script search "

@@ -18,7 +18,7 @@ _ONE_TAG = rf"</?[a-zA-Z][a-zA-Z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?>\s*+$"
 _LINE_LIMIT = 4000
 
 _BLOCK = (
-    "address|article|aside|base|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|"
+    "address|article|aside|base|blockquote|body|caption|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset|"
     "figcaption|figure|footer|form|frame|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|nav|noframes|ol|"
     "optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul|"
     "picture|source|video|audio|svg|pre|script|style"

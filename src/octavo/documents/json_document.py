@@ -273,7 +273,7 @@ def _series(kind: str, child: str, read: Callable[[_Node], Draft]) -> Callable[[
     """A block that holds blocks of one kind, such as tabs."""
 
     def read_series(node: _Node) -> Draft:
-        draft = Draft(kind)
+        draft = Draft(kind, node.flags(full_width="fullWidth"))
         for inner in node.within():
             if inner.kind == child:
                 member = inner.named(read(inner))

@@ -546,7 +546,7 @@ _WRITERS: dict[str, Callable[[Block], str]] = {
     ),
     "stepper": lambda block: _tagged("stepper", block),
     "step": lambda block: _tagged("step", block, **_all(block.attrs)),
-    "columns": lambda block: _tagged("columns", block),
+    "columns": lambda block: _tagged("columns", block, **_all(block.attrs)),
     "column": lambda block: _tagged(
         "column",
         block,

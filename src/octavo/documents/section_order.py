@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.api.folding import fold
-from octavo.documents.alignment import ALIKE, Pair, align, best_pairs, most_alike, text_similarity
-from octavo.documents.blocks import words
+from octavo.documents.alignment import ALIKE, TITLED, Pair, align, best_pairs, most_alike, text_similarity, title_of
 from octavo.documents.nodes import Node
 
 _MOST_PAIRS = 40_000
@@ -17,7 +16,6 @@ _LONG_ENOUGH = 60
 _LONGEST_TEXT = 400
 _SAME_TEXT = 0.75
 """Sections with other titles whose texts are so much alike are one that got another title."""
-_TITLED = frozenset({"tab", "expandable", "step", "update"})
 
 
 class _Section(NamedTuple):
@@ -30,7 +28,7 @@ class _Section(NamedTuple):
     def body(self) -> list[Node]:
         """The blocks without the heading."""
         first = self.nodes[0]
-        return first.children if first.kind in _TITLED else list(self.nodes[1:])
+        return first.children if first.kind in TITLED else list(self.nodes[1:])
 
     def text(self) -> str:
         """Return the beginning of the text below the title."""
@@ -47,7 +45,7 @@ def reordered(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     title and its text; the level of its heading may be another one."""
     found: list[Pair] = []
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
-    for cut, sections in ((_headed, {"heading"}), (_titled, _TITLED)):
+    for cut, sections in ((_headed, {"heading"}), (_titled, TITLED)):
         if kinds.isdisjoint(sections):
             continue
         told = {id(node) for pair in found for node in pair}
@@ -65,14 +63,8 @@ def _headed(nodes: Sequence[Node]) -> Iterator[_Section]:
 
 def _titled(nodes: Sequence[Node]) -> Iterator[_Section]:
     for node in nodes:
-        if node.kind in _TITLED and (title := _title(node)):
+        if node.kind in TITLED and (title := title_of(node)):
             yield _Section((node.kind, fold(title)), (node,))
-
-
-def _title(node: Node) -> str:
-    if node.kind == "step":
-        return node.children[0].text if node.children and node.children[0].kind == "heading" else ""
-    return words(node.block.runs) or str(node.block.attrs.get("title") or node.block.attrs.get("date") or "")
 
 
 def _may_differ_in_order(old: Sequence[_Section], new: Sequence[_Section]) -> bool:

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from octavo.documents.blocks import Block
+from octavo.documents.parse import parse
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styles import Styles
@@ -37,3 +38,61 @@ def test_code_is_cut_where_its_box_ends_and_takes_the_room_there_is(room: int, w
     folds.move("k", 10_000)
     moved = lay_out((block,), 60, Styles.plain(), folds, room=room).lines[1].text
     assert moved == (f"│ …{row[109 - wide + 5 : 109]} │" if wide < 113 else f"│ {shown} │")
+
+
+ROW = "const client = await ServiceClientFactory.init({ network: Network.MAIN_NETWORK_INDEXER });"
+OPEN = {
+    "list": "* item\n\n  CODE",
+    "list in a list": "* item\n  1. inner\n\n     CODE",
+    "tab": '{% tabs %}\n{% tab title="A" %}\nCODE\n{% endtab %}\n{% endtabs %}',
+    "step": "{% stepper %}\n{% step %}\n## One\n\nCODE\n{% endstep %}\n{% endstepper %}",
+    "expandable": "<details open>\n\n<summary>More</summary>\n\nCODE\n\n</details>",
+    "update": '{% updates %}\n{% update date="2024-01-02" %}\nCODE\n{% endupdate %}\n{% endupdates %}',
+    "quote": "> CODE",
+    "condition": '{% if "a" %}\nCODE\n{% endif %}',
+    "tab in a step": (
+        "{% stepper %}\n{% step %}\n## One\n\n"
+        '{% tabs %}\n{% tab title="A" %}\nCODE\n{% endtab %}\n{% endtabs %}\n{% endstep %}\n{% endstepper %}'
+    ),
+}
+CLOSED = {
+    "hint": "{% hint %}\nCODE\n{% endhint %}",
+    "column": "{% columns %}\n{% column %}\nCODE\n{% endcolumn %}\n{% column %}\nb\n{% endcolumn %}\n{% endcolumns %}",
+    "list in a hint": "{% hint %}\n* item\n\n  CODE\n{% endhint %}",
+}
+
+
+def within(container: str, code: str) -> str:
+    before = container[: container.index("CODE")].rsplit("\n", 1)[-1]
+    return container.replace("CODE", code.replace("\n", "\n" + before))
+
+
+@pytest.mark.parametrize("container", [pytest.param(page, id=name) for name, page in OPEN.items()])
+def test_code_in_a_container_takes_the_room_at_its_right(container: str) -> None:
+    blocks = parse(within(container, f"```js\n{ROW}\n```")).blocks
+    wide = lay_out(blocks, 60, Styles.plain(), room=160).lines
+    assert any(ROW in line.text for line in wide)
+    most = max(line.width for line in lay_out(blocks, 60, Styles.plain(), room=80).lines)
+    assert most in (69, 70)  # the left edge stays, and steps keep a blank at their right
+    assert max(line.width for line in lay_out(blocks, 60, Styles.plain()).lines) in (59, 60)
+
+
+@pytest.mark.parametrize("container", [pytest.param(page, id=name) for name, page in CLOSED.items()])
+def test_code_stays_in_a_container_that_ends_at_its_right(container: str) -> None:
+    blocks = parse(within(container, f"```js\n{ROW}\n```")).blocks
+    assert max(line.width for line in lay_out(blocks, 72, Styles.plain(), room=130).lines) <= 72
+
+
+@pytest.mark.parametrize(("room", "rows"), [(60, 2), (80, 2), (len(ROW) + 4, 1), (200, 1)])
+def test_code_that_wraps_is_not_broken_where_it_has_room(room: int, rows: int) -> None:
+    block = Block(kind="code", attrs={"wrap": True}, text=ROW, key="k")
+    lines = lay_out((block,), 60, Styles.plain(), room=room).lines
+    assert len(lines) == rows + 2
+    assert {line.width for line in lines} == {len(ROW) + 4 if rows == 1 else 60}
+
+
+def test_a_table_in_a_list_takes_the_room_at_its_right() -> None:
+    names = [f"ServiceClientFactoryOptions{at}" for at in "ABC"]
+    page = f"* item\n\n  | a | b | c |\n  | --- | --- | --- |\n  | {' | '.join(names)} |\n"
+    lines = lay_out(parse(page).blocks, 60, Styles.plain(), room=200).lines
+    assert any(all(name in line.text for name in names) for line in lines)

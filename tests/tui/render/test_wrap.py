@@ -34,6 +34,9 @@ def lines(text: str, width: int) -> list[str]:
         ("in state-of-the-art rooms", 14, ["in state-of-", "the-art rooms"]),
         ("with --long-option and a-file.md", 12, ["with", "--long-", "option and", "a-file.md"]),
         ("S3_ENDPOINT_URL", 10, ["S3_", "ENDPOINT_", "URL"]),
+        ("to=%2Fapps%2Fgenesys", 10, ["to=%2Fapps", "%2Fgenesys"]),
+        ("go?endpoint=https%3A%2F%2Fa.b", 19, ["go?endpoint=https", "%3A%2F%2Fa.b"]),
+        ("go?endpoint=https%3aX", 19, ["go?endpoint=https", "%3aX"]),
     ],
 )
 def test_lines_end_where_the_script_lets_them(text: str, width: int, expected: list[str]) -> None:

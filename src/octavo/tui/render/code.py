@@ -51,10 +51,10 @@ def code(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     wraps = (bool(attrs.get("wrap")) and not setting.whole_code) or (cut_at is not None and cut_at.is_part)
     notes = {int(line) - first: _note(str(label), look) for line, label in attrs.get("notes") or ()}
     noted = (cells(rows[line]) + cells(note.text) for line, note in notes.items() if 0 <= line < len(rows))
-    longest = 0 if wraps else max(longest, *map(cells, rows), *noted)
-    full = width
-    if not wraps and setting.wide(width) > width:
-        full = max(width, min(setting.room, longest + gutter + 4))
+    longest = max(longest, *map(cells, rows), *noted)
+    needed, room = longest + gutter + 4, setting.wide(width)
+    # More room does not help a reader of rows that are broken all the same.
+    full = width if wraps and needed > room else max(width, min(room, needed))
     inner = full - 4 - gutter
     over = 0 if wraps else max(0, longest - inner)
     pan = setting.folds.pan(block.key, over)

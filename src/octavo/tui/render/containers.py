@@ -85,7 +85,7 @@ def tabs(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         return []
     chosen = setting.folds.chosen(block)
     cut = cut_of(block)
-    body = setting.flow_in(block.children[chosen], width)
+    body = setting.flow_in(block.children[chosen], width, is_open=True)
     body += [rule(width, look)] if cut is None or cut.is_last else []
     if cut is not None and not cut.is_first:
         return body
@@ -144,7 +144,7 @@ def stepper(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         elif children and children[0].kind == "paragraph":
             head = setting.flow(children[:1], inner)
             children = children[1:]
-        body = setting.flow(children, inner, above=step_cut.above if step_cut is not None else None)
+        body = setting.flow(children, inner, above=step_cut.above if step_cut is not None else None, is_open=True)
         lines = [*head, *([Line([])] if body and not goes_on else []), *body]
         last = number == count
         mark = [Piece(f" {str(number).rjust(digits)} ", look.button, None, True), Piece(" ", PLAIN, None, True)]
@@ -162,7 +162,7 @@ def columns(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     if not count:
         return []
     if cut_of(block) is not None:  # beside one another they would all be set at once
-        return setting.flow([child for column in block.children for child in column.children], width)
+        return setting.flow([child for column in block.children for child in column.children], width, is_open=True)
     room = max(width, min(setting.wide(width), 100))
     shares = [float(column.attrs.get("width") or 0) for column in block.children]
     rest = max(0.0, 100 - sum(shares)) / max(1, shares.count(0.0))
@@ -171,7 +171,7 @@ def columns(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         room = width
     free = room - COLUMN_GAP * (count - 1)
     if count == 1 or free // count < NARROWEST_COLUMN - 2:
-        return setting.flow([child for column in block.children for child in column.children], width)
+        return setting.flow([child for column in block.children for child in column.children], width, is_open=True)
     widths = _shared(shares, free)
     sides = [setting.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
     out: list[Line] = []
@@ -210,7 +210,7 @@ def expandable(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     look, glyphs = setting.look, setting.look.glyphs
     is_open = setting.folds.is_open(block)
     rail = [Piece(glyphs.down + " ", look.line, None, True)]
-    body = indented(setting.flow_in(block, width - 2), rail, rail) if is_open else []
+    body = indented(setting.flow_in(block, width - 2, is_open=True), rail, rail) if is_open else []
     if (cut := cut_of(block)) is not None and not cut.is_first:
         return body
     spot = Spot("fold", block.key)
@@ -229,7 +229,7 @@ def updates(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     for index, update in enumerate(block.children, cut.start if cut is not None else 0):
         update_cut = cut_of(update)
         if update_cut is not None and not update_cut.is_first:
-            out += setting.flow_in(update, width)
+            out += setting.flow_in(update, width, is_open=True)
             continue
         if index:
             out.append(Line([]))
@@ -247,7 +247,11 @@ def one_update(setting: LayoutContext, update: Block, width: int, style: str) ->
     used = width_of(rows[-1]) + 1
     if used < width - 4:
         rows[-1] += [Piece(" ", PLAIN, None, True), Piece(glyphs.across * (width - used), look.line, None, True)]
-    return [*(Line(row, whole_of(update)) for row in rows), Line([]), *setting.flow(update.children, width)]
+    return [
+        *(Line(row, whole_of(update)) for row in rows),
+        Line([]),
+        *setting.flow(update.children, width, is_open=True),
+    ]
 
 
 def _day(text: str, style: str) -> str:

@@ -161,7 +161,7 @@ def include(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         return bar(setting, [*left, *kept], [], width)
     rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]
     head = [Line(part) for part in wrap([Piece("reusable content: ", look.muted, None, True), *kept], width - 2)]
-    body = setting.flow_in(block, width - 2)
+    body = setting.flow_in(block, width - 2, is_open=True)
     return indented([*head, *body] if begins(block) else body, rail, rail)
 
 

@@ -125,9 +125,11 @@ def _set(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         is_box = block.kind == "unknown" or not (block.children or block.kind == "api-section")
         setter = embeds.unknown if is_box else _children
     width = max(width, NARROWEST)
+    if setting.depth == 0:
+        setting.spare = max(0, setting.room - width)
     lines = setter(setting, block, width)
     if width < _TIGHT:
-        lines = [squeezed(line, width) for line in lines]
+        lines = [squeezed(line, setting.wide(width)) for line in lines]
     own: Block | None = block
     if (cut := cut_of(block)) is not None:
         # One stands on a long block where it begins, and on what is in it.

@@ -136,7 +136,9 @@ class LayoutContext:
     set_block: Callable[[LayoutContext, Block, int], list[Line]]
     """Sets one block in a width."""
     room: int = 0
-    """Cells a wide block at the top of the page may take; deeper ones keep to the width they are given."""
+    """Cells a wide block at the top of the page may take."""
+    spare: int = 0
+    """Cells a wide block may take to the right of the width it is given. None in containers that end there."""
     whole_code: bool = False
     """Code is never broken into lines of its own, whatever it says about itself."""
     written: Callable[[Block], str] = field(default=lambda block: "")
@@ -154,20 +156,29 @@ class LayoutContext:
     """What `known` was told, with the blocks, so that no other gets the identity of one that is gone."""
 
     @property
-    def within(self) -> tuple[int, int, bool, bool]:
+    def within(self) -> tuple[int, int, bool, bool, int]:
         """What is said here of where the next block stands, to be put back where a block was left midway."""
-        return self.depth, self.list_depth, self.tinted, self.ruled
+        return self.depth, self.list_depth, self.tinted, self.ruled, self.spare
 
     @within.setter
-    def within(self, where: tuple[int, int, bool, bool]) -> None:
-        self.depth, self.list_depth, self.tinted, self.ruled = where
+    def within(self, where: tuple[int, int, bool, bool, int]) -> None:
+        self.depth, self.list_depth, self.tinted, self.ruled, self.spare = where
 
     def flow(
-        self, blocks: Iterable[Block], width: int, *, tight: bool = False, above: Block | None = None
+        self,
+        blocks: Iterable[Block],
+        width: int,
+        *,
+        tight: bool = False,
+        above: Block | None = None,
+        is_open: bool = False,
     ) -> list[Line]:
         """Blocks one below the other, with a blank line between them unless they stand tight. `above`: one that stands
-        above them in another slice."""
+        above them in another slice. `is_open`: nothing stands to the right of them, so wide blocks take the spare cells."""
         width = max(width, NARROWEST)
+        spare = self.spare
+        # The text stands in the middle of the pane: half of the spare cells are at its right, and its left edge stays.
+        self.spare = 0 if not is_open else spare // 2 if self.depth == 0 else spare
         self.depth += 1
         out: list[Line] = []
         before = above
@@ -180,12 +191,13 @@ class LayoutContext:
             out += lines
             before = block
         self.depth -= 1
+        self.spare = spare
         return out
 
-    def flow_in(self, block: Block, width: int) -> list[Line]:
+    def flow_in(self, block: Block, width: int, *, is_open: bool = False) -> list[Line]:
         """The children of a block, or of a slice of one, one below the other."""
         cut = cut_of(block)
-        return self.flow(block.children, width, above=cut.above if cut is not None else None)
+        return self.flow(block.children, width, above=cut.above if cut is not None else None, is_open=is_open)
 
     def words(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
         """Runs as wrapped lines."""
@@ -210,7 +222,7 @@ class LayoutContext:
 
     def wide(self, width: int) -> int:
         """How wide a block may become that gains from it."""
-        return max(width, self.room) if self.depth == 0 else width
+        return width + self.spare
 
 
 def gap(before: Block, block: Block) -> int:

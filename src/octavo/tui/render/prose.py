@@ -94,7 +94,7 @@ def list_of(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         style = look.muted if item.kind != "task" else look.success if item.attrs.get("checked") else look.text
         indent = margin + len(mark) + 1
         above = item_cut.above if item_cut is not None else None
-        body = setting.flow(item.children, width - indent, tight=not loose, above=above) or [Line([])]
+        body = setting.flow(item.children, width - indent, tight=not loose, above=above, is_open=True) or [Line([])]
         goes_on = item_cut is not None and not item_cut.is_first
         if goes_on:
             mark, style = " " * len(mark), PLAIN
@@ -147,7 +147,7 @@ def is_loose(block: Block) -> bool:
 def quote(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A quotation behind a bar."""
     bar = [Piece(setting.look.glyphs.down + " ", setting.look.muted, None, True)]
-    return indented(setting.flow_in(block, width - 2), bar, bar)
+    return indented(setting.flow_in(block, width - 2, is_open=True), bar, bar)
 
 
 def divider(setting: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -219,7 +219,7 @@ def condition(setting: LayoutContext, block: Block, width: int) -> list[Line]:
         label.append(Piece(str(block.attrs["expression"]), look.code))
     rest = [child for child in block.children if child.kind != "else"]
     cut = cut_of(block)
-    body = setting.flow(rest, width - 2, above=cut.above if cut is not None else None)
+    body = setting.flow(rest, width - 2, above=cut.above if cut is not None else None, is_open=True)
     head = [Line(pieces) for pieces in wrap(label, width - 2)] if begins(block) else []
     out = indented([*head, *body], rail, rail)
     for child in block.children:

@@ -36,7 +36,9 @@ _ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
 _HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
 _JOINED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
 """What parts a word made of words, and such a word. No option, name of a file or address is one."""
-_INNER_BREAK = re.compile(r"[/\-_.?&=,:;#]+|(?<=[a-z0-9])(?=[A-Z(])")
+_INNER_BREAK = re.compile(r"[/\-_.?&=,:;#]+|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(])|(?<=[\w)])(?=%[0-9A-Fa-f]{2})")
+_AHEAD = 3
+"""Letters behind a break that say whether it is one."""
 _NO_BREAK = re.compile(r"(?!)")
 _NUMBER = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
 """An address or a number in letters and digits: no part of it means anything."""
@@ -152,7 +154,8 @@ def _cuts(word: str, width: int) -> list[int]:
         while last + 1 < len(edges) and edges[last + 1] - edges[first] <= width:
             last += 1
         fits = word[ends[first] : ends[last]]
-        nice = [match.end() for match in breaks.finditer(fits)]
+        found = breaks.finditer(word[ends[first] : ends[last] + _AHEAD])
+        nice = [min(match.end(), len(fits)) for match in found if match.start() < len(fits) or match.end() == len(fits)]
         rest = breaks.split(word[ends[first] + nice[-1] :], maxsplit=1)[0] if nice else ""
         if nice and (nice[-1] > len(fits) // 3 or (nice[-1] > 1 and cells(rest) < width)):
             target = ends[first] + nice[-1]

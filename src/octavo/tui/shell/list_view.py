@@ -13,6 +13,7 @@ from octavo.data.live import Snapshot
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import STILL_LOADING
 from octavo.tui.widgets.row_list import Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
 from octavo.tui.widgets.wording import in_a_line
@@ -138,6 +139,12 @@ class ListView(View, Generic[T]):
     def ticked(self) -> list[T]:
         """Those that are ticked, in the order of the list."""
         return self.rows.ticks.items
+
+    def why_not(self, id: str) -> str | None:
+        """Return why a command cannot run now. While the list is loading, it is because of that."""
+        reason = super().why_not(id)
+        is_loading = reason is not None and self.rows.state.is_waiting and not self.rows.keys
+        return STILL_LOADING if is_loading else reason
 
     def draw_list(self) -> None:
         """Show what is in the list as it is now."""

@@ -43,14 +43,17 @@ _KEPT_ITEMS = 2000
 _MORE = "loaded, more on the server"
 
 
+STILL_LOADING = "Still loading. Wait a moment."
+
+
 def _why_not_opened(app: App[Any], lines: Lines) -> str | None:
     if lines.keys:
         return None
-    return "Still loading. Wait a moment." if lines.state.is_waiting else "There is nothing to open here."
+    return STILL_LOADING if lines.state.is_waiting else "There is nothing to open here."
 
 
 def _why_not_moved(app: App[Any], lines: Lines) -> str | None:
-    return "Still loading. Wait a moment." if lines.state.is_waiting and not lines.keys else None
+    return STILL_LOADING if lines.state.is_waiting and not lines.keys else None
 
 
 LIST: Commands[Lines] = Commands(
