@@ -39,11 +39,11 @@ from octavo.client.accounts import Accounts
 from octavo.client.answers import read_as
 from octavo.client.body import message_in
 from octavo.client.credentials import KeyFiles, StoreUnavailable
-from octavo.data import inbox_kept, ledger
+from octavo.data import inbox_kept
 from octavo.data.drafts import Drafts
-from octavo.data.pending import Pending
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.store import OutboxEntries, done_entry
 from octavo.documents import conditions, front_matter, json_to_markdown, specifications, trees, yaml_values
 from octavo.documents.diff import diff
 from octavo.documents.document_as_markdown import as_markdown
@@ -359,7 +359,7 @@ def with_state(statement: str, show: Callable[[State], object]) -> Callable[[Pla
 
 
 def of_queued(state: State) -> object:
-    return Pending(state, state.now).entries
+    return OutboxEntries(state, state.now).entries
 
 
 def read_state_file(place: Place, data: bytes) -> str:
@@ -471,7 +471,7 @@ READERS: dict[str, Callable[[Place, bytes], str]] = {
     "queued comment": with_state("INSERT INTO outbox VALUES (1, 'a', '', 'queued', CAST(? AS TEXT))", of_queued),
     "sent comment": with_state(
         "INSERT INTO sent VALUES ('a', '', 'r', 1, CAST(? AS TEXT))",
-        lambda state: state.read(lambda db: ledger.done(db, "a")),
+        lambda state: state.read(lambda db: done_entry(db, "a")),
     ),
     "state file": read_state_file,
     "cache file": read_cache_file,

@@ -29,7 +29,7 @@ AFTER_THE_FIRST_SCREEN = {
         "octavo.client.client",
         "octavo.client.http",
         "octavo.client.credentials",
-        "octavo.data.overlay",
+        "octavo.data.writes.optimistic_updates",
     ),
     *("octavo.documents.diff", "octavo.documents.openapi"),
     *("octavo.api.change_requests", "octavo.api.reviews", "octavo.api.search", "octavo.api.sites", "octavo.api.system"),

@@ -30,10 +30,10 @@ from octavo.data.drafts import Drafts
 from octavo.data.freshness import Freshness
 from octavo.data.inbox_answers import InboxAnswers
 from octavo.data.live import Live
-from octavo.data.outbox import Outbox
 from octavo.data.queries import spaces_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.outbox import Outbox
 from tests.benchmarks.inbox import Served, serving
 
 STEP = timedelta(seconds=5)

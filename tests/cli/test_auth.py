@@ -17,10 +17,10 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.entry import Entry, QueuedWrite
-from octavo.data.outbox import Outbox
-from octavo.data.pending import Pending
 from octavo.data.state import State
+from octavo.data.writes.machine import Entry, QueuedWrite
+from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.store import OutboxEntries
 from octavo.settings import read
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
@@ -94,7 +94,9 @@ def test_signing_out_says_what_waits_to_be_sent_and_loses_none_of_it(
         outbox = Outbox(nobody, state, Drafts(state), undo_seconds=0)
         await outbox.add(comments.Create(at=space, body=Markdown(markdown="One")), doing="comment")
         await outbox.add(comments.Create(at=space, body=Markdown(markdown="Two")), doing="comment")
-        await outbox.gather(QueuedWrite(comments.Create(at=space, body=Markdown(markdown="Three")), "comment"))
+        await outbox.add_pending_comment(
+            QueuedWrite(comments.Create(at=space, body=Markdown(markdown="Three")), "comment")
+        )
 
     state = State(tmp_path / "state", name)
     asyncio.run(write(state))
@@ -118,7 +120,7 @@ def waiting(folder: Path, name: str) -> tuple[Entry, ...]:
     """The writes that are not done, as the next session finds them."""
     state = State(folder / "state", name)
     try:
-        return Pending(state, state.now).entries
+        return OutboxEntries(state, state.now).entries
     finally:
         state.close()
 

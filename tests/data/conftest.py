@@ -12,9 +12,9 @@ from octavo.api.users import User
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock, small_world, space_with

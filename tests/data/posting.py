@@ -19,8 +19,8 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.outbox import Outbox
 from octavo.data.state import State
+from octavo.data.writes.outbox import Outbox
 
 T = TypeVar("T")
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef
-from octavo.data.deciding import review_with_gathered
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.outbox import Outbox, QueuedWrite
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.change_request_writes import submit_review
+from octavo.data.writes.outbox import Outbox, QueuedWrite
 from octavo.documents.parse import parse
 from tests.data.posting import DEADLINE, SETTLE, Anew
 
@@ -49,13 +49,11 @@ async def main(folder: str, origin: str, space: str, change_request: str, revisi
     for number, words in enumerate(WORDS):
         if not is_known(f"c{number}"):
             op = comments.Create(at=at, page="intro", node=NODE, body=Markdown(markdown=words))
-            await outbox.gather(QueuedWrite(op, "comment", f"c{number}"))
+            await outbox.add_pending_comment(QueuedWrite(op, "comment", f"c{number}"))
             print(f"held {number}", flush=True)
             await asyncio.sleep(0.05)
     while not is_known(PLACE):
-        await review_with_gathered(
-            live, at, "changes-requested", revision, VERDICT, doing="ask for changes", place=PLACE
-        )
+        await submit_review(live, at, "changes-requested", revision, VERDICT, doing="ask for changes", place=PLACE)
         await asyncio.sleep(0.05)
     while outbox.entries:
         for entry in outbox.entries:

@@ -51,11 +51,11 @@ async def test_two_at_once_are_one_edit_and_can_be_taken_back(
     one = await suggest(ask, at, "Hello, reader.", "Hello, **dear** reader.")
     two = await suggest(ask, at, "Goodbye.", "````\n```\n````\n<<<<<<< main")
     sent = await apply(live, at, (one, two), sleep=nap)
-    assert sent.answer
-    assert (sent.kind, sent.answer.applied) == ("done", 2)
+    assert sent.result
+    assert (sent.kind, sent.result.applied) == ("done", 2)
     assert await page(ask, at) == Raw("# Intro\n\nHello, **dear** reader.\n\n````\n```\n````\n<<<<<<< main\n")
     assert len([op for op in gate.writes if isinstance(op, content.Edit)]) == 1
-    assert (await take_back(live, at, sent.answer, sleep=nap)).kind == "done"
+    assert (await take_back(live, at, sent.result, sleep=nap)).kind == "done"
     assert await page(ask, at) == Raw(SAYS)
 
 
@@ -66,14 +66,14 @@ async def test_what_was_edited_since_is_told_and_the_others_are_put_in(
     two = await suggest(ask, at, "Goodbye.", "Farewell.")
     await edit(ask, at, "intro", SAYS.replace("Hello, reader.", "Hello, writer."))
     sent = await apply(live, at, (one, two), sleep=nap)
-    assert sent.answer
-    assert [fate for _, fate in sent.answer.fates] == ["changed", "applied"]
+    assert sent.result
+    assert [fate for _, fate in sent.result.fates] == ["changed", "applied"]
     assert await page(ask, at) == Raw("# Intro\n\nHello, writer.\n\nFarewell.\n")
     again = await apply(live, at, (one, two), sleep=nap)
-    assert again.answer
-    assert (again.kind, [fate for _, fate in again.answer.fates]) == ("moved", ["changed", "same"])
+    assert again.result
+    assert (again.kind, [fate for _, fate in again.result.fates]) == ("changed", ["changed", "same"])
     await edit(ask, at, "intro", SAYS)
-    assert (await take_back(live, at, sent.answer, sleep=nap)).kind == "moved"
+    assert (await take_back(live, at, sent.result, sleep=nap)).kind == "changed"
 
 
 async def test_where_nobody_knows_what_it_was_suggested_for_nothing_is_written(
@@ -81,7 +81,7 @@ async def test_where_nobody_knows_what_it_was_suggested_for_nothing_is_written(
 ) -> None:
     one = await suggest(ask, at, "Hello, reader.", "Hello.")
     sent = await apply(live, at, (Wording(one.page, one.key, None, one.text),), sleep=nap)
-    assert (sent.kind, gate.writes) == ("moved", [])
+    assert (sent.kind, gate.writes) == ("changed", [])
 
 
 async def test_somebody_who_writes_in_that_moment_is_not_written_over(
@@ -124,4 +124,4 @@ async def test_a_change_request_that_is_archived_stays_as_it_is(live: Live, ask:
     one = await suggest(ask, at, "Hello, reader.", "Hello.")
     await ask(change_requests.Update(at=at, status="archived"))
     sent = await apply(live, at, (one,), sleep=nap)
-    assert (sent.kind, sent.sentence) == ("refused", "the change request is now archived.")
+    assert (sent.kind, sent.message) == ("refused", "the change request is now archived.")

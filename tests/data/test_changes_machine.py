@@ -17,8 +17,8 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
-from octavo.data.entry import OriginalComment
 from octavo.data.state import State
+from octavo.data.writes.attempt import Basis
 from octavo.server.app import Platform
 from octavo.server.store import Json
 from tests.data.conftest import MIA, ByHand
@@ -86,13 +86,13 @@ class Changes(RuleBasedStateMachine):
         outbox = ByHand(
             self.line, self.state, Drafts(self.state), me=MIA, timeout=TIMEOUT, settle=SETTLE, jitter=lambda: 0.0
         )
-        outbox.known = self.seen
+        outbox.basis_for = self.seen
         return outbox
 
     def there(self, thread: str) -> Json:
         return dict(self.world.store.get(f"/spaces/{self.here.space_id}/comments/{thread}"))
 
-    def seen(self, op: Operation[Any]) -> OriginalComment:
+    def seen(self, op: Operation[Any]) -> Basis:
         """What Mia has on her screen: the truth, with what she wrote and what is under way on top."""
         assert isinstance(op, comments.Update)
         now = self.there(op.comment_id)
@@ -100,7 +100,7 @@ class Changes(RuleBasedStateMachine):
         for entry in self.outbox.entries:
             if isinstance(entry.op, comments.Update) and entry.op.comment_id == op.comment_id:
                 text = text if entry.state == "failed" or not entry.words else entry.words
-        return OriginalComment(text, is_open)
+        return Basis(text, is_open)
 
     @rule(
         which=st.integers(0, THREADS - 1),
@@ -192,7 +192,7 @@ class Changes(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        self.outbox._driver._let_go()  # as the kernel does when a process is gone
+        self.outbox._worker._let_go()  # as the kernel does when a process is gone
         self.outbox = self.start()
 
     def arrived(self, op: comments.Update, before: Json, after: Json) -> None:

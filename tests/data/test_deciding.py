@@ -13,16 +13,16 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.deciding import create, request_reviews, review, set_ready, update
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
-from octavo.data.send_once import Sent, under_way
 from octavo.data.state import State
+from octavo.data.writes.change_request_writes import create, request_reviews, review, toggle_draft, update
+from octavo.data.writes.direct import SendResult, find_claimed, open_claims
 from octavo.server.app import Platform
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock
 
-Deed: TypeAlias = Callable[[], Awaitable[Sent[Any]]]
+Deed: TypeAlias = Callable[[], Awaitable[SendResult[Any]]]
 
 
 async def nap(seconds: float) -> None:
@@ -65,7 +65,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, checked: MergeBasis, here: SpaceRef) -> Deed:
     """Does it as it was seen."""
 
-    async def do() -> Sent[Any]:
+    async def do() -> SendResult[Any]:
         match kind:
             case "review":
                 return await review(live, at, "approved", seen.revision, "Well said.", sleep=nap)
@@ -74,7 +74,7 @@ def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, check
             case "request":
                 return await request_reviews(live, at, ["tom", "ada"], sleep=nap)
             case "ready":
-                return await set_ready(live, at, seen, sleep=nap)
+                return await toggle_draft(live, at, seen, sleep=nap)
             case _:
                 return await create(live, here, "Say less", sleep=nap)
 
@@ -114,10 +114,10 @@ async def test_it_is_done(
     kind: str, deed: Deed, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, state: State
 ) -> None:
     outcome = await deed()
-    assert (outcome.kind, outcome.sentence) == ("done", "")
-    assert outcome.answer is not None
+    assert (outcome.kind, outcome.message) == ("done", "")
+    assert outcome.result is not None
     assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
-    assert under_way(state) == ()
+    assert open_claims(state) == ()
 
 
 async def test_a_lost_answer_is_found_and_nothing_is_sent_again(
@@ -131,8 +131,8 @@ async def test_a_lost_answer_is_found_and_nothing_is_sent_again(
 
     live.send = losing
     outcome = await deed()
-    assert (outcome.kind, outcome.sentence) == ("done", "")
-    assert outcome.answer is not None
+    assert (outcome.kind, outcome.message) == ("done", "")
+    assert outcome.result is not None
     assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
 
 
@@ -147,7 +147,7 @@ async def test_a_lost_request_is_told_after_a_minute(
     live.send = losing
     outcome = await deed()
     assert outcome.kind == "unknown"
-    assert outcome.sentence.startswith("The connection broke. After one minute, ")
+    assert outcome.message.startswith("The connection broke. After one minute, ")
     assert await times(ask, kind, at, seen) == 0
     live.send = gate
     assert (await deed()).kind == "done", "A person may decide to send it again"
@@ -159,7 +159,7 @@ async def test_a_conflict_is_a_sentence(
     platform.refuse_next(OPS[kind], 409, "It is being edited.")
     outcome = await deed()
     assert outcome.kind == "refused"
-    assert outcome.sentence.endswith(": It is being edited.")
+    assert outcome.message.endswith(": It is being edited.")
     assert (await times(ask, kind, at, seen), sent(gate, kind)) == (0, 1)
 
 
@@ -169,7 +169,7 @@ async def test_offline_it_is_refused_and_not_queued(
     gate.errors.extend(NotSent("Can't reach the server.") for _ in range(2 if kind == "review" else 1))
     outcome = await deed()
     assert outcome.kind == "refused"
-    assert outcome.sentence.endswith(": Can't reach the server.")
+    assert outcome.message.endswith(": Can't reach the server.")
     assert live.outbox.entries == ()
     assert (await times(ask, kind, at, seen), sent(gate, kind)) == (0, 0)
 
@@ -186,10 +186,10 @@ async def test_what_was_edited_since_is_neither_reviewed_nor_updated(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, checked: MergeBasis
 ) -> None:
     await edit(ask, at, "intro", "# Intro\n\nSomething else.")
-    assert (await review(live, at, "approved", seen.revision)).kind == "moved"
+    assert (await review(live, at, "approved", seen.revision)).kind == "changed"
     outcome = await update(live, at, checked)
     edited = "This change request has been edited since these checks. Read the checks again, then update."
-    assert (outcome.kind, outcome.sentence) == ("moved", edited)
+    assert (outcome.kind, outcome.message) == ("changed", edited)
     assert gate.writes == []
 
 
@@ -201,7 +201,7 @@ async def test_an_update_for_an_older_main_is_not_sent_and_names_what_was_merged
     await ask(change_requests.Merge(at=other.ref(here)))
     outcome = await update(live, at, checked)
     main = f"Main has changed since these checks: #{other.number} Press less was merged. Read the checks again, then update."
-    assert (outcome.kind, outcome.sentence) == ("moved", main)
+    assert (outcome.kind, outcome.message) == ("changed", main)
     assert gate.writes == []
 
 
@@ -216,22 +216,22 @@ async def test_an_edit_in_the_moment_of_a_review_is_told(
     live.send = overtaken
     outcome = await review(live, at, "approved", seen.revision)
     assert outcome.kind == "done"
-    assert "edited at the same time" in outcome.sentence
+    assert "edited at the same time" in outcome.message
 
 
 async def test_what_is_up_to_date_is_not_updated(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     before = await ask(change_requests.Get(at=at))
     await ask(change_requests.UpdateFromMain(at=at))
     outcome = await update(live, at, MergeBasis(before, None))
-    assert (outcome.kind, outcome.sentence) == ("done", "#1 is already up to date with main.")
+    assert (outcome.kind, outcome.message) == ("done", "#1 is already up to date with main.")
     assert gate.writes == []
 
 
 async def test_who_is_asked_already_is_not_asked_again(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     await ask(reviews.Request(at=at, users=("tom",)))
     outcome = await request_reviews(live, at, ["tom"])
-    assert (outcome.kind, outcome.sentence) == ("done", "These reviews are already requested.")
-    assert (await request_reviews(live, at, ["tom", "ada"])).kind == "moved"
+    assert (outcome.kind, outcome.message) == ("done", "These reviews are already requested.")
+    assert (await request_reviews(live, at, ["tom", "ada"])).kind == "changed"
     assert gate.writes == []
 
 
@@ -264,4 +264,41 @@ async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert under_way(state) == ((f"update {at.space_id}/{at.change_request_id}", clock()),)
+    (begun,) = open_claims(state)
+    assert (begun.name, begun.since) == (f"update {at.space_id}/{at.change_request_id}", clock())
+    assert begun.attempt is not None
+    assert (begun.attempt.op, begun.attempt.basis) == (change_requests.UpdateFromMain(at=at), checked.seen)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+async def test_what_was_cut_off_is_found_at_the_next_start(
+    arrives: bool, kind: str, deed: Deed, live: Live, gate: Gate, state: State, ask: Ask
+) -> None:
+    asked = asyncio.Event()
+
+    async def cut_off(op: Operation[Any]) -> Any:
+        if not isinstance(op, OPS[kind]):
+            return await gate(op)
+        if arrives:
+            await gate(op)
+        asked.set()
+        await asyncio.Event().wait()
+
+    live.send = cut_off
+    task = asyncio.ensure_future(deed())
+    await asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    live.send = gate
+    (begun,) = open_claims(state)
+    found = await find_claimed(live, begun, sleep=nap)
+    assert (found.kind, found.message) == ("done" if arrives else "unknown", "")
+    assert sent(gate, kind) == arrives
+
+
+async def test_a_claim_that_an_older_octavo_stored_has_no_attempt(live: Live, state: State) -> None:
+    now, claims = state.now().timestamp(), (("merge a/b", None), ("merge c/d", '{"method": "BREW"}'))
+    rows = [(state.namespace, name, now, attempt) for name, attempt in claims]
+    await state.write(lambda db: db.executemany("INSERT INTO once VALUES (?, ?, ?, ?)", rows))
+    assert [each.attempt for each in open_claims(state)] == [None, None]

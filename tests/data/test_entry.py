@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
@@ -27,15 +27,29 @@ from octavo.api.errors import (
     rejected,
 )
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data import entry as steps
-from octavo.data.delivering import verdict
-from octavo.data.entry import LIFETIME, LOOKS, PATIENCE, Entry, State, WrongState, next_up, replaces, waits_for
+from octavo.data.writes import machine as steps
+from octavo.data.writes.attempt import Fate, fate
+from octavo.data.writes.kinds import kind_of
+from octavo.data.writes.machine import (
+    LIFETIME,
+    LOOKS,
+    PATIENCE,
+    Entry,
+    State,
+    WrongState,
+    blocked_by,
+    next_due,
+    supersedes,
+)
 from tests.server.asking import START
+
+if TYPE_CHECKING:
+    from octavo.data.writes.attempt import DurableWrite
 
 HERE = SpaceRef(space_id="docs")
 LATER = START + timedelta(seconds=60)
 OP = comments.Create(at=HERE, body=Markdown(markdown="Hello"))
-NEW = Entry(id="e1", op=OP, doing="comment", created_at=START, asked_at=START)
+NEW = Entry(id="e1", op=OP, facts=kind_of(OP).facts(OP), doing="comment", created_at=START, asked_at=START)
 
 
 def entry(state: State, **changes: Any) -> Entry:
@@ -48,23 +62,28 @@ def entry(state: State, **changes: Any) -> Entry:
     return replace(NEW, state=state, **{**times.get(state, {}), **changes})
 
 
+def with_op(before: Entry, op: DurableWrite, **changes: Any) -> Entry:
+    """An entry with another operation."""
+    return replace(before, op=op, facts=kind_of(op).facts(op), **changes)
+
+
 STEPS: dict[str, tuple[Callable[[Entry], Entry], dict[str, str]]] = {
     "released": (lambda each: steps.released(each, START), {"held": "queued"}),
     "let_go": (lambda each: steps.let_go(each, "r1", START, LATER), {"gathered": "held"}),
-    "gathered_again": (steps.gathered_again, {"held": "gathered", "queued": "gathered"}),
-    "reworded": (lambda each: steps.reworded(each, OP), {"gathered": "gathered"}),
+    "returned_to_review": (steps.returned_to_review, {"held": "gathered", "queued": "gathered"}),
+    "edited": (lambda each: steps.edited(each, OP, NEW.facts), {"gathered": "gathered"}),
     "held_anew": (lambda each: steps.held_anew(each, LATER), {"held": "held"}),
-    "parked": (lambda each: steps.parked(each, "Old."), {"held": "held", "queued": "held"}),
-    "started": (lambda each: steps.started(each, OP, START), {"queued": "sending"}),
+    "held_for_user": (lambda each: steps.held_for_user(each, "Old."), {"held": "held", "queued": "held"}),
+    "started": (lambda each: steps.started(each, START), {"queued": "sending"}),
     "confirmed": (steps.confirmed, {"queued": "done", "sending": "done", "unknown": "done"}),
     "postponed": (lambda each: steps.postponed(each, LATER, "No."), {"queued": "queued", "sending": "queued"}),
     "refused": (
         lambda each: steps.refused(each, "No."),
         {"queued": "failed", "sending": "failed", "unknown": "failed"},
     ),
-    "lost": (lambda each: steps.lost(each, START, LATER, "?"), {"sending": "unknown"}),
-    "unread": (lambda each: steps.unread(each, LATER, "?"), {"unknown": "unknown"}),
-    "absent": (lambda each: steps.absent(each, START), {"unknown": "unknown"}),
+    "outcome_unknown": (lambda each: steps.outcome_unknown(each, START, LATER, "?"), {"sending": "unknown"}),
+    "still_unknown": (lambda each: steps.still_unknown(each, LATER, "?"), {"unknown": "unknown"}),
+    "not_found": (lambda each: steps.not_found(each, START), {"unknown": "unknown"}),
     "retried": (
         lambda each: steps.retried(each, START),
         {"gathered": "queued", "held": "queued", "queued": "queued", "unknown": "unknown", "failed": "queued"},
@@ -89,26 +108,26 @@ def test_there_is_no_way_out_of_done() -> None:
 
 def test_what_would_be_there_twice_is_never_sent_again_unasked() -> None:
     settling = entry("unknown")
-    absent = steps.absent(settling, LATER)
+    absent = steps.not_found(settling, LATER)
     assert (settling.asks, absent.state, absent.asks) == (False, "unknown", True)
     assert "may have been sent" in absent.reason
     assert absent.due_at
     assert absent.due_at > LATER, "it is looked for all the same"
     again = steps.retried(absent, LATER)
     assert (again.state, again.rounds) == ("queued", 1), "that it was lost once is remembered"
-    assert not steps.lost(steps.started(again, OP, LATER), LATER, LATER, "?").asks
+    assert not steps.outcome_unknown(steps.started(again, LATER), LATER, LATER, "?").asks
 
 
 def test_what_only_says_how_it_shall_be_is_sent_again_unasked() -> None:
     wish = comments.Update(at=HERE, comment_id="c", resolved=True)
-    absent = steps.absent(replace(entry("unknown"), op=wish), LATER)
+    absent = steps.not_found(with_op(entry("unknown"), op=wish), LATER)
     assert (absent.state, absent.due_at, absent.asks) == ("queued", LATER, False)
 
 
 def test_it_is_looked_for_less_and_less_often_and_not_for_ever() -> None:
     lost, now, pauses = entry("unknown"), START, []
     while lost.due_at is not None:
-        lost = steps.absent(lost, now)
+        lost = steps.not_found(lost, now)
         pauses.append(((lost.due_at or now) - now).total_seconds())
         now = lost.due_at or now
     assert pauses[:3] == [1, 2, 4]
@@ -123,124 +142,124 @@ def test_a_retry_does_not_look_before_the_server_can_have_acted() -> None:
 
 def test_the_oldest_that_is_due_comes_first() -> None:
     elsewhere = comments.Create(at=SpaceRef(space_id="other"), body=OP.body)
-    early, late = entry("queued"), replace(entry("queued"), id="e2", op=elsewhere)
-    assert next_up((early, late), START) == early
-    assert next_up((early, late), START, busy={early.place_of_order}) == late
-    assert next_up((replace(early, due_at=LATER), late), START) == late
-    assert next_up((replace(early, due_at=LATER), late), START, quiet=True) is None
+    early, late = entry("queued"), with_op(entry("queued"), id="e2", op=elsewhere)
+    assert next_due((early, late), START) == early
+    assert next_due((early, late), START, busy={early.place_of_order}) == late
+    assert next_due((replace(early, due_at=LATER), late), START) == late
+    assert next_due((replace(early, due_at=LATER), late), START, quiet=True) is None
 
 
 @pytest.mark.parametrize("state", ["held", "queued", "sending", "unknown"])
 @pytest.mark.parametrize("page", ["intro", "usage"])
 def test_what_is_under_way_is_not_overtaken_in_its_place(state: State, page: str) -> None:
-    before, after = entry(state, due_at=LATER), replace(entry("queued"), id="e2", op=_on(page))
-    assert next_up((before, after), START) is None
-    assert waits_for(after, (before, after)) == before
-    elsewhere = replace(after, op=comments.Create(at=SpaceRef(space_id="other"), body=OP.body))
+    before, after = entry(state, due_at=LATER), with_op(entry("queued"), id="e2", op=_on(page))
+    assert next_due((before, after), START) is None
+    assert blocked_by(after, (before, after)) == before
+    elsewhere = with_op(after, op=comments.Create(at=SpaceRef(space_id="other"), body=OP.body))
     request = ChangeRequestRef(space_id="docs", change_request_id="c1")
-    in_a_request = replace(after, op=comments.Create(at=request, body=OP.body))
-    assert next_up((before, elsewhere), START) == elsewhere
-    assert next_up((before, in_a_request), START) == in_a_request
+    in_a_request = with_op(after, op=comments.Create(at=request, body=OP.body))
+    assert next_due((before, elsewhere), START) == elsewhere
+    assert next_due((before, in_a_request), START) == in_a_request
 
 
 @pytest.mark.parametrize("state", ["gathered", "held", "unknown", "failed"])
 def test_what_waits_for_a_person_stands_in_nobodys_way(state: State) -> None:
     before = entry(state, held_until=None, due_at=None, settles_at=None, rounds=LOOKS)
     after = replace(entry("queued"), id="e2")
-    assert next_up((before, after), START) == after
+    assert next_due((before, after), START) == after
 
 
 def test_what_is_in_doubt_has_a_moment_before_others_go_first() -> None:
-    doubted, after = steps.absent(entry("unknown"), START), replace(entry("queued"), id="e2")
+    doubted, after = steps.not_found(entry("unknown"), START), replace(entry("queued"), id="e2")
     now = START
-    while next_up((doubted, after), now) != after:
+    while next_due((doubted, after), now) != after:
         now = doubted.due_at or now
-        assert next_up((doubted, after), now) == doubted
-        doubted = steps.absent(doubted, now)
+        assert next_due((doubted, after), now) == doubted
+        doubted = steps.not_found(doubted, now)
     assert (now - START).total_seconds() == 15
     again = steps.retried(doubted, now)
-    assert next_up((again, after), now) == again
-    lost = steps.lost(steps.started(again, OP, now), LATER, LATER, "?")
-    assert next_up((lost, after), now) is None
+    assert next_due((again, after), now) == again
+    lost = steps.outcome_unknown(steps.started(again, now), LATER, LATER, "?")
+    assert next_due((lost, after), now) is None
 
 
 def test_what_needs_one_that_waits_for_a_person_stands_in_nobodys_way_either() -> None:
     asked = replace(entry("unknown", settles_at=None, rounds=LOOKS), review="r")
-    reply = replace(entry("queued"), id="e2", op=_reply(asked.pending_id))
+    reply = with_op(entry("queued"), id="e2", op=_reply(asked.pending_id))
     of_review = replace(entry("queued"), id="e3", review="r")
     after = replace(entry("queued"), id="e4")
     entries = (asked, reply, of_review, after)
-    assert next_up(entries, START) == after
-    assert [waits_for(each, entries) for each in entries] == [None, asked, asked, None]
+    assert next_due(entries, START) == after
+    assert [blocked_by(each, entries) for each in entries] == [None, asked, asked, None]
 
 
 def test_what_is_in_trouble_of_its_own_holds_up_no_more_than_its_thread() -> None:
-    before = replace(entry("queued"), op=comments.Update(at=HERE, comment_id="c", resolved=True))
-    after, same = replace(entry("queued"), id="e2"), replace(entry("queued"), id="e3", op=_reply("c"))
+    before = with_op(entry("queued"), op=comments.Update(at=HERE, comment_id="c", resolved=True))
+    after, same = replace(entry("queued"), id="e2"), with_op(entry("queued"), id="e3", op=_reply("c"))
     for _ in range(PATIENCE):
-        assert next_up((before, after), START) in (before, None)
+        assert next_due((before, after), START) in (before, None)
         before = steps.postponed(before, LATER, "No.", own=True)
-    assert next_up((before, after), START) == after
-    assert next_up((before, same), START) is None
+    assert next_due((before, after), START) == after
+    assert next_due((before, same), START) is None
     lost = replace(before, state="unknown", put_off=0, settles_at=LATER)
-    assert next_up((lost, after), START) == after
-    assert next_up((lost, same), START) is None
-    absent = steps.absent(lost, LATER)
-    assert next_up((replace(absent, due_at=LATER), after), START) == after
-    assert next_up((replace(absent, due_at=LATER), same), START) is None
+    assert next_due((lost, after), START) == after
+    assert next_due((lost, same), START) is None
+    absent = steps.not_found(lost, LATER)
+    assert next_due((replace(absent, due_at=LATER), after), START) == after
+    assert next_due((replace(absent, due_at=LATER), same), START) is None
 
 
 def test_what_is_lost_is_looked_for_though_another_of_its_place_is_under_way() -> None:
     before, lost = entry("queued", due_at=LATER), replace(entry("unknown"), id="e2", due_at=START)
-    assert next_up((before, lost), START) == lost
-    assert next_up((before, lost), START, busy={lost.place_of_order}) is None
+    assert next_due((before, lost), START) == lost
+    assert next_due((before, lost), START, busy={lost.place_of_order}) is None
 
 
 def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> None:
     resolve, reopen = (
-        replace(entry("queued"), id=str(wish), op=comments.Update(at=HERE, comment_id="c", resolved=wish))
+        with_op(entry("queued"), id=str(wish), op=comments.Update(at=HERE, comment_id="c", resolved=wish))
         for wish in (True, False)
     )
-    assert replaces(reopen, resolve)
-    assert next_up((resolve, reopen), START) == reopen
-    assert next_up((resolve,), START) == resolve
+    assert supersedes(reopen, resolve)
+    assert next_due((resolve, reopen), START) == reopen
+    assert next_due((resolve,), START) == resolve
     for weak in ("held", "failed"):
-        assert not replaces(replace(reopen, state=weak), resolve)
-    elsewhere = replace(reopen, op=comments.Update(at=HERE, comment_id="other", resolved=False))
-    assert next_up((resolve, elsewhere), START) == resolve
+        assert not supersedes(replace(reopen, state=weak), resolve)
+    elsewhere = with_op(reopen, op=comments.Update(at=HERE, comment_id="other", resolved=False))
+    assert next_due((resolve, elsewhere), START) == resolve
 
 
 def test_a_reply_waits_for_its_thread_unless_that_failed() -> None:
     thread = entry("unknown", due_at=LATER)
-    reply = replace(entry("queued"), id="e2", op=_reply(thread.pending_id))
+    reply = with_op(entry("queued"), id="e2", op=_reply(thread.pending_id))
     doubted = replace(thread, settles_at=None, rounds=LOOKS)
     for waiting in (thread, replace(thread, state="queued"), doubted):
-        assert next_up((waiting, reply), START) is None
-    assert next_up((replace(thread, state="failed"), reply), START) == reply
-    assert next_up((reply,), START) == reply
+        assert next_due((waiting, reply), START) is None
+    assert next_due((replace(thread, state="failed"), reply), START) == reply
+    assert next_due((reply,), START) == reply
 
 
 @pytest.mark.parametrize(
-    ("error", "travelled", "asking"),
+    ("error", "of_write", "of_read"),
     [
-        (NotSent("-"), "waits", "waits"),
-        (TlsError("-"), "waits", "waits"),
-        (RateLimited("-"), "waits", "waits"),
-        (Unauthorized("-"), "waits", "waits"),
+        (NotSent("-"), "waiting", "waiting"),
+        (TlsError("-"), "waiting", "waiting"),
+        (RateLimited("-"), "waiting", "waiting"),
+        (Unauthorized("-"), "waiting", "waiting"),
         (Forbidden("-"), "refused", "refused"),
         (NotFound("-"), "refused", "refused"),
         (rejected("-", Trace(status=413)), "refused", "refused"),
-        (rejected("-", Trace(status=408)), "lost", "waits"),
-        (rejected("-", Trace(status=409)), "lost", "waits"),
-        (ServerError("-"), "lost", "waits"),
-        (Lost("-"), "lost", "waits"),
-        (TimedOut("-"), "lost", "waits"),
-        (BadResponse("-"), "lost", "waits"),
+        (rejected("-", Trace(status=408)), "unknown", "waiting"),
+        (rejected("-", Trace(status=409)), "unknown", "waiting"),
+        (ServerError("-"), "unknown", "waiting"),
+        (Lost("-"), "unknown", "waiting"),
+        (TimedOut("-"), "unknown", "waiting"),
+        (BadResponse("-"), "unknown", "waiting"),
     ],
 )
-def test_what_an_error_means_for_a_write(error: ApiError, travelled: str, asking: str) -> None:
-    assert verdict(error, travelled=True) == travelled
-    assert verdict(error, travelled=False) == asking
+def test_what_an_error_means_for_a_write(error: ApiError, of_write: Fate, of_read: Fate) -> None:
+    assert fate(error, has_left=True) == of_write
+    assert fate(error, has_left=False) == of_read
 
 
 def _on(page: str) -> comments.Create:

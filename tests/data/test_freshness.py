@@ -125,7 +125,7 @@ async def test_what_others_did_is_told_once_and_what_one_did_oneself_is_not(
     replies = comments.ListReplies(at=here, comment_id=said.id, format="markdown")
     await looker.follow(*both, replies)
     looker.on_show = [*both, replies]
-    looker.live.outbox.know_me(await ask(users.Me(), "mia"), asked=True)
+    looker.live.outbox.set_account(await ask(users.Me(), "mia"), asked=True)
     await looker.look()
     await ask(comments.CreateReply(at=here, comment_id=said.id, body=says("Because.")), "ada")
     await ask(comments.CreateReply(at=here, comment_id=said.id, body=says("So.")), "tom")

@@ -10,10 +10,10 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent, Trace, rejected
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.deciding import review, review_with_gathered, withdraw_review
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.outbox import QueuedWrite
+from octavo.data.writes.change_request_writes import review, submit_review, withdraw_review_by_request
+from octavo.data.writes.outbox import QueuedWrite
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit, nap
@@ -36,7 +36,7 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
 async def hold(outbox: ByHand, place: ChangeRequestRef, *words: str) -> None:
     for number, each in enumerate(words):
         op = comments.Create(at=place, page="intro", body=Markdown(markdown=each))
-        await outbox.gather(QueuedWrite(op, "comment", f"place {number}"))
+        await outbox.add_pending_comment(QueuedWrite(op, "comment", f"place {number}"))
 
 
 async def posted(ask: Ask, place: ChangeRequestRef) -> list[str]:
@@ -48,9 +48,7 @@ async def verdicts(ask: Ask, place: ChangeRequestRef) -> list[str]:
 
 
 async def approve(live: Live, of: ChangeRequest, place: ChangeRequestRef, words: str = "") -> str:
-    return (
-        await review_with_gathered(live, place, "approved", of.revision, words, doing="approve", place="verdict")
-    ).kind
+    return (await submit_review(live, place, "approved", of.revision, words, doing="approve", place="verdict")).kind
 
 
 async def test_what_is_held_stays_until_the_verdict_and_goes_out_before_it(
@@ -99,7 +97,7 @@ async def test_a_comment_whose_answer_is_lost_holds_up_the_others_and_the_verdic
             raise Lost("The connection broke.")
         return answer
 
-    outbox._driver.delivery._send = lossy  # type: ignore[assignment]  # answers like the client
+    outbox._worker.delivery._send = lossy  # type: ignore[assignment]  # answers like the client
     await outbox.run_dry()
     assert (await posted(ask, at), await verdicts(ask, at)) == (["One"], [])
     clock.forward(seconds=61)
@@ -173,13 +171,13 @@ async def test_where_the_change_request_went_on_nothing_leaves(
         await edit(ask, at, "intro", "# Intro\n\nOther words.")
     else:
         await ask(change_requests.Update(at=at, status="archived"))
-    sent = await review_with_gathered(live, at, "approved", seen.revision, doing="approve")
-    assert (sent.kind, [each.state for each in outbox.entries]) == ("moved", ["gathered"])
-    assert how in sent.sentence
-    assert "Your comments stay pending." in sent.sentence
+    sent = await submit_review(live, at, "approved", seen.revision, doing="approve")
+    assert (sent.kind, [each.state for each in outbox.entries]) == ("changed", ["gathered"])
+    assert how in sent.message
+    assert "Your comments stay pending." in sent.message
 
 
-@pytest.mark.parametrize("how", ["changed", "archived"])
+@pytest.mark.parametrize("how", ["edited", "archived"])
 async def test_where_it_went_on_after_its_comments_the_verdict_stays_a_draft(
     how: str,
     live: Live,
@@ -192,7 +190,7 @@ async def test_where_it_went_on_after_its_comments_the_verdict_stays_a_draft(
 ) -> None:
     await hold(outbox, at, "One")
     await approve(live, seen, at, "Well done.")
-    if how == "changed":
+    if how == "edited":
         await edit(ask, at, "intro", "# Intro\n\nOther words.")
     else:
         await ask(change_requests.Update(at=at, status="archived"))
@@ -239,15 +237,15 @@ async def test_what_is_held_can_be_reworded_and_dropped(
     drafts: Drafts,
 ) -> None:
     await hold(outbox, at, "One", "Two")
-    one, two = outbox.gathered(at)
+    one, two = outbox.pending_comments(at)
     await drafts.save("rewording", "One more")
     op = comments.Create(at=at, page="intro", body=Markdown(markdown="One more"))
-    assert await outbox.reword(one.id, op, "rewording")
+    assert await outbox.edit_pending_comment(one.id, op, "rewording")
     assert drafts.get("rewording") is None
     await outbox.discard(two.id)
     assert drafts.get("place 1") == "Two"
-    assert [each.op for each in outbox.gathered(at)] == [op]
-    assert not await outbox.reword(two.id, op, "rewording")
+    assert [each.op for each in outbox.pending_comments(at)] == [op]
+    assert not await outbox.edit_pending_comment(two.id, op, "rewording")
 
 
 async def test_a_comment_sent_at_once_does_not_wait_for_what_is_held_on_its_page(
@@ -261,7 +259,7 @@ async def test_a_comment_sent_at_once_does_not_wait_for_what_is_held_on_its_page
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert await posted(ask, at) == ["Now"]
-    await outbox.let_go(at)
+    await outbox.submit_review(at)
     clock.forward(seconds=outbox.undo_seconds)
     await outbox.run_dry()
     assert (await posted(ask, at), await verdicts(ask, at)) == (["Now", "One"], [])
@@ -277,10 +275,10 @@ async def test_a_verdict_that_is_withdrawn_counts_no_more(
 ) -> None:
     if asked:
         await ask(reviews.Request(at=at, users=("mia",)))
-    given = (await review(live, at, "approved", seen.revision, sleep=nap)).answer
+    given = (await review(live, at, "approved", seen.revision, sleep=nap)).result
     assert given
-    assert (await withdraw_review(live, at, given, sleep=nap)).kind == "done"
+    assert (await withdraw_review_by_request(live, at, given, sleep=nap)).kind == "done"
     assert [each.outdated for each in (await ask(reviews.List(at=at))).items] == [True]
     requested = [each.user.id for each in (await ask(reviews.ListRequested(at=at))).items if each.user]
     assert requested == (["mia"] if asked else [])
-    assert (await withdraw_review(live, at, given, sleep=nap)).sentence == "Your review is already withdrawn."
+    assert (await withdraw_review_by_request(live, at, given, sleep=nap)).message == "Your review is already withdrawn."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,9 +17,7 @@ from octavo.api.reviews import RequestedReviewer, Review, TeamReference
 from octavo.api.spaces import Permissions, Space
 from octavo.api.users import User
 from octavo.data.comment_words import mention_of
-from octavo.data.comment_write import CommentWrite
 from octavo.data.drafts import Draft
-from octavo.data.entry import Entry
 from octavo.data.inbox import (
     REASONS,
     DraftRef,
@@ -35,8 +33,13 @@ from octavo.data.inbox import (
     matches,
     said,
 )
+from octavo.data.writes.kinds import kind_of
+from octavo.data.writes.machine import Entry
 from octavo.settings import InboxFilter
 from tests.server.asking import START
+
+if TYPE_CHECKING:
+    from octavo.data.writes.attempt import DurableWrite
 
 MIA, TOM, ADA = (User(id=name.lower(), display_name=f"{name} Lund") for name in ("Mia", "Tom", "Ada"))
 SPACE = Space(id="s", title="Handbook", permissions=Permissions(merge=True), merge_rules={"type": "none"})
@@ -71,9 +74,9 @@ def reply(by: User, says: str = "It is.", name: str = "a1", hour: float = 3) -> 
     return said(Reply(id=name, posted_by=by, posted_at=at_hour(hour), body=Body(markdown=says)))
 
 
-def entry(op: CommentWrite, state: Any = "queued", **more: Any) -> Entry:
+def entry(op: DurableWrite, state: Any = "queued", **more: Any) -> Entry:
     about = {"id": "e1", "doing": "reply", "created_at": at_hour(6), "asked_at": at_hour(6), "state": state}
-    return Entry(op=op, **{**about, **more})
+    return Entry(op=op, facts=kind_of(op).facts(op), **{**about, **more})
 
 
 def known(about: ChangeRequest | None = None, **more: Any) -> Known:

@@ -15,7 +15,6 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
 from octavo.data.comment_words import mention_of
 from octavo.data.drafts import Drafts
-from octavo.data.entry import QueuedWrite
 from octavo.data.inbox import Said, ThreadRef, Unknown
 from octavo.data.inbox_answers import AT_ONCE, MOST_IN_VAIN, InboxAnswers, InboxSnapshot, _Answers
 from octavo.data.inbox_parts import Part
@@ -24,6 +23,7 @@ from octavo.data.offline import Offline
 from octavo.data.queries import change_requests_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.machine import QueuedWrite
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate
@@ -347,7 +347,7 @@ async def test_drafts_and_held_comments_are_rows_at_once(
 ) -> None:
     at = await opened(ask, here)
     view = await follow(inbox)
-    await outbox.gather(QueuedWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
+    await outbox.add_pending_comment(QueuedWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
     await inbox.settled()
     assert [(row.reason, row.words) for row in view.now.rows] == [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,17 +12,19 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import Lost
 from octavo.api.operation import SPECS, ListPage, Next, Operation
 from octavo.api.places import SpaceRef
-from octavo.data.comment_write import CommentWrite
 from octavo.data.drafts import Drafts
-from octavo.data.entry import PATIENCE
-from octavo.data.outbox import Outbox
 from octavo.data.sending import Send
 from octavo.data.state import State
+from octavo.data.writes.machine import PATIENCE
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_outbox import comment, deliver, texts, thread
 from tests.server.asking import Ask, Clock, space_with
+
+if TYPE_CHECKING:
+    from octavo.data.writes.attempt import DurableWrite
 
 
 async def test_what_may_have_arrived_cannot_be_taken_back(
@@ -226,7 +228,7 @@ async def test_every_kind_of_write_arrives_though_its_answer_is_lost(
     where = {"at": here, "comment_id": about.id}
     reply = await ask(comments.CreateReply(**where, body=Markdown(markdown="Old")), "mia")
     doomed = await ask(comments.CreateReply(**where, body=Markdown(markdown="Gone")), "mia")
-    ops: list[CommentWrite] = [
+    ops: list[DurableWrite] = [
         comments.CreateReply(**where, body=Markdown(markdown="New")),
         comments.Update(**where, body=Markdown(markdown="Is this *right*?")),
         comments.Update(**where, resolved=True),

@@ -14,7 +14,7 @@ from octavo.api.bodies import Body, Markdown
 from octavo.api.comments import Comment, Reaction, Target, TargetPage, UserReaction
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
-from octavo.data.matching import emoji_key, holds, made, normal
+from octavo.data.writes.write_matching import emoji_key, find_own, is_applied, normal
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")
@@ -29,7 +29,7 @@ def comment(comment_id: str, words: str, author: User = ME, minutes: int = 1, pa
 
 def found(words: str, *there: Comment, page: str | None = None, **more: Any) -> str | None:
     op = comments.Create(at=HERE, body=Markdown(markdown=words), page=page)
-    it = made(op, there, **{"baseline": (), "since": None, "claimed": (), "me": "mia", **more})
+    it = find_own(op, there, **{"baseline": (), "since": None, "claimed": (), "me": "mia", **more})
     return it.id if it else None
 
 
@@ -97,7 +97,7 @@ def test_what_is_so_already() -> None:
     )
 
     def so(**changes: Any) -> bool:
-        return holds(comments.Update(at=HERE, comment_id="k1", **changes), now, "mia")
+        return is_applied(comments.Update(at=HERE, comment_id="k1", **changes), now, "mia")
 
     assert so(resolved=False)
     assert so(added_reactions=("👍",))
@@ -113,6 +113,6 @@ def test_what_is_so_already() -> None:
 def test_an_edit_that_came_back_in_other_markup_has_arrived() -> None:
     op = comments.Update(at=HERE, comment_id="k1", body=Markdown(markdown="_New_ words"))
     now = comment("k1", "*New* words")
-    assert holds(op, now, "mia", was="Old words", sent=True)
-    assert not holds(op, now, "mia", was="Old words")
-    assert not holds(op, now, "mia", was="New words", sent=True)
+    assert is_applied(op, now, "mia", was="Old words", sent=True)
+    assert not is_applied(op, now, "mia", was="Old words")
+    assert not is_applied(op, now, "mia", was="New words", sent=True)

@@ -14,9 +14,10 @@ from octavo.api.errors import NotSent, RateLimited, ServerError, Trace, Unauthor
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.entry import Entry, OriginalComment
-from octavo.data.outbox import Outbox, QueuedWrite
 from octavo.data.state import NotSaved, State
+from octavo.data.writes.attempt import Basis
+from octavo.data.writes.machine import Entry
+from octavo.data.writes.outbox import Outbox, QueuedWrite
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate, refuse_to_save
@@ -314,7 +315,7 @@ async def test_an_edit_of_what_changed_since_is_refused_and_its_text_kept(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, drafts: Drafts
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
-    outbox.known = lambda op: OriginalComment(text="Version 1")
+    outbox.basis_for = lambda op: Basis(text="Version 1")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 of mine"))
     await outbox.add(edit, doing="change the comment", place="edit")
     await ask(comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 elsewhere")), "mia")
@@ -410,7 +411,7 @@ async def test_what_is_held_is_delivered_before_one_leaves(
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     await outbox.add(comment(here, "Before I go"), doing="comment")
-    await outbox.deliver(within=20)
+    await outbox.send_now(within=20)
     assert (outbox.entries, await texts(ask, here)) == ((), ["Before I go"])
     await outbox.close()
 
@@ -421,7 +422,7 @@ async def test_one_leaves_all_the_same_when_nothing_can_be_delivered(
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     gate.errors.extend(NotSent("There is no network.") for _ in range(9))
     await outbox.add(comment(here, "Later"), doing="comment")
-    await outbox.deliver(within=20)
+    await outbox.send_now(within=20)
     [entry] = outbox.entries
     assert entry.state == "queued"
     await outbox.close()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from hypothesis import settings
@@ -23,15 +23,17 @@ from hypothesis.stateful import (
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
-from octavo.data.comment_write import CommentWrite
 from octavo.data.drafts import Drafts
-from octavo.data.outbox import QueuedWrite
 from octavo.data.state import State
+from octavo.data.writes.outbox import QueuedWrite
 from octavo.server.app import Platform
 from octavo.server.world import World
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Killed, Line
 from tests.server.asking import Ask, Clock, small_world, space_with
+
+if TYPE_CHECKING:
+    from octavo.data.writes.attempt import DurableWrite
 
 R = TypeVar("R")
 
@@ -105,19 +107,21 @@ class Writes(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), words=st.sampled_from(TEXTS))
     def gather(self, which: int, words: str) -> None:
         op = comments.Create(at=self.here, page="intro", body=Markdown(markdown=words))
-        entry = self.run(self.instances[which].gather(QueuedWrite(op, "comment", f"place {self.added.total()}")))
+        entry = self.run(
+            self.instances[which].add_pending_comment(QueuedWrite(op, "comment", f"place {self.added.total()}"))
+        )
         assert self.find(entry.id), "It is on disk when gather returns"
         self.added[words] += 1
 
     @rule(which=st.integers(0, 1))
     def let_go(self, which: int) -> None:
-        self.run(self.instances[which].let_go(self.here))
+        self.run(self.instances[which].submit_review(self.here))
 
     def one_more(self, which: int, words: str, where: str) -> None:
         if words == "Note":
             words = f"Note {len(self.notes)}"
         body = Markdown(markdown=words)
-        ops: dict[str, CommentWrite] = {
+        ops: dict[str, DurableWrite] = {
             "reply": comments.CreateReply(at=self.here, comment_id=self.thread.id, body=body),
             "intro": comments.Create(at=self.here, page="intro", body=body),
             "usage": comments.Create(at=self.here, page="usage", body=body),
@@ -176,7 +180,7 @@ class Writes(RuleBasedStateMachine):
                 assert (undone.text,) in kept
 
     def crash(self, which: int) -> None:
-        self.instances[which]._driver._let_go()  # as the kernel does when a process is gone
+        self.instances[which]._worker._let_go()  # as the kernel does when a process is gone
         self.instances[which] = self.start()
 
     @precondition(lambda self: any(entry.asks for entry in self.instances[0].entries))
@@ -189,7 +193,7 @@ class Writes(RuleBasedStateMachine):
                 self.run(self.instances[which].retry(entry.id))
 
     def see_who_is_asked(self, which: int) -> None:
-        self.instances[which]._pending.reload()
+        self.instances[which]._entries.reload()
         self.asked |= {entry.id for entry in self.instances[which].entries if entry.asks}
 
     @invariant()
@@ -238,7 +242,7 @@ class Writes(RuleBasedStateMachine):
         raise AssertionError(f"It never comes to rest: {self.instances[0].entries}")
 
     def retry_all(self, which: int) -> None:
-        self.run(self.instances[which].let_go(self.here))
+        self.run(self.instances[which].submit_review(self.here))
         for entry in self.instances[which].entries:
             if entry.asks:
                 self.run(self.instances[which].retry(entry.id))
@@ -252,7 +256,7 @@ class Writes(RuleBasedStateMachine):
 
     def waiting(self) -> Counter[str]:
         """What is still in the outbox, as it is on disk."""
-        self.instances[0]._pending.reload()
+        self.instances[0]._entries.reload()
         return Counter(entry.words for entry in self.instances[0].entries)
 
     def find(self, entry_id: str) -> bool:

@@ -6,23 +6,26 @@ import asyncio
 import json
 import sqlite3
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING
 
 from octavo.api import change_requests, comments, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent, Trace
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.wire import encode
-from octavo.data import entry as steps
-from octavo.data import ledger
-from octavo.data.comment_write import CommentWrite, facts_of
 from octavo.data.drafts import Drafts
-from octavo.data.outbox import Outbox
 from octavo.data.state import State
+from octavo.data.writes import machine as steps
+from octavo.data.writes.kinds import KINDS, kind_of
+from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.store import entry_records
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_outbox import comment, texts
 from tests.server.asking import Ask, Clock
+
+if TYPE_CHECKING:
+    from octavo.data.writes.attempt import DurableWrite
 
 
 class TestOnDisk:
@@ -55,7 +58,7 @@ class TestOnDisk:
         await first.run_dry()
         assert [each.state for each in first.entries] == ["queued", "queued"]
         await first.add(comment(here, "Three"), doing="comment")
-        first._driver._let_go()  # as the kernel does when a process is gone
+        first._worker._let_go()  # as the kernel does when a process is gone
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         assert not any(each.asks for each in second.entries)
@@ -80,8 +83,8 @@ class TestOnDisk:
         clock.forward(seconds=5)
         await first.step()
         now = clock()
-        await first._pending.step(entry.id, lambda each: steps.started(each, entry.op, now))
-        first._driver._let_go()  # killed between the mark on disk and the answer
+        await first._entries.step(entry.id, lambda each: steps.started(each, now))
+        first._worker._let_go()  # killed between the mark on disk and the answer
         clock.forward(hours=9)
         second = await _outbox(tmp_path, gate, clock)
         for _ in range(4):
@@ -177,7 +180,7 @@ def _spoil_lock(state: State, folder: Path) -> Path:
 
 PLACE = ChangeRequestRef(space_id="docs", change_request_id="cr1")
 BODY = Markdown(markdown="Hello")
-WRITES: dict[str, CommentWrite] = {
+WRITES: dict[str, DurableWrite] = {
     "POST /v1/spaces/docs/change-requests/cr1/comments": comments.Create(at=PLACE, page="intro", node="b1", body=BODY),
     "POST /v1/spaces/docs/change-requests/cr1/comments/k1/replies": comments.CreateReply(
         at=PLACE, comment_id="k1", body=BODY
@@ -195,19 +198,19 @@ WRITES: dict[str, CommentWrite] = {
 
 
 async def test_every_write_is_kept_as_its_request_and_read_back(tmp_path: Path, gate: Gate) -> None:
-    assert {type(op) for op in WRITES.values()} == set(get_args(CommentWrite))
+    assert {type(op) for op in WRITES.values()} == {op for op, kind in KINDS.items() if kind.is_durable}
     first = await _outbox(tmp_path, gate, Clock())
     for op in WRITES.values():
         await first.add(op, doing="write")
     namespace = first.state.namespace
-    kept = [json.loads(record) for _, record in first.state.read(lambda db: ledger.records(db, namespace))]
+    kept = [json.loads(record) for _, record in first.state.read(lambda db: entry_records(db, namespace))]
     assert [f"{each['method']} {each['url']}" for each in kept] == list(WRITES)
     before = first.entries
     first.state.close()
     state = State(tmp_path, "mia@test")
     again = Outbox(gate, state, Drafts(state))
     assert again.entries == before
-    assert [(each.op, each.facts) for each in again.entries] == [(op, facts_of(op)) for op in WRITES.values()]
+    assert [(each.op, each.facts) for each in again.entries] == [(op, kind_of(op).facts(op)) for op in WRITES.values()]
     state.close()
 
 
@@ -218,7 +221,7 @@ async def test_what_cannot_wait_on_disk_is_left_there_and_said(tmp_path: Path, g
     merge = {"method": request.method, "url": request.url, "body": request.body}
 
     def replace(db: sqlite3.Connection) -> None:
-        ((_, record),) = ledger.records(db, first.state.namespace)
+        ((_, record),) = entry_records(db, first.state.namespace)
         db.execute("UPDATE outbox SET record = ?", (json.dumps(json.loads(record) | merge),))
 
     first.state.write_now(replace)
@@ -228,5 +231,5 @@ async def test_what_cannot_wait_on_disk_is_left_there_and_said(tmp_path: Path, g
     await again.run_dry()
     assert (again.entries, gate.asked) == ((), [])
     assert any(entry.id in notice and "could not be read" in notice for notice in state.notices)
-    assert [each for each, _ in state.read(lambda db: ledger.records(db, state.namespace))] == [entry.id]
+    assert [each for each, _ in state.read(lambda db: entry_records(db, state.namespace))] == [entry.id]
     state.close()

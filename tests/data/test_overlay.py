@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,10 +15,14 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.comment_write import CommentWrite
-from octavo.data.entry import Entry, OriginalComment
-from octavo.data.overlay import basis_of, fold
+from octavo.data.writes.attempt import Basis
+from octavo.data.writes.kinds import kind_of
+from octavo.data.writes.machine import Entry
+from octavo.data.writes.optimistic_updates import basis_of, fold
 from tests.server.asking import START
+
+if TYPE_CHECKING:
+    from octavo.data.writes.attempt import DurableWrite
 
 HERE = SpaceRef(space_id="docs")
 THERE = ChangeRequestRef(space_id="docs", change_request_id="cr1")
@@ -33,11 +37,16 @@ NEW = comments.Create(at=HERE, body=HELLO)
 ANSWER = comments.CreateReply(at=HERE, comment_id="k1", body=HELLO)
 
 
-def pending(op: CommentWrite, **more: Any) -> Entry:
-    return replace(Entry(id="e1", op=op, doing="write", created_at=START, asked_at=START, state="queued"), **more)
+def pending(op: DurableWrite, **more: Any) -> Entry:
+    return replace(
+        Entry(
+            id="e1", op=op, facts=kind_of(op).facts(op), doing="write", created_at=START, asked_at=START, state="queued"
+        ),
+        **more,
+    )
 
 
-def folded(read: Operation[Any], value: Any, *ops: CommentWrite, **more: Any) -> Any:
+def folded(read: Operation[Any], value: Any, *ops: DurableWrite, **more: Any) -> Any:
     return fold(read, value, [pending(op, **more) for op in ops], ME)[0]
 
 
@@ -134,17 +143,17 @@ def test_a_reaction_joins_the_others_however_it_is_written() -> None:
 @pytest.mark.parametrize(
     ("op", "basis", "count"),
     [
-        (NEW, OriginalComment(), 6),
-        (change("k1", resolved=True), OriginalComment(is_open=True), 4),
-        (change("k1", resolved=True), OriginalComment(is_open=False), 5),
-        (change("k2", resolved=False), OriginalComment(is_open=False), 6),
-        (comments.Delete(at=HERE, comment_id="k1"), OriginalComment(is_open=True), 4),
-        (comments.Delete(at=HERE, comment_id="k2"), OriginalComment(is_open=False), 5),
-        (ANSWER, OriginalComment(), 5),
-        (comments.Create(at=THERE, body=HELLO), OriginalComment(), 5),
+        (NEW, Basis(), 6),
+        (change("k1", resolved=True), Basis(is_open=True), 4),
+        (change("k1", resolved=True), Basis(is_open=False), 5),
+        (change("k2", resolved=False), Basis(is_open=False), 6),
+        (comments.Delete(at=HERE, comment_id="k1"), Basis(is_open=True), 4),
+        (comments.Delete(at=HERE, comment_id="k2"), Basis(is_open=False), 5),
+        (ANSWER, Basis(), 5),
+        (comments.Create(at=THERE, body=HELLO), Basis(), 5),
     ],
 )
-def test_spaces_count_their_open_comments(op: CommentWrite, basis: OriginalComment, count: int) -> None:
+def test_spaces_count_their_open_comments(op: DurableWrite, basis: Basis, count: int) -> None:
     space, other = Space(id="docs", comments=5), Space(id="blog", comments=1)
     assert folded(spaces.Get(at=HERE), space, op, basis=basis).comments == count
     listed = folded(
@@ -176,11 +185,11 @@ def test_the_basis_of_a_change_is_what_is_shown_of_it() -> None:
         (comments.List(at=HERE), PAGE),
         (comments.ListReplies(at=HERE, comment_id="k1"), REPLIES),
     ]
-    assert basis_of(change("k2", resolved=False), shown) == OriginalComment("Right.", False)
+    assert basis_of(change("k2", resolved=False), shown) == Basis("Right.", False)
     reply = comments.DeleteReply(at=HERE, comment_id="k1", comment_reply_id="r1")
-    assert basis_of(reply, shown) == OriginalComment("Yes.", None)
-    assert basis_of(change("k9", resolved=False), shown) == basis_of(NEW, shown) == OriginalComment()
-    assert basis_of(change("k1", body=HELLO), [(comments.List(at=HERE, format="document"), PAGE)]) == OriginalComment()
+    assert basis_of(reply, shown) == Basis("Yes.", None)
+    assert basis_of(change("k9", resolved=False), shown) == basis_of(NEW, shown) == Basis()
+    assert basis_of(change("k1", body=HELLO), [(comments.List(at=HERE, format="document"), PAGE)]) == Basis()
 
 
 class Name(str):
@@ -198,7 +207,7 @@ class Name(str):
 def test_of_many_writes_none_is_looked_for_among_all_items() -> None:
     threads = tuple(OPEN.model_copy(update={"id": Name(f"k{number}")}) for number in range(100))
     page = PAGE.model_copy(update={"items": threads, "count": 100})
-    ops: list[CommentWrite] = [change(f"k{number}", resolved=True) for number in range(0, 100, 2)]
+    ops: list[DurableWrite] = [change(f"k{number}", resolved=True) for number in range(0, 100, 2)]
     ops += [comments.Delete(at=HERE, comment_id=f"k{number}") for number in range(0, 100, 5)]
     entries = [pending(op, id=f"e{number}") for number, op in enumerate([NEW, *ops])]
     Name.held = 0

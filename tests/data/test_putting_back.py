@@ -10,8 +10,8 @@ from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, PageTree, RevertPage, UpdatePage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
-from octavo.data.putting_back import put_back
-from octavo.data.writing_content import edit, texts
+from octavo.data.writes.content_writes import edit, texts
+from octavo.data.writes.restore_pages import put_back
 from octavo.server.app import Platform
 from tests.data.sends import Gate
 from tests.server.asking import Ask
@@ -52,13 +52,13 @@ async def test_without_an_operation_for_it_the_earlier_page_is_written(
     start = await ask(change_requests.Get(at=at))
     assert start.base is not None
     written = await edit(live, at, start.revision, (change(before),))
-    assert written.kind == "sent"
+    assert written.kind == "done"
     now = await ask(content.ListPages(at=at))
     assert shape(now) != shape(before)
     made = next((page.id for page in now.walk() if page.title == "New"), "intro")
     platform.refuse_next(content.Edit, 400, "changes.0.operation must be one of insert_page, update_page, delete_page.")
     outcome = await put_back(live, at, written.revision, (RevertPage(page=made, revision=start.base),))
-    assert outcome.kind == "sent", outcome.sentence
+    assert outcome.kind == "done", outcome.message
     after = await ask(content.ListPages(at=at))
     assert shape(after) == shape(before)
     page = next(
@@ -80,6 +80,6 @@ async def test_what_is_refused_for_another_reason_is_told(
     platform.refuse_next(content.Edit, 403, "You may not edit this page.")
     outcome = await put_back(live, at, start.revision, (RevertPage(page="intro", revision=start.base),))
     assert outcome.kind == "refused"
-    assert "You may not edit this page." in outcome.sentence
+    assert "You may not edit this page." in outcome.message
     assert live.reverts_pages
     assert await texts(live, RevisionRef(space_id=here.space_id, revision_id=start.base), "intro") is not None

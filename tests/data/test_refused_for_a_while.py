@@ -15,8 +15,8 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.entry import QueuedWrite
 from octavo.data.state import State
+from octavo.data.writes.machine import QueuedWrite
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
@@ -33,7 +33,7 @@ async def test_what_waits_for_the_key_goes_out_when_the_server_takes_it_again(
         await outbox.add(comment(here, words), doing="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
-    assert outbox.waits_for_key
+    assert outbox.needs_sign_in
     outbox.online()
     await outbox.run_dry()
     assert len(gate.asked) == 1, "a server that takes the key for reads alone is not asked with each of them"
@@ -52,14 +52,14 @@ async def test_who_is_left_alone_says_until_when_and_a_person_may_ask_sooner(
     until = clock() + timedelta(hours=20)
     gate.errors.append(RateLimited("Too many requests.", Trace(retry_at=until)))
     await deliver(outbox, clock)
-    assert outbox.waits_until == until
-    assert outbox.why_quiet == "Not sent yet. Too many requests."
+    assert outbox.rate_limited_until == until
+    assert outbox.pause_reason == "Not sent yet. Too many requests."
     clock.forward(hours=1)
     await outbox.run_dry()
     assert len(gate.asked) == 1
     await outbox.retry(outbox.entries[0].id)
     await outbox.run_dry()
-    assert outbox.waits_until is None
+    assert outbox.rate_limited_until is None
     assert await texts(ask, here) == ["One", "Two"]
 
 
@@ -104,31 +104,31 @@ async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
         await outbox.add(comment(here, words), doing="comment")
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
-    await outbox.gather(QueuedWrite(comment(here, "For a review"), "comment"))
+    await outbox.add_pending_comment(QueuedWrite(comment(here, "For a review"), "comment"))
     await outbox.close()
 
     client, other = await _of("jun", platform, state)
     if told:
-        other.know_me(MIA, asked=False)  # as it was kept from before
+        other.set_account(MIA, asked=False)  # as it was kept from before
     await other.add(comment(here, "By Jun"), doing="comment")
     await deliver(other, clock)
     clock.forward(hours=2)
     await other.run_dry()
     assert await texts(ask, here) == ["By Jun"]
-    waiting = [each.words for each in other.waits_for_other]
+    waiting = [each.words for each in other.entries_of_other_accounts]
     assert waiting == ["One", "Two", "For a review"]
-    assert other.gathered(here) == ()
-    assert other.why_not_mine(other.waits_for_other[0]) == (
+    assert other.pending_comments(here) == ()
+    assert other.other_account_reason(other.entries_of_other_accounts[0]) == (
         "Mia Lund made this change. Octavo will send it when Mia Lund signs in here again."
     )
     undone = await other.undo()
     assert undone is not None
     assert [each.words for each in undone.back] == []
     assert await other.undo() is None, "what another wrote is not taken back"
-    await other.retry(other.waits_for_other[0].id)
-    await other.deliver(within=0.1)
+    await other.retry(other.entries_of_other_accounts[0].id)
+    await other.send_now(within=0.1)
     await other.run_dry()
-    assert [each.words for each in other.waits_for_other] == waiting
+    assert [each.words for each in other.entries_of_other_accounts] == waiting
     await other.close()
     await client.aclose()
 
@@ -140,6 +140,6 @@ async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
         ("One", "mia"),
         ("Two", "mia"),
     ]
-    assert [each.words for each in again.gathered(here)] == ["For a review"]
+    assert [each.words for each in again.pending_comments(here)] == ["For a review"]
     await again.close()
     await client.aclose()

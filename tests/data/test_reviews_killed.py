@@ -17,9 +17,9 @@ from octavo.api.text import Raw
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.outbox import Outbox
 from octavo.documents.suggesting import suggestions
 from octavo.server.app import Platform
 from octavo.tui.writing.applying_suggestions import Wording, apply

@@ -13,11 +13,11 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.deciding import merge, merging
 from octavo.data.live import Live
 from octavo.data.merge_basis import MergeBasis
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.change_request_writes import merge
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.sends import Gate, refuse_to_save
@@ -98,7 +98,7 @@ async def test_what_was_seen_is_merged_and_read_again(live: Live, ask: Ask, at: 
     outcome = await merge(live, at, await basis(ask, at))
     await live.settled()
     assert outcome.kind == "done"
-    assert outcome.answer == change_requests.MergeResult(
+    assert outcome.result == change_requests.MergeResult(
         revision=(await ask(change_requests.Get(at=at))).revision_merged, result="merge"
     )
     assert live.peek(change_requests.Get(at=at)).value.status == "merged"  # type: ignore[union-attr]  # it was read
@@ -114,7 +114,7 @@ async def test_a_change_request_edited_since_the_checks_is_not_merged(
     await edit(ask, at, "# Intro\n\nSomething else.")
     outcome = await merge(live, at, checked)
     edited = "This change request has been edited since these checks. Read the checks again, then merge."
-    assert (outcome.kind, outcome.sentence) == ("moved", edited)
+    assert (outcome.kind, outcome.message) == ("changed", edited)
     assert merges(gate) == 0
     assert (await merge(live, at, await basis(ask, at))).kind == "done"
 
@@ -130,7 +130,7 @@ async def test_a_merge_for_an_older_main_is_not_sent_and_names_what_was_merged(
         main = (
             f"Main has changed since these checks: #{number} {subject} was merged. Read the checks again, then merge."
         )
-        assert (outcome.kind, outcome.sentence) == ("moved", main)
+        assert (outcome.kind, outcome.message) == ("changed", main)
     assert merges(gate) == 0
     assert (await merge(live, at, await basis(ask, at))).kind == "done"
 
@@ -142,7 +142,7 @@ async def test_an_edit_and_a_newer_main_are_both_named(
     await edit(ask, at, "# Intro\n\nSomething else.")
     await merge_other(ask, here, "Press more")
     outcome = await merge(live, at, checked)
-    assert outcome.sentence.startswith(
+    assert outcome.message.startswith(
         "This change request has been edited since these checks. Main has changed since these"
     )
     assert merges(gate) == 0
@@ -155,7 +155,7 @@ async def test_where_the_newest_revision_cannot_be_read_main_changed_is_all_that
     await merge_other(ask, here, "Press more")
     platform.refuse_next(content.Get, 403, "Revisions are not for you.")
     outcome = await merge(live, at, checked)
-    assert outcome.sentence == "Main has changed since these checks. Read the checks again, then merge."
+    assert outcome.message == "Main has changed since these checks. Read the checks again, then merge."
     assert merges(gate) == 0
 
 
@@ -166,8 +166,8 @@ async def test_checks_that_read_a_change_request_before_main_changed_and_main_af
     await merge_other(ask, here, "Press more")
     now = await basis(ask, at)
     outcome = await merge(live, at, MergeBasis(before.change_request, now.main))
-    assert outcome.kind == "moved"
-    assert outcome.sentence.startswith("Main has changed since these checks")
+    assert outcome.kind == "changed"
+    assert outcome.message.startswith("Main has changed since these checks")
     assert merges(gate) == 0
 
 
@@ -194,8 +194,8 @@ async def test_a_lost_answer_is_read_back_and_never_sent_again(
 ) -> None:
     outcome = await merge(losing, at, await basis(ask, at), sleep=Naps())
     assert outcome.kind == "done"
-    assert outcome.answer
-    assert outcome.answer.revision == (await ask(change_requests.Get(at=at))).revision_merged
+    assert outcome.result
+    assert outcome.result.revision == (await ask(change_requests.Get(at=at))).revision_merged
     assert merges(gate) == 1
 
 
@@ -211,7 +211,7 @@ async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, as
     live.send, naps = send, Naps()
     outcome = await merge(live, at, seen, sleep=naps)
     assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
-    assert "Octavo did not retry" in outcome.sentence
+    assert "Octavo did not retry" in outcome.message
     assert merges(gate) == 1
     live.send = gate
     assert (await merge(live, at, seen)).kind == "done", "A person may decide to send it again"
@@ -220,17 +220,17 @@ async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, as
 async def test_a_refusal_is_a_sentence(live: Live, platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
     platform.refuse_next(change_requests.Merge, 403, "Your role may not merge.")
     outcome = await merge(live, at, await basis(ask, at))
-    assert (outcome.kind, outcome.sentence) == ("refused", "Could not merge #1: Your role may not merge.")
+    assert (outcome.kind, outcome.message) == ("refused", "Could not merge #1: Your role may not merge.")
     platform.refuse_next(change_requests.Merge, 409, "It is being edited.")
     outcome = await merge(live, at, await basis(ask, at))
-    assert (outcome.kind, outcome.sentence) == ("refused", "Could not merge #1: It is being edited.")
+    assert (outcome.kind, outcome.message) == ("refused", "Could not merge #1: It is being edited.")
 
 
 async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await basis(ask, at)
     gate.errors.append(NotSent("Can't reach the server."))
     outcome = await merge(live, at, seen)
-    assert (outcome.kind, outcome.sentence) == ("refused", "Could not merge #1: Can't reach the server.")
+    assert (outcome.kind, outcome.message) == ("refused", "Could not merge #1: Can't reach the server.")
     assert live.outbox.entries == ()
     assert merges(gate) == 0
 
@@ -247,15 +247,15 @@ async def test_conflicts_are_named(live: Live, ask: Ask, here: SpaceRef, at: Cha
     await edit(ask, other.ref(here), "# Intro\n\nBye.")
     await ask(change_requests.Merge(at=other.ref(here)))
     outcome = await merge(live, at, await basis(ask, at))
-    assert outcome.answer
-    assert outcome.answer.result == "conflicts"
+    assert outcome.result
+    assert outcome.result.result == "conflicts"
 
 
 async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
     live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef, clock: Clock
 ) -> None:
-    row = (state.namespace, merging(at), clock().timestamp())
-    await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?)", row))
+    row = (state.namespace, f"merge {at.space_id}/{at.change_request_id}", clock().timestamp())
+    await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?, NULL)", row))
     seen = await basis(ask, at)
     assert (await merge(live, at, seen, sleep=Naps())).kind == "unknown"
     assert merges(gate) == 0
@@ -274,5 +274,5 @@ async def test_what_became_of_it_is_said_though_nothing_can_be_saved_any_more(
     allow: list[Callable[[], None]] = []
     live.send = send
     outcome = await merge(live, at, await basis(ask, at))
-    assert (outcome.kind, outcome.sentence) == ("done", "")
+    assert (outcome.kind, outcome.message) == ("done", "")
     allow[0]()

@@ -17,9 +17,9 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
-from octavo.data.entry import OriginalComment
-from octavo.data.outbox import Outbox
 from octavo.data.state import State
+from octavo.data.writes.attempt import Basis
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
@@ -119,7 +119,7 @@ async def test_a_lost_edit_is_not_repeated_over_another(
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
     again = lossy(outbox, line := Lossy(gate, applied=True, times=1))
-    again.known = lambda op: OriginalComment(text="Version 1")
+    again.basis_for = lambda op: Basis(text="Version 1")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2"))
     entry = await again.add(edit, doing="edit the comment", place="edit")
     await deliver(again, clock)

@@ -11,7 +11,8 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.entry import OriginalComment, QueuedWrite
+from octavo.data.writes.attempt import Basis
+from octavo.data.writes.machine import QueuedWrite
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_lost_answers import Lossy
@@ -179,6 +180,6 @@ async def test_an_edit_is_held_against_what_was_read_when_it_was_begun(
     where: dict[str, Any] = {"at": here, "comment_id": mine.id}
     await ask(comments.Update(**where, body=Markdown(markdown="Version 2 of another window")), "mia")
     edit = comments.Update(**where, body=Markdown(markdown="Version 2"))
-    await outbox.add_all([QueuedWrite(edit, "edit the comment", "edit", OriginalComment(text="Version 1"))])
+    await outbox.add_all([QueuedWrite(edit, "edit the comment", "edit", Basis(text="Version 1"))])
     await deliver(outbox, clock)
     assert outbox.entries[0].contested

@@ -9,10 +9,10 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.entry import Entry
-from octavo.data.outbox import QueuedWrite
 from octavo.data.state import NotSaved
 from octavo.data.unsent import UnsentIndex, by_block, of_draft
+from octavo.data.writes.machine import Entry
+from octavo.data.writes.outbox import QueuedWrite
 from tests.data.conftest import ByHand
 
 HERE = SpaceRef(space_id="s")
@@ -74,8 +74,8 @@ def test_all_that_is_not_sent_is_found_by_what_it_hangs_on() -> None:
 async def held(outbox: ByHand, *words: str) -> tuple[Entry, ...]:
     for each in words:
         op = comments.Create(at=AT, page="p", node="n", body=Markdown(markdown=each))
-        await outbox.gather(QueuedWrite(op, "comment", "comment s c p n"))
-    return outbox.gathered(AT)
+        await outbox.add_pending_comment(QueuedWrite(op, "comment", "comment s c p n"))
+    return outbox.pending_comments(AT)
 
 
 async def test_a_held_comment_hangs_where_it_will_and_so_does_a_change_of_it(outbox: ByHand) -> None:
@@ -93,11 +93,11 @@ async def test_what_is_thrown_away_comes_back_as_it_was(outbox: ByHand, drafts: 
     await drafts.save("reply s k", "I think so.")
     before = drafts.all()
     discarded = await outbox.discard_words(["reply s k", "nothing here"], [second.id, "nobody"])
-    assert outbox.gathered(AT) == (first, third)
+    assert outbox.pending_comments(AT) == (first, third)
     assert drafts.all() == ()
     assert drafts.get("reply s k") is None
-    await outbox.bring_back(discarded)
-    assert outbox.gathered(AT) == (first, second, third), "in the order they were written"
+    await outbox.restore_discarded(discarded)
+    assert outbox.pending_comments(AT) == (first, second, third), "in the order they were written"
     assert drafts.all() == before
 
 
@@ -107,8 +107,8 @@ async def test_words_written_meanwhile_stay_beside_what_comes_back(outbox: ByHan
     discarded = await outbox.discard_words(["reply s k"], [only.id])
     await drafts.save("reply s k", "Or not.")
     (other,) = await held(outbox, "Another, where the first stood")
-    await outbox.bring_back(discarded)
-    assert outbox.gathered(AT) == (other, only)
+    await outbox.restore_discarded(discarded)
+    assert outbox.pending_comments(AT) == (other, only)
     assert drafts.get("reply s k") == "Or not."
     await drafts.drop("reply s k")
     assert drafts.get("reply s k") == "I think so."
@@ -116,7 +116,7 @@ async def test_words_written_meanwhile_stay_beside_what_comes_back(outbox: ByHan
 
 async def test_what_is_let_go_meanwhile_is_not_thrown_away(outbox: ByHand) -> None:
     (entry,) = await held(outbox, "One")
-    await outbox.let_go(AT)
+    await outbox.submit_review(AT)
     discarded = await outbox.discard_words([], [entry.id])
     assert discarded.held == ()
     assert [each.id for each in outbox.entries] == [entry.id]
@@ -129,7 +129,7 @@ async def test_every_version_of_a_draft_goes_and_comes(outbox: ByHand, drafts: D
     discarded = await outbox.discard_words(["reply s k"], [])
     assert drafts.get("reply s k") is None
     assert drafts.places() == frozenset()
-    await outbox.bring_back(discarded)
+    await outbox.restore_discarded(discarded)
     assert {each.text for each in (*drafts.all(), *other.all())} <= {"Mine.", "Of the other window."}
     assert len(outbox.state.rows("SELECT 1 FROM drafts")) == 2
 
@@ -145,7 +145,7 @@ async def test_who_watches_drafts_is_told_when_one_begins_and_when_it_goes(outbo
     await drafts.save("b", "Two")
     discarded = await outbox.discard_words(["b"], [])
     assert seen[-1] == frozenset()
-    await outbox.bring_back(discarded)
+    await outbox.restore_discarded(discarded)
     assert seen[-1] == frozenset({"b"})
     leave()
     await drafts.drop("b")

@@ -16,7 +16,7 @@ from octavo.api.safety import text as safe
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.state import State
-from octavo.data.writing_content import NO_OPERATION, edit, texts
+from octavo.data.writes.content_writes import NO_OPERATION, edit, texts
 from octavo.server.app import Platform
 from tests.data.sends import Gate, refuse_to_save
 from tests.data.test_send_once import Naps
@@ -69,7 +69,7 @@ async def words(live: Live, at: ChangeRequestRef, page: str = "intro") -> str | 
 async def test_what_is_written_is_there_as_it_was_written(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     assert safe(ODD) != ODD
     outcome = await edit(live, at, await head(ask, at), says(ODD))
-    assert (outcome.kind, outcome.over) == ("sent", None)
+    assert (outcome.kind, outcome.over) == ("done", None)
     assert outcome.revision == await head(ask, at)
     assert await words(live, at) == ODD
     page = await live.fetch(content.GetPage(at=at, page_id="intro", format="markdown"))
@@ -109,7 +109,7 @@ async def test_nothing_is_written_over_what_was_edited_since(
     await ask(content.Edit(at=at, changes=says("# Intro\n\nTheirs")))
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
     await live.settled()
-    assert (outcome.kind, outcome.revision) == ("moved", await head(ask, at))
+    assert (outcome.kind, outcome.revision) == ("changed", await head(ask, at))
     assert live.peek(shown).value.revision == outcome.revision, "It is on show"  # type: ignore[union-attr]  # it was read
     assert edits(gate) == 0
     assert await words(live, at) == "# Intro\n\nTheirs"
@@ -125,7 +125,7 @@ async def test_who_writes_in_the_same_moment_is_told_of(live: Live, gate: Gate, 
 
     live.send = send
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
-    assert outcome.kind == "sent"
+    assert outcome.kind == "done"
     assert outcome.over is not None
     theirs = await texts(live, RevisionRef(space_id=at.space_id, revision_id=outcome.over), "intro")
     assert theirs == Raw("# Intro\n\nTheirs"), "What was written over can be read"
@@ -134,7 +134,7 @@ async def test_who_writes_in_the_same_moment_is_told_of(live: Live, gate: Gate, 
 async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await head(ask, at)
     both = await asyncio.gather(*(edit(live, at, seen, says("# Intro\n\nMine")) for _ in range(2)))
-    assert [each.kind for each in both] == ["sent", "sent"]
+    assert [each.kind for each in both] == ["done", "done"]
     assert edits(gate) == 1
 
 
@@ -162,7 +162,7 @@ async def test_a_lost_answer_is_read_back_and_never_sent_again(
     losing: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, changed: None, what: str
 ) -> None:
     outcome = await edit(losing, at, await head(ask, at), (EVERY[what],), sleep=Naps())
-    assert (outcome.kind, outcome.revision) == ("sent", await head(ask, at))
+    assert (outcome.kind, outcome.revision) == ("done", await head(ask, at))
     assert edits(gate) == 1
 
 
@@ -181,7 +181,7 @@ async def test_a_lost_request_is_not_taken_for_what_others_wrote(
     live.send, naps = send, Naps()
     outcome = await edit(live, at, seen, (EVERY[what],), sleep=naps)
     assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
-    assert "Octavo did not retry" in outcome.sentence
+    assert "Octavo did not retry" in outcome.message
 
 
 async def test_it_is_found_below_what_others_wrote_since(
@@ -198,14 +198,14 @@ async def test_it_is_found_below_what_others_wrote_since(
 
     live.send = send
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"), sleep=Naps())
-    assert (outcome.kind, outcome.revision, outcome.over) == ("sent", await head(ask, at), None)
+    assert (outcome.kind, outcome.revision, outcome.over) == ("done", await head(ask, at), None)
 
 
 async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await head(ask, at)
     gate.errors.append(NotSent("Can't reach the server."))
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
-    assert (outcome.kind, outcome.sentence) == ("refused", "Not saved: Can't reach the server.")
+    assert (outcome.kind, outcome.message) == ("refused", "Not saved: Can't reach the server.")
     assert outcome.cause == "Can't reach the server."
     assert live.outbox.entries == ()
     assert edits(gate) == 0
@@ -218,7 +218,7 @@ async def test_a_change_request_that_is_closed_meanwhile_is_told(
     await ask(change_requests.Update(at=at, status="archived"))
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
     assert outcome.kind == "refused"
-    assert "Reopen it first" in outcome.sentence
+    assert "Reopen it first" in outcome.message
     assert edits(gate) == 1
 
 
@@ -230,7 +230,7 @@ async def test_nothing_is_sent_that_cannot_be_sent_just_once(
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
     allow()
     assert outcome.kind == "refused"
-    assert "Nothing is being saved" in outcome.sentence
+    assert "Nothing is being saved" in outcome.message
     assert edits(gate) == 0
 
 
@@ -252,7 +252,8 @@ async def test_a_server_without_the_operation_is_known_by_its_answer(
     seen = await head(ask, at)
     assert (await edit(live, at, seen, says("Mine", "gone"))).kind == "refused", "It may be the page that is not there"
     assert live.unavailable(content.Edit) is None
-    assert (await edit(live, at, seen, says("Mine"))).kind == "no_operation"
+    outcome = await edit(live, at, seen, says("Mine"))
+    assert (outcome.kind, outcome.message) == ("refused", NO_OPERATION)
     assert live.unavailable(content.Edit) == NO_OPERATION
 
 
@@ -264,4 +265,4 @@ async def test_a_server_that_answers_with_the_change_request_alone_is_understood
 
     live.send = send
     outcome = await edit(live, at, await head(ask, at), says("# Intro\n\nMine"))
-    assert (outcome.kind, outcome.revision) == ("sent", await head(ask, at))
+    assert (outcome.kind, outcome.revision) == ("done", await head(ask, at))

@@ -13,7 +13,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.writing_content import texts
+from octavo.data.writes.content_writes import texts
 from octavo.documents.conflicts import markers
 from octavo.tui.writing.write_page import PageOutcome, write_page
 from tests.data.sends import Gate

@@ -24,9 +24,9 @@ from textual.widget import Widget
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import route_of
-from octavo.data.driver import Driver
-from octavo.data.entry import Entry
-from octavo.data.outbox import Outbox
+from octavo.data.writes.machine import Entry
+from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.worker import OutboxWorker
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.commands import HasCommands
 
@@ -138,7 +138,7 @@ def follow() -> None:
     """Follow what keys do, in all apps of this process."""
     post, later, painted = MessagePump.post_message, MessagePump.call_next, Screen._invoke_later
     made, command, subscribe = Screen.__init__, HasCommands.action_command, Subscriptions.follow
-    add, deliver = Outbox._add, Driver._do
+    add, deliver = Outbox._add, OutboxWorker._do
 
     def post_message(pump: MessagePump, message: Message) -> bool:
         if (cause := _cause.get()) is not None:
@@ -173,10 +173,10 @@ def follow() -> None:
             _queued.update((each.op, cause) for each in writes)
         return await add(outbox, writes, *parts, **named)
 
-    async def deliver_entry(driver: Driver, entry: Entry) -> None:
+    async def deliver_entry(worker: OutboxWorker, entry: Entry) -> None:
         token = _cause.set(_queued.get(entry.op))
         try:
-            await deliver(driver, entry)
+            await deliver(worker, entry)
         finally:
             _cause.reset(token)
 
@@ -190,6 +190,6 @@ def follow() -> None:
         (HasCommands, "action_command", action_command),
         (Subscriptions, "follow", follow_op),
         (Outbox, "_add", add_writes),
-        (Driver, "_do", deliver_entry),
+        (OutboxWorker, "_do", deliver_entry),
     ):
         setattr(place, name, instead)

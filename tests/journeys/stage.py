@@ -26,10 +26,10 @@ from octavo.data.drafts import Drafts
 from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.offline import Offline
-from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sending import Send
 from octavo.data.state import State
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from octavo.server.demo.library import TODAY
 from octavo.server.store import Store

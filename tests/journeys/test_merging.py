@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-import sqlite3
+import asyncio
+from contextlib import suppress
 
 import pytest
 
 from octavo.api import change_requests, comments, content, reviews
-from octavo.data.deciding import merging
-from octavo.data.send_once import under_way
+from octavo.data.writes.attempt import Attempt
+from octavo.data.writes.direct import claim, open_claims
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.unfinished_merges import tell
 from octavo.tui.widgets.buttons import TextButton
@@ -199,15 +200,13 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
             await run.later(seconds=seconds)
 
         for at, said in ((merged.at, "is merged now."), (other, "is not merged. Octavo did not retry:")):
-            row = (state.namespace, merging(at), state.now().timestamp())
-
-            def begin(db: sqlite3.Connection, row: tuple[str, str, float] = row) -> None:
-                db.execute("INSERT INTO once VALUES (?, ?, ?)", row)
-
-            await state.write(begin)
+            begun = Attempt(change_requests.Merge(at=at))
+            with suppress(asyncio.CancelledError):
+                async with claim(state, f"merge {at.space_id}/{at.change_request_id}", begun):
+                    raise asyncio.CancelledError
             await tell(run.app, run.app.session, sleep=nap)
             await run.hear("Octavo was closed", "ago, during the merge of #", said)
-        assert under_way(state) == ()
+        assert open_claims(state) == ()
         assert len(run.gate.sent(change_requests.Merge)) == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.client.in_process import Application
-from octavo.data.entry import QueuedWrite
+from octavo.data.writes.machine import QueuedWrite
 from tests.journeys.moods import Mood, Moody
 from tests.journeys.stage import MARA, Run, Stage
 
@@ -27,7 +27,7 @@ async def pass_time(run: Run, minutes: int) -> None:
     for _ in range(minutes * 12):
         run.clock.forward(seconds=5)
         run.app.keeping_fresh.look_if_due()
-        run.app.session.outbox._driver.wake()
+        run.app.session.outbox._worker.wake()
         run.app.workspace.look_at_link()
         await run.settle()
 

@@ -7,6 +7,7 @@ import pytest
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
+from octavo.data.writes.direct import send_plain
 from octavo.server.app import Platform
 from octavo.server.behaviour.threads import Threads
 from octavo.tui.review.change_request import ChangeRequestScreen
@@ -306,7 +307,8 @@ async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_ap
         run.gate.shut(comments.Update)
         done: list[object] = []
         resolve = comments.Update(at=at, comment_id=thread.id, resolved=True)
-        run.app.writes.write("resolve the thread", resolve, then=done.append)
+        sending = send_plain(run.app.session.live, resolve, "Could not resolve the thread")
+        run.app.writes.send("resolve the thread", sending, then=done.append, is_shown=True)
         words = comments.Create(at=at, body=Markdown(markdown="On my way out"))
         run.app.writes.queue(QueuedWrite(words, "comment"), said="Comment added.")
         opened = asyncio.create_task(open_at_end(run))

@@ -10,9 +10,9 @@ from pydantic import SecretStr
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 
 

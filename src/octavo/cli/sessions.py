@@ -26,15 +26,15 @@ from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platforms import Late, Place
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
-from octavo.data.entry import Entry
 from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.offline import Offline
-from octavo.data.outbox import Outbox
-from octavo.data.pending import Pending
 from octavo.data.pictures import Pictures
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import WRITES, State
+from octavo.data.writes.machine import Entry
+from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.store import OutboxEntries
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings, in_words
 from octavo.tui.shell.session import Account, Acting, Opening, Session, SignedIn
@@ -368,7 +368,7 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
     for name in (namespace, *others):
         state = State(settings.state_folder, name)
         try:
-            waiting += (pending := Pending(state, state.now).entries)
+            waiting += (pending := OutboxEntries(state, state.now).entries)
             if drafts:
                 state.forget(but=WRITES if pending else ())
             left += len(Drafts(state).all())

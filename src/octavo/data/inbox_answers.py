@@ -50,7 +50,6 @@ from octavo.concurrency import Tasks
 from octavo.data import inbox_parts
 from octavo.data.answer import Snapshot
 from octavo.data.drafts import Draft, Drafts
-from octavo.data.entry import Entry
 from octavo.data.inbox import Inbox, Known, Row, ThreadRef, Unknown, ref_of, said, undecided
 from octavo.data.inbox_kept import packed, unpacked
 from octavo.data.inbox_making import InboxMaking
@@ -59,6 +58,7 @@ from octavo.data.live import Live
 from octavo.data.observers import Observers
 from octavo.data.queries import MOST, UNDECIDED, change_requests_of, spaces_of
 from octavo.data.response_cache import Version
+from octavo.data.writes.machine import Entry
 
 AT_ONCE = 4
 """Requests at the same time. The client sends six: the others are left for the user."""

@@ -27,16 +27,17 @@ from octavo.api.wire import encode, location
 from octavo.concurrency import Tasks
 from octavo.data.answer import Answer, Edit, Snapshot
 from octavo.data.availability import Availability
-from octavo.data.entry import Entry, OriginalComment
 from octavo.data.observers import Observers
-from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache, immutable
 from octavo.data.sending import Send
 from octavo.data.state import utc_now
+from octavo.data.writes.attempt import Basis
+from octavo.data.writes.machine import Entry
+from octavo.data.writes.outbox import Outbox
 
 if TYPE_CHECKING:
-    from octavo.data.comment_write import CommentWrite
     from octavo.data.index import Index
+    from octavo.data.writes.attempt import DurableWrite
 
 __all__ = ["Live", "Send", "Snapshot"]
 
@@ -85,7 +86,7 @@ class Live:
         self._written: list[Operation[Any]] = []
         """Confirmed writes of the outbox whose surroundings have not been fetched again yet."""
         self._closed = False
-        outbox.known = self._basis
+        outbox.basis_for = self._basis
         outbox.on_done(self._done)
         outbox.watch(self._refold)
 
@@ -456,7 +457,7 @@ class Live:
             on_top = [entry for mark, entry in self._confirmed if mark > answer.mark]
             on_top += self.outbox.entries
             if on_top:
-                from octavo.data.overlay import fold  # lazy: loads the comments area
+                from octavo.data.writes.optimistic_updates import fold  # lazy: loads the comments area
 
                 value, pending = fold(answer.op, value, on_top, self.outbox.me)
             for edit in answer.edits:
@@ -516,8 +517,8 @@ class Live:
             for op in written:
                 self.touched(op)
 
-    def _basis(self, op: CommentWrite) -> OriginalComment:
-        from octavo.data.overlay import basis_of  # lazy: loads the comments area
+    def _basis(self, op: DurableWrite) -> Basis:
+        from octavo.data.writes.optimistic_updates import basis_of  # lazy: loads the comments area
 
         return basis_of(
             op,

@@ -13,7 +13,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import SPECS, read
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.data.live import Live
+from octavo.data.sending import Send
+from octavo.data.writes.attempt import Basis
 
 
 @dataclass(frozen=True)
@@ -24,35 +25,45 @@ class MergeBasis:
     main: str | None
     """None if the server does not name the revision."""
 
+    @property
+    def seen(self) -> Basis:
+        """What a merge or an update depends on."""
+        about = self.change_request
+        return Basis(
+            revision=about.revision,
+            base=about.base,
+            status=about.status,
+            is_outdated=about.outdated,
+            main=self.main,
+        )
 
-async def read_basis(live: Live, at: ChangeRequestRef) -> MergeBasis:
+
+async def read_basis(send: Send, at: ChangeRequestRef) -> MergeBasis:
     """Return the change request and the revision of main as they are now. Raises ApiError."""
-    change_request, space = await asyncio.gather(
-        live.send(change_requests.Get(at=at)), live.send(spaces.Get(at=at.space))
-    )
+    change_request, space = await asyncio.gather(send(change_requests.Get(at=at)), send(spaces.Get(at=at.space)))
     return MergeBasis(change_request, space.revision)
 
 
-async def what_changed(live: Live, at: ChangeRequestRef, before: MergeBasis, now: MergeBasis) -> str:
+async def what_changed(send: Send, at: ChangeRequestRef, before: Basis, now: MergeBasis) -> str:
     """Return what changed since the checks, in sentences. Empty if nothing changed."""
     said = []
-    if before.change_request.revision is not None and now.change_request.revision != before.change_request.revision:
+    if before.revision is not None and now.change_request.revision != before.revision:
         said.append("This change request has been edited since these checks.")
     has_moved = before.main is not None and now.main != before.main
     # Main may also have moved between the two requests that read a basis: then only `outdated` tells.
-    if has_moved or (now.change_request.outdated and not before.change_request.outdated):
-        merged = await _merged_last(live, at, now.main) if has_moved else None
+    if has_moved or (now.change_request.outdated and not before.is_outdated):
+        merged = await _merged_last(send, at, now.main) if has_moved else None
         name = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
         said.append(f"Main has changed since these checks{name}.")
     return " ".join(said)
 
 
-async def _merged_last(live: Live, at: ChangeRequestRef, main: str | None) -> ChangeRequest | None:
+async def _merged_last(send: Send, at: ChangeRequestRef, main: str | None) -> ChangeRequest | None:
     """Return the change request whose merge made the revision `main`. None if that is not known."""
     if main is None:
         return None
     try:
-        revision = await live.known(content.Get(at=RevisionRef(space_id=at.space_id, revision_id=main)))
+        revision = await send(content.Get(at=RevisionRef(space_id=at.space_id, revision_id=main)))
     except ApiError:
         return None
     return change_request_in(revision.merged_from)

@@ -39,6 +39,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
         " kind TEXT NOT NULL, stamp TEXT NOT NULL, marked_at REAL NOT NULL, until REAL, words TEXT NOT NULL,"
         " title TEXT NOT NULL, context TEXT NOT NULL, PRIMARY KEY (namespace, key, is_read)) STRICT",
     ),
+    ("ALTER TABLE once ADD COLUMN attempt TEXT",),
 )
 """How the schema came to be. Each step is one transaction; none is ever changed, only added to."""
 

@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
-    from octavo.data.entry import Entry
+    from octavo.data.writes.machine import Entry
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {

@@ -11,7 +11,7 @@ import pytest
 from octavo.api import change_requests, content
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.data.live import Live
-from octavo.data.writing_content import edit
+from octavo.data.writes.content_writes import edit
 from octavo.documents.merging.merged_page import Choice, ChoiceKind
 from octavo.server.app import Platform
 from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, look, merge_revisions
@@ -82,7 +82,7 @@ async def test_the_side_that_is_taken_is_what_the_change_request_holds_then(
     changes = found.edits(choices, "#2")
     if changes:
         outcome = await edit(live, at, found.revision, changes)
-        assert outcome.kind == "sent", outcome.sentence
+        assert outcome.kind == "done", outcome.message
     now = await held(desk, at)
     contested = {page.page for page in found.pages} | {shape.id for shape in found.shapes}
     assert {page: now.get(page) for page in contested} == {page: wanted.get(page) for page in contested}

@@ -19,9 +19,9 @@ from octavo.api.urgency import IsWaitedFor, urgency
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
-from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
 from octavo.tui.review.diff_cache import AT_ONCE, Comparisons, Sides, _name

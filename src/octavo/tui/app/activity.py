@@ -14,9 +14,9 @@ from textual.widgets import Static
 
 from octavo.api import comments
 from octavo.api.activity import Activity
-from octavo.data.entry import Entry, waits_for
 from octavo.data.offline import KeptSpace
 from octavo.data.state import NotSaved
+from octavo.data.writes.machine import Entry, blocked_by
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words
@@ -63,7 +63,7 @@ _MOST_NAMED = 5
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
-    if others := [said for each in view.chosen if (said := app.session.outbox.why_not_mine(each))]:
+    if others := [said for each in view.chosen if (said := app.session.outbox.other_account_reason(each))]:
         return f"{others[0]} Press X to discard the change and keep its text as a draft."
     if view.kept is not None and not view.chosen:
         return "Offline spaces update automatically. Press X to remove the offline copy."
@@ -232,14 +232,14 @@ class ActivityScreen(Dialog[None]):
 
     def _why(self, entry: Entry) -> str:
         """Why it is not done yet, in a sentence. Empty when all goes well."""
-        return self.shell.session.outbox.why_not_mine(entry) or entry.reason or self._waits_for(entry)
+        return self.shell.session.outbox.other_account_reason(entry) or entry.reason or self._waits_for(entry)
 
     def _waits_for(self, entry: Entry) -> str:
         """What it waits for, in a sentence: another write, or the server."""
         outbox = self.shell.session.outbox
-        first = waits_for(entry, outbox.entries) if entry.state == "queued" else None
+        first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
-            return outbox.why_quiet if entry.state == "queued" else ""
+            return outbox.pause_reason if entry.state == "queued" else ""
         named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing
         return f"Waiting until another change is sent: {named}."
 

@@ -28,7 +28,7 @@ from octavo.tui.shell.routes import Route, ToSearch
 from octavo.tui.shell.session import Opening, Session, SignInMethods
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import Workspace
-from octavo.tui.shell.write_queue import WriteQueue
+from octavo.tui.shell.write_queue import Writes
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
@@ -260,7 +260,7 @@ class Octavo(HasCommands, HeldBack[int]):
         if not settings.motion:
             self.animation_level = "none"
         self.notices = NoticeBoard()
-        self.writes = WriteQueue(self)
+        self.writes = Writes(self)
         self.keeping_fresh = KeepingFresh(self, self, every=look_every)
         self._session = session
         self.then: Callable[[], Opening] | None = None

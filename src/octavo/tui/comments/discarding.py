@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from octavo.data.discarding import Discarded
 from octavo.data.unsent import Unsent
+from octavo.data.writes.undo import Discarded
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import plural
@@ -42,14 +42,14 @@ def discard(app: Shell, words: Sequence[Unsent]) -> None:
         discarded = await outbox.discard_words(places, held)
 
     async def bring_back() -> None:
-        await outbox.bring_back(discarded)
+        await outbox.restore_discarded(discarded)
 
     drafts, comments = plural(len(places), "draft"), plural(len(held), "pending comment")
     what = " and ".join([drafts] * bool(places) + [comments] * bool(held))
     if len(words) == 1:
         what = "draft" if places else "pending comment"
     is_back = f"Restored your {what}."
-    app.writes.change_here(
+    app.writes.change(
         LocalChange(f"discard the {what}", throw_away, bring_back, is_back),
         said=f"{what[:1].upper()}{what[1:]} discarded",
     )

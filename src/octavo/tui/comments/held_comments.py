@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef
-from octavo.data.entry import Entry
-from octavo.data.send_once import Sent
 from octavo.data.state import NotSaved
+from octavo.data.writes.direct import SendResult
+from octavo.data.writes.machine import Entry
 from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -58,9 +60,8 @@ def edit_held(app: Shell, entry: Entry) -> None:
     def written(text: str | None) -> None:
         if text:
             op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
-            app.writes.change(
-                "edit the comment", app.session.outbox.reword(entry.id, op, place), "Edited the pending comment."
-            )
+            edit = partial(app.session.outbox.edit_pending_comment, entry.id, op, place)
+            app.writes.change(LocalChange("edit the comment", edit), said="Edited the pending comment.")
 
     assert isinstance(entry.at, ChangeRequestRef)
     composer = Composer(
@@ -85,11 +86,8 @@ def drop_held(app: Shell, entry: Entry) -> None:
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.writes.change(
-                "remove the comment",
-                app.session.outbox.discard(entry.id),
-                "Removed the comment from the review and kept it as a draft.",
-            )
+            change = LocalChange("remove the comment", partial(app.session.outbox.discard, entry.id))
+            app.writes.change(change, said="Removed the comment from the review and kept it as a draft.")
 
     words = " ".join(entry.words.split())
     said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
@@ -103,12 +101,12 @@ def drop_held(app: Shell, entry: Entry) -> None:
 def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
     """Send the pending comments without a review."""
 
-    async def let_go() -> Sent[tuple[Entry, ...]]:
+    async def let_go() -> SendResult[tuple[Entry, ...]]:
         try:
-            return Sent("done", answer=await app.session.outbox.let_go(at))
+            return SendResult("done", result=await app.session.outbox.submit_review(at))
         except NotSaved as error:
-            return Sent("refused", str(error))
+            return SendResult("refused", str(error))
 
-    number = len(app.session.outbox.gathered(at))
+    number = len(app.session.outbox.pending_comments(at))
     them = plural(number, "pending comment")
-    app.writes.review(f"send the {them} on {name}", let_go(), said=f"Sending {them} on {name} without a review…")
+    app.writes.submit_review(f"send the {them} on {name}", let_go(), said=f"Sending {them} on {name} without a review…")

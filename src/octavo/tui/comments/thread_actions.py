@@ -10,7 +10,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_words import words_of
-from octavo.data.entry import OriginalComment
+from octavo.data.writes.attempt import Basis
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import fenced
 from octavo.tui.render.quotes import excerpt_of, quoted
@@ -20,7 +20,7 @@ from octavo.tui.shell.write_queue import QueuedWrite
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.comment_write import CommentWrite
+    from octavo.data.writes.attempt import DurableWrite
     from octavo.tui.shell.shell import Shell
 
 _NAME = 28
@@ -55,7 +55,7 @@ def start_thread(
     if not _may(app, at, "comment"):
         return
 
-    def send(text: str) -> CommentWrite:
+    def send(text: str) -> DurableWrite:
         text = f"{quoted(excerpt, is_code=is_code)}\n\n{text}" if quote else text
         target = {name: value for name, value in (("page", page), ("node", node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
@@ -70,7 +70,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
     if not _may(app, at, "reply_resolve" if resolve else "reply", comment):
         return
 
-    def send(text: str) -> CommentWrite:
+    def send(text: str) -> DurableWrite:
         return comments.CreateReply(at=at, comment_id=comment.id, body=Markdown(markdown=text))
 
     resolves = resolve and comment.is_open
@@ -107,7 +107,7 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
     """Add an emoji reaction, or remove it if you already reacted with that emoji."""
     mine = chosen in my_reactions(app, to)
     change = {"removed_reactions" if mine else "added_reactions": (chosen,)}
-    op: CommentWrite
+    op: DurableWrite
     if isinstance(to, Reply):
         op = comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=to.id, **change)
     else:
@@ -146,7 +146,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
     if not _may(app, at, "edit", comment, what):
         return
 
-    def send(text: str) -> CommentWrite:
+    def send(text: str) -> DurableWrite:
         body = Markdown(markdown=text)
         if isinstance(what, Reply):
             return comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=what.id, body=body)
@@ -165,7 +165,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
         said=f"Saving {kind}…",
         about=name(comment),
         start=what.body.text,
-        basis=OriginalComment(what.body.markdown),
+        basis=Basis(what.body.markdown),
     )
 
 
@@ -180,7 +180,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
         return
     from octavo.tui.widgets.confirm import Confirm, Confirmed
 
-    op: CommentWrite
+    op: DurableWrite
     if isinstance(what, Reply):
         kind, goes = "reply", "this reply"
         op = comments.DeleteReply(at=at, comment_id=comment.id, comment_reply_id=what.id)
@@ -208,13 +208,13 @@ def _compose(
     place: str,
     title: str,
     excerpt: str,
-    send: Callable[[str], CommentWrite],
+    send: Callable[[str], DurableWrite],
     *,
     doing: str,
     said: str,
     about: str,
     start: str = "",
-    basis: OriginalComment | None = None,
+    basis: Basis | None = None,
     after: Sequence[QueuedWrite] = (),
     source: str = "",
 ) -> None:
@@ -222,7 +222,7 @@ def _compose(
         app.writes.queue(QueuedWrite(send(text), doing, place, basis, about), *after, said=said)
 
     def hold(text: str) -> None:
-        app.writes.hold(QueuedWrite(send(text), doing, place, basis, about))
+        app.writes.queue(QueuedWrite(send(text), doing, place, basis, about), in_review=True)
 
     can_hold = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after
     compose(app, at, place, title, excerpt, written, start=start, hold=hold if can_hold else None, source=source)

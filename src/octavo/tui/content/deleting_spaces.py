@@ -13,6 +13,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import OrganizationRef, SiteRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
+from octavo.data.writes.direct import send_plain
 from octavo.tui.content.space_places import Held, kind_of, title_of
 from octavo.tui.resources import writing
 from octavo.tui.resources.acting import to_type
@@ -56,7 +57,7 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        app.writes.send_once(
+        app.writes.send(
             f"delete {name}",
             writing.delete(live, resource, known, (thing,)),
             said=f"Deleted {name}.",
@@ -223,12 +224,12 @@ def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:
     live, at = app.session.live, SpaceRef(space_id=name)
     undo = UndoAction(
         f"undo the restore of {title}",
-        partial(writing.send, live, spaces.Delete(at=at), f"Could not undo the restore of {title}"),
+        partial(send_plain, live, spaces.Delete(at=at), f"Could not undo the restore of {title}"),
         f"Deleted {title} again.",
     )
-    app.writes.send_once(
+    app.writes.send(
         f"restore {title}",
-        writing.send(live, spaces.Restore(at=at), f"Could not restore {title}"),
+        send_plain(live, spaces.Restore(at=at), f"Could not restore {title}"),
         said=f"Restored {title}.",
         back=lambda _: undo,
         then=lambda _: managed.came(name),

@@ -15,10 +15,10 @@ from octavo.api.operation import Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef, ContentRef, OrganizationRef
 from octavo.api.spaces import Space
-from octavo.data.send_once import Sent
+from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.content import deleting_spaces, space_places
 from octavo.tui.content.space_places import Held, title_of
-from octavo.tui.resources import filling, writing
+from octavo.tui.resources import filling
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import SPACES
@@ -107,12 +107,12 @@ def _duplicate(app: Shell, managed: ManagedSpaces, space: Space) -> None:
     live = app.session.live
 
     def back(copy: Space) -> UndoAction:
-        unmade = partial(writing.send, live, spaces.Delete(at=copy.ref), f"Could not delete {title_of(copy)}")
+        unmade = partial(send_plain, live, spaces.Delete(at=copy.ref), f"Could not delete {title_of(copy)}")
         return UndoAction(f"delete {title_of(copy)}", unmade, f"Deleted {title_of(copy)}.")
 
-    app.writes.send_once(
+    app.writes.send(
         f"duplicate {title_of(space)}",
-        writing.send(live, spaces.Duplicate(at=space.ref), f"Could not duplicate {title_of(space)}"),
+        send_plain(live, spaces.Duplicate(at=space.ref), f"Could not duplicate {title_of(space)}"),
         said=f"Duplicated {title_of(space)}.",
         back=back,
         then=lambda copy: managed.came(copy.id),
@@ -154,13 +154,11 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
     live, name, here = app.session.live, title_of(thing), managed.organization
     place = space_places.place_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both are of its kind
 
-    async def back() -> Sent[Any]:
-        sent = await writing.send(live, _transferring(thing, here.id), f"Could not move {name} back")
+    async def back() -> SendResult[Any]:
+        sent = await send_plain(live, _transferring(thing, here.id), f"Could not move {name} back")
         if sent.kind == "done" and (place.parent or place.before or place.after):
-            return await writing.send(
-                live,
-                space_places.move(thing, place),
-                f"Moved {name} back to the top level, but not to its original position",
+            return await send_plain(
+                live, space_places.move(thing, place), f"Moved {name} back to the top level, but not to its original position"
             )
         return sent
 
@@ -168,9 +166,9 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         if answer is None:
             return
         undo = UndoAction(f"move {name} back", back, f"Moved {name} back to {here.title}.")
-        app.writes.send_once(
+        app.writes.send(
             f"move {name} to {to.title}",
-            writing.send(live, _transferring(thing, to.id), f"Could not move {name}"),
+            send_plain(live, _transferring(thing, to.id), f"Could not move {name}"),
             said=f"Moved {name} to {to.title}.",
             back=lambda _: undo,
             then=lambda _: managed.left(thing.id),

@@ -9,9 +9,9 @@ from octavo.api.collections import Collection
 from octavo.api.operation import Operation
 from octavo.api.spaces import Space
 from octavo.data.queries import collections_of, spaces_of
+from octavo.data.writes.direct import send_plain
 from octavo.tui.content import space_places
 from octavo.tui.content.space_places import Held, SpacePlace, title_of
-from octavo.tui.resources import writing
 from octavo.tui.shell.write_queue import UndoAction
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker
@@ -81,17 +81,14 @@ def _move(app: Shell, managed: ManagedSpaces, thing: Held, place: SpacePlace, sa
     back = UndoAction(
         f"move {title_of(thing)} back",
         partial(
-            writing.send, app.session.live, space_places.move(thing, before), f"Could not move {title_of(thing)} back"
+            send_plain, app.session.live, space_places.move(thing, before), f"Could not move {title_of(thing)} back"
         ),
         f"Moved {title_of(thing)} back.",
     )
-    app.writes.write(
-        f"move {title_of(thing)}",
-        space_places.move(thing, place),
-        (_list_of(managed, thing), lambda page: space_places.moved(page, thing, place)),
-        said=said,
-        back=back,
-    )
+    doing, op = f"move {title_of(thing)}", space_places.move(thing, place)
+    edit = _list_of(managed, thing), lambda page: space_places.moved(page, thing, place)
+    sending = send_plain(app.session.live, op, f"Could not {doing}", edit)
+    app.writes.send(doing, sending, said=said, back=lambda _: back, is_shown=True)
 
 
 def _list_of(managed: ManagedSpaces, thing: Space | Collection) -> Operation[Any]:

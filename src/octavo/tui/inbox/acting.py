@@ -18,7 +18,7 @@ from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.entry import Entry
+    from octavo.data.writes.machine import Entry
     from octavo.tui.shell.inbox_feed import InboxFeed
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
@@ -63,7 +63,7 @@ def mark_done(app: Shell, about: Rows) -> None:
         about, rows, f"mark {_them(rows)} as done", lambda: about.marks.done(*rows), "Moved back to the inbox."
     )
     done = f"{plural(len(rows), 'item')} done" if len(rows) > 1 else "Done"
-    app.writes.change_here(change, said=f"{done} until something new happens")
+    app.writes.change(change, said=f"{done} until something new happens")
 
 
 def snooze(app: Shell, about: Rows) -> None:
@@ -102,7 +102,7 @@ def _put_off(app: Shell, about: Rows, until: datetime | None) -> None:
     asleep = _marking(
         about, rows, f"snooze {_them(rows)}", lambda: about.marks.snooze(*rows, until=until), "Moved back to the inbox."
     )
-    app.writes.change_here(asleep, said=said)
+    app.writes.change(asleep, said=said)
 
 
 def _put_back(app: Shell, about: Rows) -> None:
@@ -122,7 +122,7 @@ def _put_back(app: Shell, about: Rows) -> None:
         feed.look_again()
 
     said = f"Moved {plural(len(keys), 'item')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
-    app.writes.change_here(
+    app.writes.change(
         LocalChange(f"move {_them(about.rows)} back to the inbox", back, again, "Removed from the inbox."), said=said
     )
 

@@ -121,7 +121,7 @@ def _delete(app: Shell, at: AtHand) -> None:
         if answer is None:
             return
         at.untick()
-        app.writes.send_once(
+        app.writes.send(
             title,
             writing.delete(live, resource, at.known, things),
             said=f"{done[:1].upper()}{done[1:]} {at.called}.",
@@ -282,7 +282,7 @@ def _confirm_action(app: Shell, at: AtHand, action: Action[Any]) -> None:
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.writes.send_once(
+            app.writes.send(
                 f"{action.name.lower()} {title}",
                 writing.act(live, action, resource, known, thing),
                 said=f"{title} {action.done}.",

@@ -11,7 +11,8 @@ from octavo.api import site_structure, sites
 from octavo.api.operation import Model, Operation
 from octavo.api.places import SiteRef
 from octavo.api.site_structure import OtherPart, Part, Position, SectionGroup, SiteSection, SiteSpace, SiteStructure
-from octavo.tui.resources import site_tree, writing
+from octavo.data.writes.direct import send_plain
+from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import Known, Resource
 from octavo.tui.resources.site_tree import Holder, Movable, Standing, title_of
 from octavo.tui.shell.permissions import lacks_right
@@ -134,7 +135,8 @@ def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, p
         return
     if before is None:
         final = f"You cannot undo this move with u, because {name} was the only item in its section or group."
-        app.writes.write(f"move {name}", sort, shown, said=said, final=final)
+        sending = send_plain(app.session.live, sort, f"Could not move {name}", shown)
+        app.writes.send(f"move {name}", sending, said=said, final=final, is_shown=True)
         return
     back = site_structure.Sort(at=here.at, item=item, position=before)
     _write(app, f"move {name}", sort, shown, said=said, back=back, said_back=f"Moved {name} back.")
@@ -145,9 +147,10 @@ def _write(
 ) -> None:
     from octavo.tui.shell.write_queue import UndoAction
 
-    undone = partial(writing.send, app.session.live, back, f"Could not undo “{doing}”")
+    undone = partial(send_plain, app.session.live, back, f"Could not undo “{doing}”")
     undo = UndoAction(f"undo “{doing}”", undone, said_back)
-    app.writes.write(doing, op, *edits, said=said, back=undo)
+    sending = send_plain(app.session.live, op, f"Could not {doing}", *edits)
+    app.writes.send(doing, sending, said=said, back=lambda _: undo, is_shown=True)
 
 
 # Where visitors begin
@@ -165,7 +168,8 @@ def make_default(app: Shell, at: AtHand) -> None:
     said = f"Visitors to {_whose(structure, at.inside, part)} now start at {name}."
     op = beginning(where, part)
     if before is None:
-        app.writes.write(f"set {name} as default", op, edit, said=said)
+        doing = f"set {name} as default"
+        app.writes.send(doing, send_plain(app.session.live, op, f"Could not {doing}", edit), said=said, is_shown=True)
     else:
         back = beginning(where, before)
         said_back = f"Visitors start at {title_of(before)} again."

@@ -12,7 +12,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import SPECS, Model, Operation
 from octavo.api.wire import location
 from octavo.data.live import Live
-from octavo.data.send_once import Sent
+from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.resources import writing
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.form_references import References
@@ -131,7 +131,7 @@ def change_all(
     def sent(op: Operation[Any], answer: Any) -> None:
         values = {name: getattr(op, name) for name in op.model_fields_set if name not in here}
         untick()
-        app.writes.send_once(
+        app.writes.send(
             f"change {what}",
             _change_others(app.session.live, resource, known, first, op, others, values),
             said=f"Changed {what}.",
@@ -159,7 +159,7 @@ async def _change_others(
     op: Operation[Any],
     others: Sequence[Any],
     values: Mapping[str, Any],
-) -> Sent[UndoAction]:
+) -> SendResult[UndoAction]:
     backs: list[tuple[str, Operation[Any]]] = []
 
     def note(thing: Any, sent: Operation[Any]) -> None:
@@ -175,19 +175,21 @@ async def _change_others(
         except ApiError as error:
             done = f"{number} of {len(others) + 1} were already changed."
             sentence = f"Could not change {resource.title(thing)}: {error} {done}"
-            return Sent("refused", sentence, error=error)
+            return SendResult("refused", sentence, error=error)
         note(thing, each)
     what = plural(len(others) + 1, resource.one, resource.many)
-    return Sent("done", answer=_undoing(live, f"undo the change to {what}", backs, f"Undid the change to {what}."))
+    return SendResult(
+        "done", result=_undoing(live, f"undo the change to {what}", backs, f"Undid the change to {what}.")
+    )
 
 
 def _undoing(live: Live, doing: str, ops: Sequence[tuple[str, Operation[Any]]], said: str) -> UndoAction:
-    async def back() -> Sent[bool]:
+    async def back() -> SendResult[bool]:
         for name, op in ops:
-            sent = await writing.send(live, op, f"Could not undo the change to {name}")
+            sent = await send_plain(live, op, f"Could not undo the change to {name}")
             if sent.kind != "done":
-                return Sent(sent.kind, sent.sentence)
-        return Sent("done", answer=True)
+                return SendResult(sent.kind, sent.message)
+        return SendResult("done", result=True)
 
     return UndoAction(doing, back, said)
 

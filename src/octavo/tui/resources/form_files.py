@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote
 from pydantic import BaseModel
 
 from octavo.api.places import OrganizationRef
-from octavo.data import uploads
-from octavo.data.uploads import FileAtHand
+from octavo.data.writes import uploads
+from octavo.data.writes.uploads import FileAtHand
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import Fault
 from octavo.tui.resources.form_fields import FormField, file_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api.errors import ApiError, NotFound, Outcome
 from octavo.api.operation import SPECS, Model, Operation
-from octavo.data.uploads import NotSendable
+from octavo.data.writes.uploads import NotSendable
 from octavo.documents.yaml_values import Fault
 from octavo.tui.resources import form_yaml
 from octavo.tui.resources.form_fields import FormField, fields_of

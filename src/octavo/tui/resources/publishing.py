@@ -16,8 +16,8 @@ from octavo.api.places import SiteRef
 from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, SiteStructure
 from octavo.api.sites import Checkout, Site
 from octavo.data.live import Live
-from octavo.data.send_once import Sent
-from octavo.tui.resources import site_tree, writing
+from octavo.data.writes.direct import SendResult, send_plain
+from octavo.tui.resources import site_tree
 from octavo.tui.resources.access_reading import whole
 from octavo.tui.resources.resource import AT_ONCE, Facts, Known
 from octavo.tui.shell.shell import Shell
@@ -123,7 +123,7 @@ async def _send(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None
         partial(_sent, live, at, name, publishes=not publishes),
         f"{'Unpublished' if publishes else 'Published'} {name} again.",
     )
-    app.writes.send_once(
+    app.writes.send(
         f"{'publish' if publishes else 'unpublish'} {name}",
         _sent(live, at, name, publishes=publishes),
         said=f"{'Published' if publishes else 'Unpublished'} {name}.",
@@ -131,11 +131,11 @@ async def _send(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None
     )
 
 
-async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> Sent[Any]:
+async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendResult[Any]:
     op = sites.Publish(at=at) if publishes else sites.Unpublish(at=at)
-    sent = await writing.send(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
-    if isinstance(sent.answer, Checkout):
-        return Sent(
+    sent = await send_plain(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
+    if isinstance(sent.result, Checkout):
+        return SendResult(
             "refused", f"Could not publish {name}: its plan must be paid for first. Press o to pay in the browser."
         )
     return sent

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from octavo.api.errors import ApiError, NotFound, Outcome
-from octavo.api.operation import Listing, Operation
+from octavo.api.errors import NotFound
+from octavo.api.operation import Listing
 from octavo.api.paging import read_pages
-from octavo.api.wire import location
 from octavo.data.live import Live
-from octavo.data.send_once import Sent, SingleRequest, send_once
+from octavo.data.sending import Send
+from octavo.data.writes.attempt import AlreadyDone, Attempt, WriteKind, no_check
+from octavo.data.writes.direct import SendResult, send_direct, send_plain
 from octavo.tui.resources.resource import Action, Known, Resource, made
 from octavo.tui.shell.write_queue import UndoAction
 from octavo.tui.widgets.wording import plural
@@ -49,7 +50,9 @@ def many_of(resource: Resource[Any], things: Sequence[Any]) -> str:
     return resource.title(things[0]) if len(things) == 1 else plural(len(things), resource.one, resource.many)
 
 
-async def delete(live: Live, resource: Resource[Any], known: Known, things: Sequence[Any]) -> Sent[tuple[Any, ...]]:
+async def delete(
+    live: Live, resource: Resource[Any], known: Known, things: Sequence[Any]
+) -> SendResult[tuple[Any, ...]]:
     """Delete things, one after the other, each asked for once. Those deleted are the answer; it ends with the first that
     was not."""
     done: list[Any] = []
@@ -57,33 +60,24 @@ async def delete(live: Live, resource: Resource[Any], known: Known, things: Sequ
         sent = await _delete_one(live, resource, known, thing)
         if sent.kind != "done":
             far = f" The first {len(done)} of {len(things)} succeeded." if done else ""
-            return Sent(sent.kind, f"{sent.sentence}{far}")
+            return SendResult(sent.kind, f"{sent.message}{far}")
         done.append(thing)
-    return Sent("done", answer=tuple(done))
+    return SendResult("done", result=tuple(done))
 
 
-async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: Any) -> Sent[bool]:
+async def _delete_one(live: Live, resource: Resource[Any], known: Known, thing: Any) -> SendResult[bool]:
     assert resource.delete is not None, "only what can be deleted is"
     op = made(resource.delete, resource.known_of(known, thing))
 
-    async def happened() -> bool | None:
-        return True if await look(live, resource, known, thing) is None else None
-
-    async def ready() -> Sent[bool] | None:
-        return None
+    async def find(send: Send, attempt: Attempt[Any]) -> AlreadyDone | None:
+        return AlreadyDone(result=True) if await look(live, resource, known, thing) is None else None
 
     name = resource.title(thing)
-    what: SingleRequest[Any] = SingleRequest(
-        f"delete {location(op)}",
-        op,
-        happened,
-        ready,
-        undone=f"Could not {resource.verbs[0]} {name}",
-        missing=f"the server had not {resource.verbs[1]} {name}",
-    )
-    sent = await send_once(live, what)
+    failed, missing = f"Could not {resource.verbs[0]} {name}", f"the server had not {resource.verbs[1]} {name}"
+    kind = WriteKind[Any](no_check, find)  # not in the table: where a thing is listed depends on its resource
+    sent = await send_direct(live, op, failed=failed, missing=missing, kind=kind)
     if sent.kind == "refused" and isinstance(sent.error, NotFound):
-        return Sent("done", answer=True)  # somebody else was faster
+        return SendResult("done", result=True)  # somebody else was faster
     return sent
 
 
@@ -94,33 +88,22 @@ def putting_back(live: Live, resource: Resource[Any], known: Known, things: Sequ
         return None
     name = many_of(resource, things)
 
-    async def back() -> Sent[bool]:
+    async def back() -> SendResult[bool]:
         for thing, op in zip(things, ops, strict=True):
             assert op is not None, "looked at above"
-            sent = await send(live, op, f"Could not restore {resource.title(thing)}")
+            sent = await send_plain(live, op, f"Could not restore {resource.title(thing)}")
             if sent.kind != "done":
-                return Sent(sent.kind, sent.sentence)
-        return Sent("done", answer=True)
+                return SendResult(sent.kind, sent.message)
+        return SendResult("done", result=True)
 
     return UndoAction(f"restore {name}", back, f"Restored {name}.")
 
 
 async def act(
     live: Live, action: Action[Any], resource: Resource[Any], known: Known, thing: Any, *, back: bool = False
-) -> Sent[Any]:
+) -> SendResult[Any]:
     """Send an action on a thing, or with `back` the operation that undoes it."""
     operation, values = (action.back, action.back_values) if back else (action.operation, action.values)
     assert operation is not None, "only what can be undone is"
     op = made(operation, {**resource.known_of(known, thing), **values})
-    return await send(live, op, f"Could not change {resource.title(thing)}")
-
-
-async def send(live: Live, op: Operation[Any], undone: str) -> Sent[Any]:
-    """Send an operation whose effect cannot be read back. `undone` begins the sentence if it is refused."""
-    try:
-        answer = await live.write(op)
-    except ApiError as error:
-        if error.outcome is Outcome.UNKNOWN:
-            return Sent("unknown", f"{error} The change may have been made. Check it before you try again.")
-        return Sent("refused", f"{undone}: {error}", error=error)
-    return Sent("done", answer=True if answer is None else answer)
+    return await send_plain(live, op, f"Could not change {resource.title(thing)}")

@@ -11,9 +11,9 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Changes
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
-from octavo.data.deciding import merge
 from octavo.data.live import Live
-from octavo.data.send_once import Sleep
+from octavo.data.writes.change_request_writes import merge
+from octavo.data.writes.direct import Sleep
 from octavo.tui.review.merge_checks import MERGED_BY_WORDS, Checks, check, forecast
 from octavo.tui.review.merge_dialog import became, blocked, why_typed
 from octavo.tui.review.merge_effects import some
@@ -167,7 +167,7 @@ async def merge_in_order(
             return MergeTotals(tuple(merged), f"Stopped before {one.name}, as you asked")
         told(number, one.fact("asking", "merging…"))
         sent = await merge(live, one.at, now.basis, sleep=sleep)
-        clean = sent.kind == "done" and (sent.answer is None or sent.answer.result != "conflicts")
+        clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
         said: tuple[Literal["ok", "bad"], str] = (
             ("ok", "merged") if clean else ("bad", became(sent, f"#{one.about.number}"))
         )

@@ -46,7 +46,7 @@ from octavo.tui.widgets.tree import Tree
 from octavo.tui.writing.authoring import WRITING, Authoring, may_not_write
 
 if TYPE_CHECKING:
-    from octavo.data.entry import Entry
+    from octavo.data.writes.machine import Entry
     from octavo.tui.shell.shell import Shell
 
 DRAW_AGAIN = 0.15

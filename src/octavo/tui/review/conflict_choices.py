@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
-from octavo.data.writing_content import EditOutcome, edit, texts
+from octavo.data.writes.content_writes import EditOutcome, edit, texts
 from octavo.documents.conflicts import markers
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict
 from octavo.tui.review.conflict_finder import OpenConflicts
@@ -145,11 +145,11 @@ async def send(
     for start in range(0, len(changes), AT_ONCE):
         lot = changes[start : start + AT_ONCE]
         outcome: EditOutcome = await edit(live, at, expected, lot)
-        if outcome.kind != "sent":
+        if outcome.kind != "done":
             app.notices.close(number)
             so_far = f" {sent} of {len(changes)} changes were saved." if sent else ""
             why = f"{outcome.cause}{so_far} Octavo keeps your choices."
-            if outcome.kind == "moved":
+            if outcome.kind == "changed":
                 why = f"someone edited the change request.{so_far} Octavo reloaded the change request. Press ctrl+s to save your choices."
             app.say(f"Could not save your choices in #{change_request.number}: {why}", tone="failed")
             return

@@ -16,7 +16,7 @@ from octavo.api.errors import Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
-from octavo.data.writing_content import texts
+from octavo.data.writes.content_writes import texts
 from octavo.documents.changes import Setting
 from octavo.documents.conflicts import Markers, markers
 from octavo.documents.merging import forecast

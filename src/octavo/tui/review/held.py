@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from octavo.api.places import ChangeRequestRef
-from octavo.data.entry import Entry
+from octavo.data.writes.machine import Entry
 from octavo.tui.comments import held_comments
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
@@ -101,7 +101,7 @@ class HeldScreen(Dialog[Entry | None]):
     def _show(self) -> None:
         if not self.shell.has_session:
             return  # the session ended meanwhile
-        held = self.shell.session.outbox.gathered(self._at)
+        held = self.shell.session.outbox.pending_comments(self._at)
         self.query_one(Frame).name_it(f"{plural(len(held), 'pending comment')} in your review of {self._of}")
         self.rows.show(held)
         self._show_words()

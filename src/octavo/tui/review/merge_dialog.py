@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.content import Change
 from octavo.api.places import ChangeRequestRef
-from octavo.data.deciding import merge
 from octavo.data.merge_basis import MergeBasis, what_changed
-from octavo.data.send_once import Sent
+from octavo.data.writes.change_request_writes import merge
+from octavo.data.writes.direct import SendResult
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
 from octavo.tui.review.merge_checks import PRESS_L, Checks, check, goes_out
 from octavo.tui.review.readiness import offer_to_archive
@@ -37,7 +37,7 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             shown=lambda checks: _shown(app, at, checks),
             send=lambda checks: send(app, at, checks.basis),
             again="Read the checks again, then merge.",
-            what_changed=lambda before, after: what_changed(app.session.live, at, before.basis, after.basis),
+            what_changed=lambda before, after: what_changed(app.session.live.known, at, before.basis.seen, after.basis),
             goes_live=True,
         ),
     )
@@ -99,8 +99,8 @@ async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
     number = app.notices.say(f"Merging #{change_request.number}…", seconds=90)
     sent = await merge(app.session.live, at, checked)
     app.notices.close(number)
-    if sent.kind == "moved":
-        return sent.sentence
+    if sent.kind == "changed":
+        return sent.message
     if sent.kind in ("done", "unknown"):
         app.writes.is_final(
             f"The merge of #{change_request.number} cannot be undone with u. Press Z on the change request to revert the merge."
@@ -109,21 +109,21 @@ async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
     return ""
 
 
-def became(sent: Sent[MergeResult], name: str) -> str:
+def became(sent: SendResult[MergeResult], name: str) -> str:
     """Return the result of the merge of `name` in sentences."""
-    if sent.kind != "done" or sent.sentence:
-        return sent.sentence
-    if sent.answer is not None and sent.answer.result == "conflicts":
+    if sent.kind != "done" or sent.message:
+        return sent.message
+    if sent.result is not None and sent.result.result == "conflicts":
         return (
             f"Merged {name} with conflicts. Readers now see both versions of each conflict."
             " Press R on this change request to resolve the conflicts."
         )
-    if sent.answer is not None and not sent.answer.result:
+    if sent.result is not None and not sent.result.result:
         return f"Merged {name}, but the server's response was lost, so Octavo does not know whether there are conflicts. Press R on {name} to check."
     return f"Merged {name}."
 
 
-def _tone(sent: Sent[MergeResult]) -> Tone:
+def _tone(sent: SendResult[MergeResult]) -> Tone:
     if sent.kind != "done":
         return "failed"
-    return "care" if sent.answer is not None and sent.answer.result == "conflicts" else "done"
+    return "care" if sent.result is not None and sent.result.result == "conflicts" else "done"

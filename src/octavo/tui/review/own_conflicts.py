@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from octavo.api.errors import ApiError
 from octavo.api.text import Raw
 from octavo.data.state import NotSaved
-from octavo.data.writing_content import texts
+from octavo.data.writes.content_writes import texts
 from octavo.documents.merging.marked_page import read_marked
 from octavo.documents.merging.merged_page import MergedPage
 from octavo.documents.merging.page_merge import merge

@@ -13,7 +13,7 @@ from octavo.tui.shell.permissions import UNDECIDED, not_allowed
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.send_once import Sent
+    from octavo.data.writes.direct import SendResult
     from octavo.tui.shell.shell import Shell
     from octavo.tui.shell.write_queue import UndoAction
     from octavo.tui.widgets.confirm import Confirmed
@@ -29,7 +29,7 @@ def why_not(app: Shell, several: Sequence[ChangeRequest]) -> str | None:
         if why := not_allowed(app, each, space, "edit"):
             return why
     if app.has_session and not app.session.live.marks_drafts:
-        from octavo.data.deciding import NO_DRAFTS
+        from octavo.data.writes.change_request_writes import NO_DRAFTS
 
         return NO_DRAFTS
     return None
@@ -40,7 +40,7 @@ def mark(app: Shell, several: Sequence[ChangeRequest]) -> None:
     if several:
         those = [each for each in several if each.status == several[0].status]
         doing, said = _words(app, those)
-        app.writes.send_once(doing, _mark(app, those), said=said, back=partial(_back, app))
+        app.writes.send(doing, _mark(app, those), said=said, back=partial(_back, app))
 
 
 def offer(app: Shell, about: ChangeRequest) -> None:
@@ -80,24 +80,24 @@ def _name(app: Shell, about: ChangeRequest) -> str:
     return f"#{about.number} in {space.title}" if space is not None else f"#{about.number}"
 
 
-async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> Sent[tuple[ChangeRequest, ...]]:
-    from octavo.data.deciding import set_ready
-    from octavo.data.send_once import Sent
+async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
+    from octavo.data.writes.change_request_writes import toggle_draft
+    from octavo.data.writes.direct import SendResult
 
     done: list[ChangeRequest] = []
     left: list[str] = []
     for each in several:
         if each.space is None:
             continue  # it had one when it was marked
-        sent = await set_ready(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
-        if sent.kind == "done" and sent.answer is not None:
-            done.append(sent.answer.model_copy(update={"space": each.space}))
+        sent = await toggle_draft(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
+        if sent.kind == "done" and sent.result is not None:
+            done.append(sent.result.model_copy(update={"space": each.space}))
         else:
-            left.append(sent.sentence if len(several) == 1 else f"{_name(app, each)}: {sent.sentence}")
+            left.append(sent.message if len(several) == 1 else f"{_name(app, each)}: {sent.message}")
     if not done:
-        return Sent("refused", left[0])
+        return SendResult("refused", left[0])
     said = f"Changed {len(done)} of {plural(len(several), 'change request')}. {left[0]}" if left else ""
-    return Sent("done", said, tuple(done))
+    return SendResult("done", said, tuple(done))
 
 
 def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> UndoAction:
@@ -124,7 +124,11 @@ def ask_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeReque
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.writes.write(f"{verb.lower()} #{change_request.number}", op, said=f"{done} #{change_request.number}")
+            from octavo.data.writes.direct import send_plain
+
+            doing = f"{verb.lower()} #{change_request.number}"
+            sending = send_plain(app.session.live, op, f"Could not {doing}")
+            app.writes.send(doing, sending, said=f"{done} #{change_request.number}", is_shown=True)
 
     said = (
         "The change request will move back to the “Open” tab."

@@ -133,13 +133,17 @@ def _send_description(
         for draft in drafts:
             draft.drop()
 
-    app.writes.write(
-        f"save the details of {name}",
-        change_requests.Update(at=at, **given),
-        (change_requests.Get(at=at), lambda known: known.model_copy(update=given)),
+    from octavo.data.writes.direct import send_plain
+
+    doing, op = f"save the details of {name}", change_requests.Update(at=at, **given)
+    edit = change_requests.Get(at=at), lambda known: known.model_copy(update=given)
+    app.writes.send(
+        doing,
+        send_plain(app.session.live, op, f"Could not {doing}", edit),
         said=f"Saved the details of {name}",
         then=drop,
         otherwise=dialog_draft.SAID,
+        is_shown=True,
     )
 
 
@@ -207,10 +211,10 @@ def _start(app: Shell, space: SpaceRef) -> None:
         app.go(ToChangeRequest(change_request.ref(space), change_request))
 
     def start(subject: str) -> None:
-        from octavo.data.deciding import create
+        from octavo.data.writes.change_request_writes import create
 
         starting = create(app.session.live, space, subject)
-        app.writes.send_once("create the change request", starting, then=made, otherwise=dialog_draft.SAID)
+        app.writes.send("create the change request", starting, then=made, otherwise=dialog_draft.SAID)
 
     _ask_subject(app, f"New change request in {known.title if known else 'this space'}", "Create", draft, start)
 

@@ -14,7 +14,7 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
-    from octavo.data.entry import Entry
+    from octavo.data.writes.machine import Entry
     from octavo.tui.shell.shell import Shell
     from octavo.tui.shell.view import View
 

@@ -10,9 +10,9 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
 from octavo.api.reviews import RequestedReviewer
 from octavo.api.users import Contributor
-from octavo.data.entry import Entry
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of
+from octavo.data.writes.machine import Entry
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.review import status_summary
@@ -87,7 +87,7 @@ class RequestHead:
 
     def _held_now(self) -> tuple[Entry, ...]:
         shell = self._view.shell
-        return shell.session.outbox.gathered(self._comparison.at) if shell.has_session else ()
+        return shell.session.outbox.pending_comments(self._comparison.at) if shell.has_session else ()
 
     def draw(self) -> None:
         """Write it as it is now."""

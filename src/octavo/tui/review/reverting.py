@@ -10,8 +10,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DocumentBody, RevertPage, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.data.putting_back import put_back
-from octavo.data.writing_content import texts
+from octavo.data.writes.content_writes import texts
+from octavo.data.writes.restore_pages import put_back
 from octavo.documents.blocks import Block
 from octavo.documents.reverting import UnknownBlock, reverted
 from octavo.tui.render.diff_context import said_of
@@ -142,7 +142,7 @@ def _ask(app: Shell, title: str, intro: str, after: str, back: RevertedRange, ch
 async def _put_back(app: Shell, back: RevertedRange, change: ContentEdit) -> None:
     with meanwhile(app, f"Reverting {back.title}…"):
         outcome = await put_back(app.session.live, back.at, back.head, (change,))
-    if outcome.kind != "sent":
+    if outcome.kind != "done":
         app.say(f"Could not revert {back.title}: {outcome.cause}", tone="failed")
         return
     target_request.wrote(app, back.at.space, back.of)

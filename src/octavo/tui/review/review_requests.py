@@ -68,7 +68,7 @@ async def _choose_reviewers(app: Shell, request: RequestAtHand) -> None:
 
 
 def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[str]) -> None:
-    from octavo.data.deciding import request_reviews
+    from octavo.data.writes.change_request_writes import request_reviews
 
     def asked(_: object) -> None:
         request.view.ask_again()
@@ -76,7 +76,7 @@ def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[
             readiness.offer(app, request.about)
 
     who = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-    app.writes.send_once(
+    app.writes.send(
         f"request a review of {request.name}",
         request_reviews(app.session.live, request.at, people),
         said=f"Requested a review of {request.name} from {who}",
@@ -85,11 +85,15 @@ def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[
 
 
 def _withdraw(app: Shell, request: RequestAtHand, user_id: str, name: str) -> None:
-    app.writes.write(
-        f"withdraw the review request to {name}",
-        reviews.Withdraw(at=request.at, user_id=user_id),
+    from octavo.data.writes.direct import send_plain
+
+    doing, op = f"withdraw the review request to {name}", reviews.Withdraw(at=request.at, user_id=user_id)
+    app.writes.send(
+        doing,
+        send_plain(app.session.live, op, f"Could not {doing}"),
         said=f"Withdrew the review request to {name}",
         then=lambda _: request.view.ask_again(),
+        is_shown=True,
     )
 
 

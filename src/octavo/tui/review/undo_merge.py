@@ -125,8 +125,8 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
 
 async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """What is said of it, and which change request it is if it was made. Raises ApiError."""
-    from octavo.data.putting_back import put_back
-    from octavo.data.writing_content import CHANGES_OF_ONE_EDIT
+    from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT
+    from octavo.data.writes.restore_pages import put_back
     from octavo.tui.review import merge_reversal
 
     live = app.session.live
@@ -141,7 +141,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(made.edits), CHANGES_OF_ONE_EDIT):
         outcome = await put_back(live, at, head, made.edits[start : start + CHANGES_OF_ONE_EDIT])
-        if outcome.kind != "sent":
+        if outcome.kind != "done":
             return (
                 f"Could not revert #{of.number}: {outcome.cause} Press Z to continue in the draft #{draft.number}.",
                 None,
@@ -156,7 +156,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
 
 async def _draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
     """A draft of mine with this subject, made if there is none. Raises ApiError."""
-    from octavo.data.deciding import create
+    from octavo.data.writes.change_request_writes import create
 
     live, me = app.session.live, app.workspace.me
     mine = {"creator": me.id} if me is not None else {}
@@ -165,4 +165,4 @@ async def _draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeReque
     if found is not None:
         return await live.fetch(change_requests.Get(at=found.ref(space))), ""
     sent = await create(live, space, subject)
-    return (sent.answer, "") if sent.kind == "done" else (None, sent.sentence)
+    return (sent.result, "") if sent.kind == "done" else (None, sent.message)

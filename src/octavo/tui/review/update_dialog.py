@@ -12,8 +12,8 @@ from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.data.deciding import update
 from octavo.data.merge_basis import MergeBasis, what_changed
+from octavo.data.writes.change_request_writes import update
 from octavo.tui.review import merge_checks
 from octavo.tui.review.changed_pages import entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
@@ -107,7 +107,7 @@ def update_dialog(
             shown=lambda seen: _shown(app, at, seen, reopen),
             send=lambda seen: send(app, at, seen, then),
             again="Read the checks again, then update.",
-            what_changed=lambda before, after: what_changed(app.session.live, at, before.basis, after.basis),
+            what_changed=lambda before, after: what_changed(app.session.live.known, at, before.basis.seen, after.basis),
         ),
     )
 
@@ -159,16 +159,16 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     number = app.notices.say(f"Updating #{change_request.number}…", seconds=90)
     sent = await update(app.session.live, at, seen.basis)
     app.notices.close(number)
-    if sent.kind == "moved":
-        return sent.sentence
+    if sent.kind == "changed":
+        return sent.message
     name = f"#{change_request.number}"
-    if sent.kind != "done" or sent.answer is None:
-        app.say(sent.sentence, tone="failed")
+    if sent.kind != "done" or sent.result is None:
+        app.say(sent.message, tone="failed")
         return ""
     app.writes.is_final(f"The update of {name} cannot be undone with u.")
-    result = sent.answer.result
+    result = sent.result.result
     if result == "conflicts" or (not result and seen.foreseen.conflicts):
-        made = sent.answer.revision if result else None
+        made = sent.result.revision if result else None
         app.session.state.remember(f"update {change_request.id}", {**met, "conflicts": made})
         if not then():
             app.say(
@@ -180,7 +180,7 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     elif result and seen.foreseen.is_on_main:
         app.say(f"Updated {name}. {merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}")
     elif result:
-        app.say(sent.sentence or f"Updated {name}.")
+        app.say(sent.message or f"Updated {name}.")
     else:
         # The response was lost, which says whether there were conflicts.
         app.say(

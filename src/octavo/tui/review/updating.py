@@ -106,15 +106,15 @@ async def _begun(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRe
 
 
 async def _start(app: Shell, request: RequestAtHand, subject: str) -> None:
-    from octavo.data.deciding import create
+    from octavo.data.writes.change_request_writes import create
 
     sent = await create(app.session.live, request.at.space, subject)
-    if sent.kind != "done" or sent.answer is None:
-        app.say(sent.sentence, tone="failed")
+    if sent.kind != "done" or sent.result is None:
+        app.say(sent.message, tone="failed")
         return
     state = app.session.state
-    state.remember(f"resolved in {request.about.id}", sent.answer.id)
-    state.remember(f"resolves {sent.answer.id}", request.about.id)
-    app.say(f"Created #{sent.answer.number} {sent.answer.title}")
+    state.remember(f"resolved in {request.about.id}", sent.result.id)
+    state.remember(f"resolves {sent.result.id}", request.about.id)
+    app.say(f"Created #{sent.result.number} {sent.result.title}")
     if app.screen is request.view:
-        _open_conflicts(app, request, sent.answer, request.about)
+        _open_conflicts(app, request, sent.result, request.about)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
-from octavo.data.entry import is_reviewing
+from octavo.data.writes.machine import has_review_in_flight
 from octavo.tui.review.request_at_hand import RequestAtHand, may_not
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
@@ -15,8 +15,8 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
-    from octavo.data.deciding import Verdict
-    from octavo.data.entry import Entry
+    from octavo.data.writes.change_request_writes import Verdict
+    from octavo.data.writes.machine import Entry
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
@@ -25,7 +25,7 @@ def may_not_review(app: Shell, request: RequestAtHand) -> str | None:
     """Return why you cannot review the change request. None if you can."""
     if (why := may_not(app, request, "review", *UNDECIDED)) is not None:
         return why
-    if is_reviewing(app.session.outbox.entries, request.at):
+    if has_review_in_flight(app.session.outbox.entries, request.at):
         return f"Your review of {request.name} is already being submitted. Its comments are sent first."
     return None
 
@@ -55,7 +55,7 @@ def why_none_is_held(app: Shell, request: RequestAtHand) -> str | None:
 
 def held_for(app: Shell, request: RequestAtHand) -> tuple[Entry, ...]:
     """Return the pending comments of the review, in the order written."""
-    return app.session.outbox.gathered(request.at) if request.space is not None and app.has_session else ()
+    return app.session.outbox.pending_comments(request.at) if request.space is not None and app.has_session else ()
 
 
 def _mine(app: Shell, given: Sequence[Review]) -> Review | None:
@@ -80,8 +80,8 @@ def withdraw(app: Shell, request: RequestAtHand) -> None:
 
 
 async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
-    from octavo.data.deciding import withdraw_review
     from octavo.data.queries import reviews_of
+    from octavo.data.writes.change_request_writes import withdraw_review_by_request
     from octavo.tui.widgets.confirm import Confirm
 
     at, name, live = request.at, request.name, app.session.live
@@ -96,9 +96,9 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.writes.send_once(
+            app.writes.send(
                 f"withdraw your review of {name}",
-                withdraw_review(live, at, mine),
+                withdraw_review_by_request(live, at, mine),
                 said=f"Withdrew your review of {name}",
                 then=lambda _: request.view.ask_again(),
             )
@@ -142,21 +142,21 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        from octavo.data import deciding
+        from octavo.data.writes import change_request_writes
 
         doing = f"approve {name}" if approves else f"request changes in {name}"
         said = f"Approved {name}" if approves else f"Requested changes in {name}"
-        if app.session.outbox.gathered(at):
-            held_ones = plural(len(app.session.outbox.gathered(at)), "pending comment")
+        if app.session.outbox.pending_comments(at):
+            held_ones = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
             place = f"review {at.space_id} {at.change_request_id} {status}"
-            sending = deciding.review_with_gathered(
+            sending = change_request_writes.submit_review(
                 app.session.live, at, status, change_request.revision, answer.text, doing=doing, place=place
             )
-            app.writes.review(doing, sending, said=f"Submitting your review of {name} with {held_ones}…")
+            app.writes.submit_review(doing, sending, said=f"Submitting your review of {name} with {held_ones}…")
             return
-        app.writes.send_once(
+        app.writes.send(
             doing,
-            deciding.review(app.session.live, at, status, change_request.revision, answer.text),
+            change_request_writes.review(app.session.live, at, status, change_request.revision, answer.text),
             said=said,
             then=submitted,
             otherwise=dialog_draft.SAID if answer.text else "",

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, cast
 
-from octavo.data import uploads
-from octavo.data.uploads import NotSendable
+from octavo.data.writes import uploads
+from octavo.data.writes.uploads import NotSendable
 from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from octavo.data.drafts import Drafts
 from octavo.data.index import Index
 from octavo.data.live import Live
 from octavo.data.offline import Offline
-from octavo.data.outbox import Outbox
 from octavo.data.pictures import Pictures
 from octavo.data.state import State
+from octavo.data.writes.outbox import Outbox
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from octavo.api.places import Discussion
     from octavo.tui.shell.navigation_history import NavigationHistory
     from octavo.tui.shell.workspace import Workspace
-    from octavo.tui.shell.write_queue import WriteQueue
+    from octavo.tui.shell.write_queue import Writes
 
 
 class Suggestions(Protocol):
@@ -28,7 +28,7 @@ class Shell(Host, Protocol):
     """The app, as those below it know it: what all views share, and what is written."""
 
     workspace: Workspace
-    writes: WriteQueue
+    writes: Writes
     trail: NavigationHistory
 
     @property

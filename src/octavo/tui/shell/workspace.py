@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
     from octavo.data.answer import Answer
-    from octavo.data.entry import Entry
+    from octavo.data.writes.machine import Entry
 
 MOST_SPACES = 1000
 HELD = "pending comment"
@@ -341,13 +341,15 @@ class Workspace:
         if self._session is None:
             return ""
         outbox = self._session.outbox
-        others = outbox.waits_for_other
+        others = outbox.entries_of_other_accounts
         entries = [entry for entry in outbox.entries if entry not in others]
         asking = sum(entry.asks for entry in entries)
         held = sum(entry.state == "gathered" for entry in entries)
         under_way = sum(entry.state not in ("gathered", "failed") and not entry.asks for entry in entries)
-        until = f" until {wording.time_of_day(outbox.waits_until)}" if outbox.waits_until is not None else ""
-        why = " until you sign in" if outbox.waits_for_key else until
+        until = (
+            f" until {wording.time_of_day(outbox.rate_limited_until)}" if outbox.rate_limited_until is not None else ""
+        )
+        why = " until you sign in" if outbox.needs_sign_in else until
         said = [
             plural(held, "pending comment") if held else "",
             f"{under_way} queued{why}" if under_way else "",
@@ -412,7 +414,7 @@ class Workspace:
         if snapshot.value is None or self._session is None or self._began is None:
             return
         asked = snapshot.fetched_at is not None and snapshot.fetched_at >= self._began
-        self._session.outbox.know_me(snapshot.value, asked=asked)
+        self._session.outbox.set_account(snapshot.value, asked=asked)
         if snapshot.value != self.me or asked:
             self.me = snapshot.value
             self._frame()

@@ -7,17 +7,15 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from octavo.api.errors import ApiError
-from octavo.api.operation import Operation
-from octavo.data.outbox import QueuedWrite as QueuedWrite
 from octavo.data.state import NotSaved
+from octavo.data.writes.outbox import QueuedWrite as QueuedWrite
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.routes import ToThread
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.entry import Entry
-    from octavo.data.send_once import Sent
+    from octavo.data.writes.direct import SendResult
+    from octavo.data.writes.machine import Entry
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -33,33 +31,35 @@ class UndoAction:
 
     doing: str
     """What that does, to follow "Couldn't": "take #7 back to draft"."""
-    sending: Callable[[], Coroutine[Any, Any, Sent[Any]]]
+    sending: Callable[[], Coroutine[Any, Any, SendResult[Any]]]
     said: str
 
 
 @dataclass(frozen=True)
 class LocalChange:
-    """What is changed on this machine alone, and taken back in its turn among the writes. Both raise NotSaved."""
+    """A change on this machine alone. `do` and `back` raise NotSaved."""
 
     doing: str
-    """To follow "Couldn't": "put it off"."""
+    """Follows “Could not”: “snooze it”."""
     do: Callable[[], Awaitable[object]]
-    back: Callable[[], Awaitable[object]]
-    said_back: str
+    """Makes the change. Returns False if a pending comment cannot be changed any more."""
+    back: Callable[[], Awaitable[object]] | None = None
+    """Undoes the change, in its turn among the writes. None if `u` does not undo it."""
+    said_back: str = ""
 
 
 def _in_background(
-    work: Callable[Concatenate[WriteQueue, P], Coroutine[Any, Any, None]],
-) -> Callable[Concatenate[WriteQueue, P], None]:
+    work: Callable[Concatenate[Writes, P], Coroutine[Any, Any, None]],
+) -> Callable[Concatenate[Writes, P], None]:
     """Make of what a queue does a method that only begins it: it goes on whatever screen is shown."""
 
-    def begin(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
+    def begin(queue: Writes, /, *args: P.args, **keywords: P.kwargs) -> None:
         queue.begin(work(queue, *args, **keywords))
 
     return begin
 
 
-class WriteQueue:
+class Writes:
     """The writes of the app. What is begun together is taken back together."""
 
     def __init__(self, app: Host) -> None:
@@ -81,7 +81,7 @@ class WriteQueue:
         """Send what is held for undo: the person leaves. What was begun gets `within` seconds to come so far."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=within)
-        await self._app.session.outbox.deliver()
+        await self._app.session.outbox.send_now()
         self._done.clear()
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -91,66 +91,50 @@ class WriteQueue:
         task.add_done_callback(self._tasks.discard)
 
     @_in_background
-    async def queue(self, *writes: QueuedWrite, said: str, here: LocalChange | None = None) -> None:
-        """Put comment writes on disk, then say so; they are sent when the time to undo is over. `here` is done with them,
-        and taken back with them."""
-        app = self._app
+    async def queue(
+        self, *writes: QueuedWrite, said: str = "", here: LocalChange | None = None, in_review: bool = False
+    ) -> None:
+        """Put writes into the outbox, then show `said`. They are sent when the undo delay is over.
+
+        `here` is done with them, and undone with them. `in_review`: the write is a pending comment, which is sent with a
+        review.
+        """
+        app, outbox = self._app, self._app.session.outbox
         async with self._turn:
             try:
                 if here is not None:
                     await here.do()
-                entries = await app.session.outbox.add_all(writes)
+                entries = (await outbox.add_pending_comment(writes[0]),) if in_review else await outbox.add_all(writes)
             except NotSaved as error:
-                app.say(f"Could not {writes[0].doing}: {error}", tone="failed")
+                doing = f"add the {writes[0].doing} to your review" if in_review else writes[0].doing
+                app.say(f"Could not {doing}: {error}", tone="failed")
+                return
+            self._is_done(here)
+            if in_review:
+                pending = plural(len(outbox.pending_comments(entries[0].at)), "pending comment")
+                app.say(
+                    f"Added to your review, which now has {pending}. Press a or A to submit the review, or H to list its comments."
+                )
                 return
             self._views |= dict.fromkeys((entry.id for entry in entries), app.current_mode)
             held = app.settings.undo_seconds if entries[-1].state == "held" else 0.0
-            self._is_done(here)
         app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
 
     @_in_background
-    async def change_here(self, change: LocalChange, *, said: str) -> None:
-        """Change something on this machine, then say so. `u` takes it back whenever it comes to it."""
-        async with self._turn:
-            try:
-                await change.do()
-            except NotSaved as error:
-                self._app.say(f"Could not {change.doing}: {error}", tone="failed")
-                return
-            self._is_done(change, writes=False)
-        self._app.say(said, seconds=max(self._app.settings.undo_seconds, NOTICE_SECONDS), undo=True)
-
-    def _is_done(self, change: LocalChange | None, *, writes: bool = True) -> None:
-        """It can be taken back, before all that was done earlier."""
-        self._final, self._back = "", None
-        self._done = [*self._done[1 - REMEMBERED :], (change, writes)]
-
-    @_in_background
-    async def hold(self, write: QueuedWrite) -> None:
-        """Put a comment on disk that is sent with a review, then say so."""
-        app = self._app
-        async with self._turn:
-            try:
-                entry = await app.session.outbox.gather(write)
-            except NotSaved as error:
-                app.say(f"Could not add the {write.doing} to your review: {error}", tone="failed")
-                return
-            self._is_done(None)
-        number = len(app.session.outbox.gathered(entry.at))
-        app.say(
-            f"Added to your review, which now has {plural(number, 'pending comment')}. Press a or A to submit the review, or H to list its comments."
-        )
-
-    @_in_background
-    async def review(
-        self, doing: str, sending: Coroutine[Any, Any, Sent[T]], *, said: str, then: Callable[[], None] | None = None
+    async def submit_review(
+        self,
+        doing: str,
+        sending: Coroutine[Any, Any, SendResult[T]],
+        *,
+        said: str,
+        then: Callable[[], None] | None = None,
     ) -> None:
-        """Let go what is held for a review, and say so; it is sent when the time to undo is over."""
+        """Send the pending comments with a review, and show `said`. They are sent when the undo delay is over."""
         app = self._app
         async with self._turn:
             sent = await sending
             if sent.kind != "done":
-                app.say(f"Could not {doing}. {sent.sentence}", tone="failed")
+                app.say(f"Could not {doing}. {sent.message}", tone="failed")
                 return
             self._is_done(None)
         held = app.settings.undo_seconds
@@ -159,81 +143,73 @@ class WriteQueue:
             then()
 
     @_in_background
-    async def change(self, doing: str, work: Awaitable[object], said: str) -> None:
-        """Change what is in the outbox, then say so."""
-        async with self._turn:
-            try:
-                done = await work
-            except NotSaved as error:
-                self._app.say(f"Could not {doing}: {error}", tone="failed")
-                return
-        if done is False:
-            self._app.say(
-                f"Could not {doing}: the comment is no longer pending. Your text is saved as a draft.", tone="failed"
-            )
-        else:
-            self._app.say(said)
-
-    @_in_background
-    async def write(
+    async def send(
         self,
         doing: str,
-        op: Operation[Any],
-        *edits: tuple[Operation[Any], Callable[[Any], Any]],
-        said: str = "",
-        then: Callable[[Any], None] | None = None,
-        otherwise: str = "",
-        final: str = "",
-        back: UndoAction | None = None,
-    ) -> None:
-        """Send a write now, with its `edits` shown at once and taken back with a sentence when it is refused.
-
-        `otherwise` is what that sentence ends with; `final` says why `u` does not take it back, and `back` what it does.
-        """
-        app = self._app
-        async with self._turn:
-            try:
-                answer = await app.session.live.write(op, *edits)
-            except ApiError as error:
-                app.say(f"Could not {doing}: {error} {otherwise}".rstrip(), tone="failed")
-                return
-            self.is_final(final or f"You cannot undo this with u: {doing}.")
-            if back is not None:
-                self.take_back_by(back)
-        if said:
-            app.say(said, undo=back is not None)
-        if then is not None and not app.ending:
-            then(answer)
-
-    @_in_background
-    async def send_once(
-        self,
-        doing: str,
-        sending: Coroutine[Any, Any, Sent[T]],
+        sending: Coroutine[Any, Any, SendResult[T]],
         *,
         said: str = "",
         then: Callable[[T], None] | None = None,
         otherwise: str = "",
+        final: str = "",
         back: Callable[[T], UndoAction] | None = None,
+        is_shown: bool = False,
     ) -> None:
-        """Do what is sent once, and tell what became of it. `otherwise` is what is said beside, when it was not done;
-        `back` says of the answer what `u` does then."""
-        app = self._app
-        sent = await self._followed(doing, sending)
-        if sent.kind in ("done", "unknown"):
-            self.is_final(f"You cannot undo this with u: {doing}.")
-        if sent.kind != "done" or sent.answer is None:
-            app.say(f"{sent.sentence} {otherwise}".rstrip(), tone="failed")
-            return
-        if back is not None:
-            self.take_back_by(back(sent.answer))
-        if sent.sentence or said:
-            app.say(sent.sentence or said, tone="care" if sent.sentence else "done", undo=back is not None)
-        if then is not None and not app.ending:
-            then(sent.answer)
+        """Send a write that the user waits for, and show its result.
 
-    async def _followed(self, doing: str, sending: Coroutine[Any, Any, Sent[T]]) -> Sent[T]:
-        # Not in turn with the others: where the answer is lost it takes a minute until it is known.
+        `otherwise` ends the message if it was not done. `back` returns what `u` does after it, and `final` says why `u` does
+        not undo it. `is_shown`: the screen shows the write at once, so there is no progress message.
+        """
+        app = self._app
+        if is_shown:
+            async with self._turn:
+                sent = await sending
+                self._can_undo(doing, sent, final, back)
+        else:
+            # Not in turn with the others: if the response is lost, the result takes a minute.
+            sent = await self._followed(doing, sending)
+            self._can_undo(doing, sent, final, back)
+        if sent.kind != "done" or sent.result is None:
+            app.say(f"{sent.message} {otherwise}".rstrip(), tone="failed")
+            return
+        if sent.message or said:
+            app.say(sent.message or said, tone="care" if sent.message else "done", undo=back is not None)
+        if then is not None and not app.ending:
+            then(sent.result)
+
+    def _can_undo(self, doing: str, sent: SendResult[T], final: str, back: Callable[[T], UndoAction] | None) -> None:
+        """Note what `u` does after a direct write."""
+        if sent.kind in ("done", "unknown"):
+            self.is_final(final or f"You cannot undo this with u: {doing}.")
+        if sent.kind == "done" and sent.result is not None and back is not None:
+            self.take_back_by(back(sent.result))
+
+    @_in_background
+    async def change(self, change: LocalChange, *, said: str) -> None:
+        """Change something on this machine, then show `said`."""
+        app = self._app
+        async with self._turn:
+            try:
+                done = await change.do()
+            except NotSaved as error:
+                app.say(f"Could not {change.doing}: {error}", tone="failed")
+                return
+            if change.back is not None:
+                self._is_done(change, writes=False)
+        if done is False:
+            why = "the comment is no longer pending. Your text is saved as a draft."
+            app.say(f"Could not {change.doing}: {why}", tone="failed")
+        elif change.back is None:
+            app.say(said)
+        else:
+            app.say(said, seconds=max(app.settings.undo_seconds, NOTICE_SECONDS), undo=True)
+
+    def _is_done(self, change: LocalChange | None, *, writes: bool = True) -> None:
+        """Let `u` undo this first."""
+        self._final, self._back = "", None
+        self._done = [*self._done[1 - REMEMBERED :], (change, writes)]
+
+    async def _followed(self, doing: str, sending: Coroutine[Any, Any, SendResult[T]]) -> SendResult[T]:
         number = self._app.notices.say(f"{doing[:1].upper()}{doing[1:]}…", seconds=90)
         try:
             return await sending
@@ -241,11 +217,11 @@ class WriteQueue:
             self._app.notices.close(number)
 
     def is_final(self, why: str) -> None:
-        """The last write cannot be taken back, and what came before it is not what `u` is about."""
+        """Let `u` show why the last write cannot be undone."""
         self._final, self._back = why, None
 
     def take_back_by(self, back: UndoAction) -> None:
-        """The last write is taken back so."""
+        """Let `u` undo the last write by sending `back`."""
         self._final, self._back = "", back
 
     @_in_background
@@ -264,7 +240,7 @@ class WriteQueue:
                 return
             change, writes = self._done[-1] if self._done else (None, True)
             try:
-                if change is not None:
+                if change is not None and change.back is not None:
                     await change.back()
                 del self._done[-1:]
                 if change is not None and not writes:
@@ -283,8 +259,8 @@ class WriteQueue:
 
     async def _take_back(self, back: UndoAction) -> None:
         sent = await self._followed(back.doing, back.sending())
-        done = sent.kind == "done" and not sent.sentence
-        self._app.say(back.said if done else sent.sentence, tone="done" if done else "failed")
+        done = sent.kind == "done" and not sent.message
+        self._app.say(back.said if done else sent.message, tone="done" if done else "failed")
 
     def _close_undo(self) -> None:
         """Take the notices away that offer to take something back."""

@@ -13,8 +13,8 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.send_once import Sent, Sleep
-from octavo.data.writing_content import edit, texts
+from octavo.data.writes.content_writes import edit, texts
+from octavo.data.writes.direct import SendResult, Sleep
 from octavo.documents.suggesting import applied, source_of
 
 _TIMES = 3
@@ -51,49 +51,49 @@ class Outcome:
 
 async def apply(
     live: Live, at: ChangeRequestRef, wordings: Sequence[Wording], *, sleep: Sleep = asyncio.sleep
-) -> Sent[Outcome]:
-    """Put in those whose blocks are as they were: one edit, sent once. `moved`: none could be, and the answer says why."""
+) -> SendResult[Outcome]:
+    """Put in those whose blocks are as they were: one edit, sent once. `changed`: none could be, and the answer says why."""
     try:
         was = {each: await _was(live, at, each) for each in wordings}
         for _ in range(_TIMES):
             about = await live.send(change_requests.Get(at=at))
             if about.status not in ("draft", "open") or about.revision is None:
-                return Sent("refused", f"the change request is now {about.status}.")
+                return SendResult("refused", f"the change request is now {about.status}.")
             outcome = await _put_in(live, at, about.revision, wordings, was)
             if not outcome.applied:
-                return Sent("moved", "", outcome)
+                return SendResult("changed", "", outcome)
             sent = await edit(live, at, about.revision, _says(outcome.after), sleep=sleep)
-            if sent.kind == "sent":
-                return Sent("done", "" if sent.over is None else sent.sentence, outcome)
-            if sent.kind != "moved":
-                return Sent("unknown" if sent.kind == "unknown" else "refused", sent.cause)
+            if sent.kind == "done":
+                return SendResult("done", "" if sent.over is None else sent.message, outcome)
+            if sent.kind != "changed":
+                return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.cause)
     except ApiError as error:
-        return Sent("refused", str(error))
-    return Sent("refused", "others keep changing the page. Try again in a moment.")
+        return SendResult("refused", str(error))
+    return SendResult("refused", "others keep changing the page. Try again in a moment.")
 
 
 async def take_back(
     live: Live, at: ChangeRequestRef, outcome: Outcome, *, sleep: Sleep = asyncio.sleep
-) -> Sent[Outcome]:
+) -> SendResult[Outcome]:
     """Let the pages say what they said before, where nobody wrote on them since."""
     try:
         about = await live.send(change_requests.Get(at=at))
         if about.revision is None:
-            return Sent(
+            return SendResult(
                 "refused", "Could not undo applying the suggestion: the server did not return the current revision."
             )
         for page, after in outcome.after.items():
             if await texts(live, _at(at, about.revision), page) != after:
-                return Sent(
-                    "moved",
+                return SendResult(
+                    "changed",
                     "Could not undo applying the suggestion: the page has been edited since. Edit the page, or press Q to revert the block.",
                 )
         sent = await edit(live, at, about.revision, _says(outcome.before), sleep=sleep)
     except ApiError as error:
-        return Sent("refused", f"Could not undo applying the suggestion: {error}")
-    if sent.kind == "sent":
-        return Sent("done", answer=Outcome((), outcome.after, outcome.before))
-    return Sent("unknown" if sent.kind == "unknown" else "refused", sent.sentence)
+        return SendResult("refused", f"Could not undo applying the suggestion: {error}")
+    if sent.kind == "done":
+        return SendResult("done", result=Outcome((), outcome.after, outcome.before))
+    return SendResult("unknown" if sent.kind == "unknown" else "refused", sent.message)
 
 
 async def _put_in(

@@ -163,7 +163,7 @@ def with_own_end(before: str, after: str) -> str:
 
 
 async def _is_as_it_was(app: Shell, place: PagePlace, text: str) -> bool:
-    from octavo.data.writing_content import texts
+    from octavo.data.writes.content_writes import texts
 
     try:
         before = await texts(app.session.live, place.base, place.page)

@@ -9,7 +9,7 @@ from octavo.api import change_requests
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.send_once import Sent
+from octavo.data.writes.direct import SendResult
 from octavo.documents.suggesting import beside, suggestions
 from octavo.tui.shell.permissions import not_allowed_in, why_no_editing
 from octavo.tui.shell.write_queue import UndoAction
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-Sending = Callable[[], Coroutine[Any, Any, Sent[Outcome]]]
+Sending = Callable[[], Coroutine[Any, Any, SendResult[Outcome]]]
 
 
 def wordings(thread: Comment, message: Comment | Reply) -> tuple[Wording, ...]:
@@ -71,17 +71,23 @@ def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Re
     page = thread.target.page
     title = (page.title if page is not None else None) or "the page"
 
-    async def sending() -> Sent[Outcome]:
+    async def sending() -> SendResult[Outcome]:
         sent = await apply(app.session.live, at, found)
-        if sent.kind != "moved" or sent.answer is None:
-            return sent if sent.kind == "done" else Sent(sent.kind, f"Could not apply the suggestion: {sent.sentence}")
-        match sent.answer.fates[0][1]:
+        if sent.kind != "changed" or sent.result is None:
+            return (
+                sent
+                if sent.kind == "done"
+                else SendResult(sent.kind, f"Could not apply the suggestion: {sent.message}")
+            )
+        match sent.result.fates[0][1]:
             case "same":
-                return Sent("refused", f"{title} already has the suggested text. Press d to resolve the thread.")
+                return SendResult("refused", f"{title} already has the suggested text. Press d to resolve the thread.")
             case "gone":
-                return Sent("refused", "Could not apply the suggestion: the page was deleted from this change request.")
+                return SendResult(
+                    "refused", "Could not apply the suggestion: the page was deleted from this change request."
+                )
         _offer_editor(app, at, title, found[0])
-        return Sent("refused", "Could not apply the suggestion: its block was edited or deleted in the meantime.")
+        return SendResult("refused", "Could not apply the suggestion: its block was edited or deleted in the meantime.")
 
     _send(
         app,
@@ -102,12 +108,12 @@ def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Co
         words = " ".join(wording.text.split()) or "(deletes the block)"
         return f"• {thread.posted_by.name}: {words if len(words) <= 70 else words[:69] + '…'}"
 
-    async def sending() -> Sent[Outcome]:
+    async def sending() -> SendResult[Outcome]:
         sent = await apply(app.session.live, at, [wording for _, wording in found])
-        if sent.answer is None:
-            return Sent(sent.kind, f"Could not apply the suggestions: {sent.sentence}")
-        told = _told(sent.answer)
-        return Sent("done", told, sent.answer) if sent.kind == "done" else Sent("refused", told)
+        if sent.result is None:
+            return SendResult(sent.kind, f"Could not apply the suggestions: {sent.message}")
+        told = _told(sent.result)
+        return SendResult("done", told, sent.result) if sent.kind == "done" else SendResult("refused", told)
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -138,7 +144,7 @@ def _told(outcome: Outcome) -> str:
 
 def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: str) -> None:
     live = app.session.live
-    app.writes.send_once(
+    app.writes.send(
         doing,
         sending(),
         said=said,

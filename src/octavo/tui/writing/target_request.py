@@ -11,7 +11,7 @@ from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.deciding import create
+from octavo.data.writes.change_request_writes import create
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.wording import long_age
@@ -118,9 +118,9 @@ async def started(app: Shell, into: TargetRequest) -> ChangeRequest | None:
     if into.change_request is not None:
         return into.change_request
     sent = await create(app.session.live, into.space, into.subject)
-    if sent.answer is None:
-        app.say(sent.sentence, tone="failed")
-    return sent.answer
+    if sent.result is None:
+        app.say(sent.message, tone="failed")
+    return sent.result
 
 
 def wrote(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:

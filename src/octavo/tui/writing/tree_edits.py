@@ -13,7 +13,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, Page, PageTree, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef, SpaceRef
-from octavo.data.writing_content import edit
+from octavo.data.writes.content_writes import NO_OPERATION, edit
 from octavo.tui.shell.dialog_draft import SAID, DialogDraft
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.chooser import Choice
@@ -302,9 +302,10 @@ class TreeEdit:
             head = held.head or change_request.revision
             outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
         named = f"#{change_request.number} {change_request.title}"
-        if outcome.kind == "refused" and refused is not None and refused(outcome.sentence, change_request):
+        can_retry = outcome.kind == "refused" and outcome.message != NO_OPERATION
+        if can_retry and refused is not None and refused(outcome.message, change_request):
             return
-        if outcome.kind != "sent":
+        if outcome.kind != "done":
             kept = f" {SAID}" if draft is not None else ""
             self.app.say(f"Could not {doing} in {named}: {outcome.cause}{kept}", tone="failed")
             return

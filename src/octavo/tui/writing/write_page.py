@@ -12,7 +12,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.writing_content import edit, texts
+from octavo.data.writes.content_writes import edit, texts
 from octavo.documents.merging.page_merge import merge
 
 _TIMES = 3
@@ -26,7 +26,7 @@ THEIRS = "text of others"
 class PageOutcome:
     """What became of a page that was to be written."""
 
-    kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown", "no_operation"]
+    kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
     """`merged`: sent, with what others wrote meanwhile. `same`: it says so already. `conflict`: others wrote in the same
     places, and `text` has both. `gone`: there is no such page any more."""
     sentence: str = ""
@@ -51,10 +51,10 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
             if text is None:
                 return PageOutcome("conflict", "", head, await _both(before or now, now, mine))
             sent = await edit(live, at, head, (_says(page_id, text),))
-            if sent.kind == "moved":
+            if sent.kind == "changed":
                 continue
-            if sent.kind != "sent":
-                return PageOutcome(sent.kind, sent.sentence, sent.revision or head, text)
+            if sent.kind != "done":
+                return PageOutcome(sent.kind, sent.message, sent.revision or head, text)
             if sent.over is not None and sent.revision is not None:
                 return await _beside(live, at, page_id, now, text, sent.over, sent.revision)
             return PageOutcome("sent" if text == mine else "merged", revision=sent.revision or head, text=text)
@@ -72,7 +72,7 @@ async def _beside(
         return PageOutcome("sent", revision=head, text=mine)
     text = await _merged(before, theirs, mine)
     sent = await edit(live, at, head, (_says(page_id, text),)) if text is not None else None
-    if text is None or sent is None or sent.kind != "sent":
+    if text is None or sent is None or sent.kind != "done":
         return PageOutcome("conflict", "", head, await _both(before, theirs, mine))
     return PageOutcome("merged", revision=sent.revision or head, text=text)
 

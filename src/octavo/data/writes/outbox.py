@@ -1,4 +1,4 @@
-"""Writes that must not be lost: on disk before the screen says so, held a moment, sent, and read back when in doubt."""
+"""The outbox: durable writes. Each is on disk before the screen shows it, can be undone for a moment, and is then sent."""
 
 from __future__ import annotations
 
@@ -13,38 +13,37 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from octavo.data.discarding import Discarded, bring_back, discard_words
 from octavo.data.drafts import Drafts, put_back, take_again
-from octavo.data.driver import Driver
-from octavo.data.entry import (
+from octavo.data.sending import Send
+from octavo.data.state import NotSaved, State
+from octavo.data.writes.attempt import Basis
+from octavo.data.writes.machine import (
     Entry,
-    OriginalComment,
     QueuedWrite,
+    blocked_by,
+    edited,
     let_go,
     released,
     retried,
-    reworded,
-    waits_for,
 )
-from octavo.data.pending import Also, Pending
-from octavo.data.sending import Send
-from octavo.data.state import NotSaved, State
-from octavo.data.taking_back import UndoResult, take_back
+from octavo.data.writes.store import Also, OutboxEntries
+from octavo.data.writes.undo import Discarded, UndoResult, discard_words, restore_discarded, undo_writes
+from octavo.data.writes.worker import OutboxWorker
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from octavo.api.places import Discussion
     from octavo.api.users import User
-    from octavo.data.comment_write import CommentWrite
+    from octavo.data.writes.attempt import DurableWrite
 
 Insert = Callable[[Sequence[Entry], Also], Awaitable[tuple[Entry, ...]]]
-"""Puts new entries on disk, and answers what is there then."""
+"""Stores new entries, and returns those that are stored then."""
 
 __all__ = ["Entry", "Outbox", "QueuedWrite", "UndoResult"]
 
 REMEMBERED = 100
-"""How many writes can be taken back, one after the other."""
+"""Number of writes that can be undone, one after the other."""
 
 
 class Outbox:
@@ -63,169 +62,178 @@ class Outbox:
         jitter: Callable[[], float] = random.random,
         read_only: str = "",
     ) -> None:
-        """`read_only` says why nothing is taken over and nothing of what waits is sent. Empty: both are.
+        """`read_only` says why no write is added and none is sent. Empty if writes are sent.
 
-        `timeout` is how long a request may take, `settle` how much later the server may still act on it: so long what
-        was lost is looked for before anything else is done about it. All in seconds.
+        `timeout` is how long a request may take, and `settle` how much later the server may still act on it: that long
+        Octavo looks for a lost write before it sends the write again. All in seconds.
         """
         self.undo_seconds = undo_seconds
         self._read_only = read_only
-        self.known: Callable[[CommentWrite], OriginalComment] = lambda op: OriginalComment()
-        """What the screen shows of what a write changes. Live sets it."""
+        self.basis_for: Callable[[DurableWrite], Basis] = lambda op: Basis()
+        """Returns what the screen shows of the target of a write. Live sets this."""
         self.state = state
         self._drafts = drafts
         self._now = state.now
-        self._pending = Pending(state, self._now)
-        self._driver = Driver(send, self._pending, me=me, timeout=timeout, settle=settle, jitter=jitter)
+        self._entries = OutboxEntries(state, self._now)
+        self._worker = OutboxWorker(send, self._entries, me=me, timeout=timeout, settle=settle, jitter=jitter)
         self._kept_me: User | None = None
         self._task: asyncio.Task[None] | None = None
-        self._history = _begun(self._pending.entries)
-        """What was begun here, or before and still waits: the ids of what belongs together in one."""
+        self._history = _begun(self._entries.entries)
+        """What `undo` undoes, the newest last: the ids of the writes that belong together."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All that is not done, oldest first."""
-        return self._pending.entries
+        """Return the entries that are not done, oldest first."""
+        return self._entries.entries
 
     def named(self, message_id: str) -> Entry | None:
-        """What makes the message called so, when it is not done."""
-        return self._pending.by_name.get(message_id)
+        """Return the entry that creates the message with this id. None if the message is on the server, or unknown."""
+        return self._entries.by_name.get(message_id)
 
     @property
     def is_going_out(self) -> bool:
-        """Whether something is being sent, or will be without anything to wait for."""
+        """Return whether an entry is being sent, or is sent next without waiting for anything."""
         return any(self._is_moving(entry) for entry in self.entries)
 
     @property
     def me(self) -> User | None:
-        """Whose writes they are, once it is known."""
-        return self._driver.delivery.me or self._kept_me
+        """Return the signed-in user. None while that is unknown."""
+        return self._worker.delivery.me or self._kept_me
 
-    def know_me(self, me: User, *, asked: bool) -> None:
-        """It is `me` who writes. Not `asked` of the server in this session: it was so, and the key may be of another by now."""
+    def set_account(self, me: User, *, asked: bool) -> None:
+        """Set the signed-in user. `asked`: the server said so in this session; else the token may belong to another user now."""
         if asked:
-            self._driver.delivery.me = me
-            self._driver.wake()
+            self._worker.delivery.me = me
+            self._worker.wake()
         else:
             self._kept_me = me
 
     @property
-    def waits_for_other(self) -> tuple[Entry, ...]:
-        """What another account wrote here, and is not sent in the name of this one."""
-        return tuple(filter(self._driver.delivery.is_of_another, self.entries))
+    def entries_of_other_accounts(self) -> tuple[Entry, ...]:
+        """Return the entries that another account wrote: they are not sent by this one."""
+        return tuple(filter(self._worker.delivery.is_of_another, self.entries))
 
     @property
-    def waits_until(self) -> datetime | None:
-        """Until when the server asked to be left alone, if it did."""
-        return self._driver.connection.quiet_until if self._driver.connection.is_limited else None
+    def rate_limited_until(self) -> datetime | None:
+        """Return the time until which the server limits requests. None if it does not."""
+        return self._worker.connection.quiet_until if self._worker.connection.is_limited else None
 
     @property
-    def why_quiet(self) -> str:
-        """Why sending pauses, as a sentence. Empty while writes are sent."""
-        return self._driver.connection.why
+    def pause_reason(self) -> str:
+        """Return why sending pauses, as a sentence. Empty while writes are sent."""
+        return self._worker.connection.why
 
     @property
-    def waits_for_key(self) -> bool:
-        """Whether the server does not take the key."""
-        return self._driver.connection.is_key_refused
+    def needs_sign_in(self) -> bool:
+        """Return whether the server refuses the token."""
+        return self._worker.connection.is_key_refused
 
-    def why_not_mine(self, entry: Entry) -> str:
+    def other_account_reason(self, entry: Entry) -> str:
         """Return why another account has to send `entry`, in a sentence. Empty if this account may send it."""
-        if not self._driver.delivery.is_of_another(entry):
+        if not self._worker.delivery.is_of_another(entry):
             return ""
         return f"{entry.writer_name or 'Another account'} made this change. Octavo will send it when {entry.writer_name or 'that account'} signs in here again."
 
     @property
     def paused(self) -> str:
-        """Why sending has stopped, as a sentence. Empty while writes are sent."""
-        return self._driver.connection.paused
+        """Return why sending has stopped, as a sentence. Empty while writes are sent."""
+        return self._worker.connection.paused
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` after each change. Returns a function that ends this."""
-        return self._pending.changed.add(watcher)
+        return self._entries.changed.add(watcher)
 
     def on_done(self, told: Callable[[Entry], None]) -> None:
         """Call `told` with each write that is done, in this instance or another."""
-        self._pending.done.add(told)
+        self._entries.done.add(told)
 
     def start(self) -> None:
-        """Begin to send what is there. Needs a running loop; does nothing the second time, or where nothing is sent."""
+        """Start the worker, unless it runs or the outbox is read-only. Needs a running loop."""
         if self._task is None and not self._read_only:
-            self._task = asyncio.get_running_loop().create_task(self._driver.run(), name="outbox")
+            self._task = asyncio.get_running_loop().create_task(self._worker.run(), name="outbox")
             self._task.add_done_callback(self._ended)
 
     async def step(self) -> float:
-        """Do what is due now and return how many seconds there is nothing to do: the driver by hand, for tests."""
-        return await self._driver.step()
+        """Take the next step that is due, and return how many seconds to wait. For tests: the worker does this by itself."""
+        return await self._worker.step()
 
-    async def add(self, op: CommentWrite, *, doing: str, place: str = "") -> Entry:
-        """Take over a write: it is on disk when this returns, and the draft of `place` is gone in the same moment.
+    async def add(self, op: DurableWrite, *, doing: str, place: str = "") -> Entry:
+        """Add a write: it is on disk when this returns, and the draft of `place` is deleted in the same transaction.
 
-        `doing` follows "Could not": "reply", "resolve the thread". Raises NotSaved.
+        `doing` follows “Could not”: “reply”, “resolve the thread”. Raises NotSaved.
         """
         (entry,) = await self.add_all((QueuedWrite(op, doing, place),))
         return entry
 
     async def add_all(self, writes: Sequence[QueuedWrite]) -> tuple[Entry, ...]:
-        """Take over writes that belong together: all of them are on disk when this returns, and `undo` takes back all.
-        Raises NotSaved, and then none is."""
+        """Add writes that belong together: `undo` undoes all of them. All are on disk when this returns, or none.
+
+        Raises NotSaved.
+        """
         entries = await self._add(writes, self.undo_seconds)
         self._remember(entries)
         return entries
 
-    async def gather(self, write: QueuedWrite) -> Entry:
-        """Take over a comment that is sent with a review: it is on disk when this returns. Raises NotSaved."""
+    async def add_pending_comment(self, write: QueuedWrite) -> Entry:
+        """Add a pending comment, which is sent with a review. It is on disk when this returns. Raises NotSaved."""
 
         async def insert(entries: Sequence[Entry], also: Also) -> tuple[Entry, ...]:
             gathered = tuple(replace(each, state="gathered", due_at=None) for each in entries)
-            await self._pending.insert(gathered, also)
+            await self._entries.insert(gathered, also)
             return gathered
 
         entries = await self._add((write,), 0.0, insert=insert)
         self._remember(entries)
         return entries[0]
 
-    def gathered(self, at: Discussion) -> tuple[Entry, ...]:
-        """What is gathered for a review of `at`, in the order written."""
+    def pending_comments(self, at: Discussion) -> tuple[Entry, ...]:
+        """Return the pending comments of a review of `at`, in the order written."""
         return tuple(entry for entry in self.entries if self._is_gathered(entry, at))
 
     def _is_gathered(self, entry: Entry, at: Discussion) -> bool:
-        return entry.state == "gathered" and entry.at == at and not self._driver.delivery.is_of_another(entry)
+        return entry.state == "gathered" and entry.at == at and not self._worker.delivery.is_of_another(entry)
 
-    async def reword(self, entry_id: str, op: CommentWrite, place: str) -> bool:
-        """Let what is gathered be `op`; the draft of `place` is gone in the same moment. False: it is gathered no more,
-        and the draft stays. Raises NotSaved."""
+    async def edit_pending_comment(self, entry_id: str, op: DurableWrite, place: str) -> bool:
+        """Replace a pending comment by `op`, and delete the draft of `place` in the same transaction.
+
+        False if the comment is not pending any more: the draft stays. Raises NotSaved.
+        """
         removal, turn = self._drafts.removal(place), self._drafts.turn(place)
-        after = await self._pending.step(entry_id, partial(reworded, op=op), lambda db, _: removal(db))
+        from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
+
+        change = partial(edited, op=op, facts=kind_of(op).facts(op))
+        after = await self._entries.step(entry_id, change, lambda db, _: removal(db))
         if after is not None:
             self._drafts.forget(place, turn)
         return after is not None
 
-    async def let_go(self, at: Discussion, verdict: QueuedWrite | None = None) -> tuple[Entry, ...]:
-        """Send what is gathered for `at`, and the verdict after it, when the time to undo is over. Nothing where a
-        verdict is on its way already. Raises NotSaved."""
+    async def submit_review(self, at: Discussion, verdict: QueuedWrite | None = None) -> tuple[Entry, ...]:
+        """Send the pending comments of `at`, and the review after them, when the undo delay is over. Return all entries.
+
+        Empty if a review of `at` is already being sent. Raises NotSaved.
+        """
         review, now = secrets.token_hex(8), self._now()
         until = now + timedelta(seconds=self.undo_seconds) if self.undo_seconds > 0 else None
         change = partial(let_go, review=review, now=now, held_until=until)
 
         async def insert(then: Sequence[Entry], also: Also) -> tuple[Entry, ...]:
             with_it = [replace(each, review=review) for each in then]
-            return await self._pending.let_go(lambda each: self._is_gathered(each, at), change, with_it, also)
+            return await self._entries.let_go(lambda each: self._is_gathered(each, at), change, with_it, also)
 
         entries = await self._add(() if verdict is None else (verdict,), self.undo_seconds, insert=insert)
-        # To take back that they were written is to take back that they were sent.
+        # Undo of the review also undoes that its comments were written, so they need no undo of their own.
         sent = {entry.id for entry in entries}
         self._history = [group for group in self._history if not sent.issuperset(group)]
         self._remember(entries)
         return entries
 
     async def undo(self) -> UndoResult | None:
-        """Take back the newest write of this instance, with those it belongs to. None when there is none. Raises NotSaved."""
-        others = {entry.id for entry in self.waits_for_other}
+        """Undo the newest write of this instance, and those that belong to it. None if there is none. Raises NotSaved."""
+        others = {entry.id for entry in self.entries_of_other_accounts}
         self._history = [group for group in self._history if not others.intersection(group)]
         while self._history:
-            undone, late = await take_back(
-                self._history[-1], self._pending, self._put_back, lambda opposites: self._add(opposites, 0.0)
+            undone, late = await undo_writes(
+                self._history[-1], self._entries, self._put_back, lambda opposites: self._add(opposites, 0.0)
             )
             self._history[-1:] = [late] if late else []
             if undone is not None:
@@ -233,39 +241,39 @@ class Outbox:
         return None
 
     async def retry(self, entry_id: str) -> None:
-        """Send what waits to be asked for. What may have arrived is looked for first. Raises NotSaved."""
+        """Send an entry that waits for the user. If it may have arrived, Octavo looks for it first. Raises NotSaved."""
         self._may_send()
         now = self._now()
 
         def take(db: sqlite3.Connection, entry: Entry) -> None:
             take_again(db, self.state.namespace, entry.place, entry.id)
 
-        await self._pending.step(entry_id, partial(retried, now=now), take)
-        self._driver.resume()
+        await self._entries.step(entry_id, partial(retried, now=now), take)
+        self._worker.resume()
         self._started()
 
     async def discard(self, entry_id: str) -> None:
-        """Do not send it. What was typed is a draft again. Does nothing while it is on its way. Raises NotSaved."""
-        await self._pending.remove((entry_id,), self._put_back, "gathered", "held", "queued", "unknown", "failed")
+        """Delete an entry, and keep its text as a draft. Does nothing while the entry is being sent. Raises NotSaved."""
+        await self._entries.remove((entry_id,), self._put_back, "gathered", "held", "queued", "unknown", "failed")
 
     async def discard_words(self, places: Sequence[str], held: Sequence[str]) -> Discarded:
-        """Throw away the drafts of `places` and what is held of these ids, at once. Raises NotSaved."""
-        return await discard_words(self._pending, self._drafts, places, held)
+        """Discard the drafts of `places` and the pending comments with the ids `held`, together. Raises NotSaved."""
+        return await discard_words(self._entries, self._drafts, places, held)
 
-    async def bring_back(self, discarded: Discarded) -> None:
-        """Undo `discard_words`: all is as it was. Raises NotSaved."""
-        await bring_back(self._pending, self._drafts, discarded)
+    async def restore_discarded(self, discarded: Discarded) -> None:
+        """Undo `discard_words`. Raises NotSaved."""
+        await restore_discarded(self._entries, self._drafts, discarded)
 
     def resume(self) -> None:
-        """Go on sending after the key was changed."""
-        self._driver.resume()
+        """Send again after the user signed in."""
+        self._worker.resume()
 
     def online(self) -> None:
-        """The server answers again."""
-        self._driver.online()
+        """Note that the server responds again."""
+        self._worker.online()
 
-    async def deliver(self, within: float = 2.0) -> None:
-        """Send now what is held for undo: the person leaves. What cannot be sent in `within` seconds waits."""
+    async def send_now(self, within: float = 2.0) -> None:
+        """Send what the undo delay holds, because the user quits. What cannot be sent in `within` seconds stays in the outbox."""
         await self._release()
         changed = asyncio.Event()
         leave = self.watch(changed.set)
@@ -280,31 +288,31 @@ class Outbox:
             leave()
 
     async def _release(self) -> None:
-        """Hold nothing for undo any more of what was begun here."""
+        """End the undo delay of the entries of this instance."""
         if self._read_only:
             return
         ours = {each for group in self._history for each in group}
         held = [
             entry.id
             for entry in self.entries
-            if entry.id in ours and entry.held_until is not None and not self._driver.delivery.is_of_another(entry)
+            if entry.id in ours and entry.held_until is not None and not self._worker.delivery.is_of_another(entry)
         ]
         if held:
             with suppress(NotSaved):
-                await self._pending.release(held, partial(released, now=self._now()))
+                await self._entries.release(held, partial(released, now=self._now()))
 
     def _is_moving(self, entry: Entry) -> bool:
-        if self._read_only or self._driver.delivery.is_of_another(entry):
+        if self._read_only or self._worker.delivery.is_of_another(entry):
             return False
         due = entry.due_at is None or entry.due_at <= self._now()
         if entry.state != "queued":
             return entry.state == "sending"
-        return due and not self._driver.connection.is_quiet and waits_for(entry, self.entries) is None
+        return due and not self._worker.connection.is_quiet and blocked_by(entry, self.entries) is None
 
     async def close(self, within: float = 2.0) -> None:
-        """What is held is queued, and nothing more is sent. A request under way gets `within` seconds to finish."""
+        """End the undo delay, and stop the worker. A running request gets `within` seconds to finish."""
         await self._release()
-        self._driver.stop()
+        self._worker.stop()
         task, self._task = self._task, None
         try:
             if task is not None:
@@ -314,24 +322,27 @@ class Outbox:
                     await task
         finally:
             with suppress(NotSaved):
-                await self._driver.leave()
+                await self._worker.leave()
 
     def _remember(self, entries: Sequence[Entry]) -> None:
         if entries:
             self._history = [*self._history[1 - REMEMBERED :], tuple(entry.id for entry in entries)]
 
     async def _add(self, writes: Sequence[QueuedWrite], hold: float, insert: Insert | None = None) -> tuple[Entry, ...]:
+        from octavo.data.writes.kinds import kind_of  # lazy: the areas of the API that write
+
         self._may_send()
         now, entries = self._now(), []
         group = secrets.token_hex(8)
         failed: dict[str, list[str]] = {}
-        """For each entry the failed ones whose words it brings again."""
+        """For each entry the failed entries whose text it sends again."""
         came_from: dict[str, tuple[str, ...]] = {}
-        """For each entry the places of the drafts that go with it."""
+        """For each entry the places of the drafts that its text came from."""
         for write in writes:
             entry = Entry(
                 id=secrets.token_hex(8),
                 op=write.op,
+                facts=kind_of(write.op).facts(write.op),
                 doing=write.doing,
                 place=write.place,
                 about=write.about,
@@ -343,10 +354,10 @@ class Outbox:
                 state="held" if hold > 0 else "queued",
                 held_until=now + timedelta(seconds=hold) if hold > 0 else None,
                 due_at=None if hold > 0 else now,
-                basis=write.basis or self.known(write.op),
+                basis=write.basis or self.basis_for(write.op),
             )
             entries.append(entry)
-            self._driver.delivery.written_here.add(entry.id)
+            self._worker.delivery.written_here.add(entry.id)
             came_from[entry.id] = (write.place,) if write.drafts is None else write.drafts
             failed[entry.id] = [
                 each.id
@@ -367,7 +378,7 @@ class Outbox:
                 db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (each,))
 
         if insert is None:
-            await self._pending.insert(entries, also)
+            await self._entries.insert(entries, also)
         else:
             entries = list(await insert(entries, also))
             if writes and not entries:
@@ -378,7 +389,7 @@ class Outbox:
         return tuple(entries)
 
     def _may_send(self) -> None:
-        """Raises NotSaved where nothing is sent: what was taken over would go out at the next start."""
+        """Raise NotSaved if nothing is sent here: a write would be sent at the next start only."""
         if self._read_only:
             raise NotSaved(self._read_only)
 
@@ -387,20 +398,20 @@ class Outbox:
             put_back(db, self.state.namespace, entry.place, entry.words, entry.id, self._now())
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """Stop sending after a bug: it is shown, and `close` raises it."""
+        """Show that the worker stopped because of a bug. `close` raises the error."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._driver.connection.paused = (
+            self._worker.connection.paused = (
                 f"Sending has stopped because of a bug in Octavo ({type(error).__name__}). Restart Octavo."
             )
-            self._pending.changed.notify()
+            self._entries.changed.notify()
 
     def _started(self) -> None:
         self.start()
-        self._driver.wake()
+        self._worker.wake()
 
 
 def _begun(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
-    """What was begun before this instance was and waits to be sent, oldest first."""
+    """Return the ids of the entries of earlier instances that wait to be sent, in groups that belong together."""
     groups: dict[str, list[str]] = {}
     for entry in entries:
         if entry.state in ("held", "queued", "sending", "unknown") and not entry.asks:

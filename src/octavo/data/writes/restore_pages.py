@@ -1,5 +1,5 @@
-"""Putting pages back as they were in a revision, also where a server has no operation for it: then with their earlier
-text, title and place, or, if they are new, by deleting them."""
+"""Restores pages from a revision. If the server has no operation for that, Octavo sends their earlier text, title and place,
+and deletes pages that the revision does not have."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage
 from octavo.api.errors import ApiError, Invalid
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.live import Live
-from octavo.data.writing_content import EditOutcome, edit, texts
+from octavo.data.writes.content_writes import EditOutcome, edit, texts
 
 FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
-"""What an edit can say of a page."""
+"""Fields of a page that an edit can change."""
 NEVER_NONE = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
 _NO_TEXT = "the earlier text is not available"
 _WITH_PAGES = "this server cannot restore a page with the pages below it"
@@ -42,7 +42,7 @@ async def put_back(
     except _NotSpelledOut as error:
         return EditOutcome("refused", f"Not saved: {error}.")
     outcome = await edit(live, at, expected, spelled)
-    if outcome.kind == "sent":
+    if outcome.kind == "done":
         live.reverts_pages = False
     return outcome
 

@@ -1,4 +1,4 @@
-"""Whether something on the server is what we wrote. Pure."""
+"""Whether something on the server is what Octavo wrote. Pure."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from octavo.api import safety
 from octavo.api.comments import Comment, Create, CreateReply, Reaction, Reply, Update, UpdateReply
 
 CLOCKS_APART = timedelta(minutes=2)
-"""A service of several machines has several clocks: what came later may be said to be older."""
+"""Largest difference between the clocks of the server: a service of several machines has several clocks."""
 
 _CODE_POINTS = re.compile(r"[0-9a-fA-F]{2,6}(-[0-9a-fA-F]{2,6})*")
 
 
 def normal(words: str) -> str:
-    """A body as every server gives it back: made safe, composed, trimmed, with plain new lines."""
+    """Return a text as every server returns it: sanitized, composed, trimmed, with plain line breaks."""
     return unicodedata.normalize("NFC", safety.text(words)).strip()
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two bodies say the same in another markup: a platform may write markdown in its own way."""
+    """Return whether two texts have the same letters: a server may write markdown in another way."""
     mine = _letters(one)
     return mine != "" and mine == _letters(other)
 
 
 def emoji_key(emoji: str) -> str:
-    """One emoji, however it is written: a character, or its code points such as `1f44d`."""
+    """Return one spelling of an emoji, which may be given as a character or as code points such as `1f44d`."""
     if _CODE_POINTS.fullmatch(emoji):
         points = [int(each, 16) for each in emoji.split("-")]
         if all(point < 0x110000 for point in points):
@@ -36,15 +36,15 @@ def emoji_key(emoji: str) -> str:
     return emoji.replace("\ufe0f", "")
 
 
-def reacted(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bool:
-    """Whether `user_id` is among those who reacted with `emoji`."""
+def has_reaction(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bool:
+    """Return whether the user reacted with an emoji."""
     return any(
         emoji_key(reaction.emoji) == emoji_key(emoji) and any(each.user.id == user_id for each in reaction.users)
         for reaction in reactions
     )
 
 
-def made(
+def find_own(
     op: Create | CreateReply,
     found: Collection[Comment | Reply],
     *,
@@ -53,10 +53,10 @@ def made(
     claimed: Collection[str],
     me: str | None,
 ) -> Comment | Reply | None:
-    """Which of `found` is what the lost write `op` made. The oldest, if there are several.
+    """Return the item of `found` that the lost write `op` created: the oldest, if there are several. None if there is none.
 
-    It was not there before, no other write of ours made it, it is by `me`, and it says the same. `since` is when the
-    newest of those that were there before was posted, by a clock of the server: nothing of ours can be much older.
+    The item was not there before, no other write of this profile created it, and its author and its text are those of
+    `op`. `since` is the time of the newest item of the baseline, by a clock of the server: the item cannot be much older.
     """
     body = op.body.markdown
     page = op.page if isinstance(op, Create) else None
@@ -74,11 +74,13 @@ def made(
     return min(alike, key=lambda each: each.posted_at.timestamp() if each.posted_at else 0.0, default=None)
 
 
-def holds(
+def is_applied(
     op: Update | UpdateReply, now: Comment | Reply, me: str | None, *, was: str | None = None, sent: bool = False
 ) -> bool:
-    """Whether `now` is already as `op` wants it. Once it was `sent`, its text may have come back in other markup:
-    the same words will do, unless they are also those of the text there `was`.
+    """Return whether `now` is as `op` wants it.
+
+    Once the write was `sent`, the server may have changed the markup: the same letters are enough, unless the previous
+    text `was` has them too.
     """
     if op.body is not None and normal(now.body.text) != normal(op.body.markdown):
         reworded = was is not None and not same_words(was, op.body.markdown)
@@ -89,8 +91,8 @@ def holds(
     added, removed = op.added_reactions or (), op.removed_reactions or ()
     if (added or removed) and me is None:
         return False
-    return all(reacted(now.reactions, each, me or "") for each in added) and not any(
-        reacted(now.reactions, each, me or "") for each in removed
+    return all(has_reaction(now.reactions, each, me or "") for each in added) and not any(
+        has_reaction(now.reactions, each, me or "") for each in removed
     )
 
 
