@@ -158,7 +158,9 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         sent = await send_plain(live, _transferring(thing, here.id), f"Could not move {name} back")
         if sent.kind == "done" and (place.parent or place.before or place.after):
             return await send_plain(
-                live, space_places.move(thing, place), f"Moved {name} back to the top level, but not to its original position"
+                live,
+                space_places.move(thing, place),
+                f"Moved {name} back to the top level, but not to its original position",
             )
         return sent
 
