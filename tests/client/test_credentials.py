@@ -125,7 +125,7 @@ def test_a_backend_that_cannot_be_found_is_no_store() -> None:
 
 
 def test_what_does_not_come_back_is_not_kept() -> None:
-    with pytest.raises(StoreUnavailable, match="could not be read back"):
+    with pytest.raises(StoreUnavailable, match="did not return it"):
         using(Forgetful()).put(ORIGIN, "work", KEY)
 
 
