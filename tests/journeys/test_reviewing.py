@@ -314,7 +314,8 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
         await run.see("✗  conflicts     may conflict: Retries", "(4) and press enter")
         await run.press("y")
         await run.hear(
-            "Pages may conflict. To merge anyway, type the number of the change request (4) and press enter."
+            "Readers may see conflict markers on Retries. Press esc, then U to update from main first. "
+            "To merge anyway, type the number of the change request (4) and press enter."
         )
         assert not run.gate.sent(change_requests.Merge)
         await run.press("4", "enter")

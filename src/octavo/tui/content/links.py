@@ -228,7 +228,12 @@ class LinksScreen(ListView[Place]):
             Content(""),
             Content.assemble(
                 ("enter", "$primary"),
-                (" goes to the block" if part_of(each.place) else " goes to the page", "$octavo-muted"),
+                (
+                    " opens the page at the block with this link"
+                    if part_of(each.place)
+                    else " opens the page with this link",
+                    "$octavo-muted",
+                ),
             ),
         ]
         about.update(Content("\n").join(lines))

@@ -60,7 +60,8 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
     "history",
     (
         Command("now", "B", "Compare", "Compare with the current page, or stop comparing",
-                run=lambda _, view: view.compare_with("now"), why_not=_why_not_compared),
+                run=lambda _, view: view.compare_with("now"), why_not=_why_not_compared,
+                applies=lambda _, view: not view.is_at_current),
         Command("before", "V", "Changes", "Show or hide what this revision changed",
                 run=lambda _, view: view.compare_with("before"), why_not=_why_not_compared),
         Command("more", "m", "Load older", "Load older revisions",
@@ -120,6 +121,11 @@ class PageHistoryScreen(View):
     @property
     def rows(self) -> Rows[Version]:
         return self.query_one("#versions", Rows)
+
+    @property
+    def is_at_current(self) -> bool:
+        """Return whether the selected revision is what the page is now: there is nothing to compare it with."""
+        return bool(self.rows.items) and self.rows.item is self.rows.items[0] and not self._side
 
     @property
     def view(self) -> PageView | DiffView:

@@ -341,7 +341,7 @@ class MergeSeveralDialog(Confirm):
         ended = await merge_in_order(app.session.live, several, seen, self._tell, lambda: self._wanted)
         if ended.merged:
             app.writes.is_final(
-                "A merge cannot be undone with u. Press Z on a merged change request to revert the merge."
+                "A merge cannot be undone with u. Press Z on a merged change request to create a change request that reverts the merge."
             )
         done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Nothing was merged"
         why = ended.why

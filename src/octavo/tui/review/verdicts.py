@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
 from octavo.data.entry import is_reviewing
-from octavo.tui.review.request_at_hand import RequestAtHand, may_not
+from octavo.tui.review.request_at_hand import RequestAtHand, is_in, may_not
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED
@@ -28,6 +28,12 @@ def may_not_review(app: Shell, request: RequestAtHand) -> str | None:
     if is_reviewing(app.session.outbox.entries, request.at):
         return f"Your review of {request.name} is already being submitted. Its comments are sent first."
     return None
+
+
+def awaits_others(app: Shell, request: RequestAtHand) -> bool:
+    """Return whether the key bar offers a review: not of your own change request, although the server takes that."""
+    me, author = app.workspace.me, request.about.created_by
+    return is_in(*UNDECIDED)(app, request) and (me is None or author is None or author.id != me.id)
 
 
 def may_not_withdraw(app: Shell, request: RequestAtHand) -> str | None:
