@@ -232,13 +232,13 @@ async def test_asking_for_changes_wants_to_know_which(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.press("A")
-        await run.see("Request changes in #7", "What has to change?")
+        await run.see("Request changes on #7", "What has to change?")
         await run.press("ctrl+s")
         await run.hear("Describe what has to change.")
         assert not run.gate.sent(reviews.Submit)
         await run.type("The quotes are curly.")
         await run.press("ctrl+s")
-        await run.hear("Requested changes in #7")
+        await run.hear("Requested changes on #7")
         await run.see("Mara Lindqvist requested changes")
 
 

@@ -58,7 +58,7 @@ REVIEWING = (
     Stop("change-request", ("[", "[", "j", "enter"), ("0 of 2 viewed", "page 1 of 2", "− All times")),
     Stop("change-request-diff", ("enter", "n"), ("change 2 of 2",)),
     Stop("approve", ("a",), ("Approve #7",)),
-    Stop("ask-for-changes", ("escape", "A"), ("Request changes in #7",)),
+    Stop("ask-for-changes", ("escape", "A"), ("Request changes on #7",)),
     Stop("merge", ("escape", "m"), ("checked just now",)),
     Stop("archive", ("escape", "L"), ("Archive #7",)),
     Stop("subject", ("escape", "E"), ("Edit the details of #7",)),

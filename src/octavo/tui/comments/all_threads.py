@@ -58,7 +58,7 @@ def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
     there.sort(key=filters.ORDERS[view.order][1])
     offered = filters.offered(there, view.narrowing.by, wording.clock(), me)
     more = [(each, plural(left, "thread")) for each, left in offered]
-    view.narrowing.choose("Filter threads", more, "No filter applies to these threads.")
+    view.narrowing.choose("Filter threads", more)
 
 
 THREADS: Commands[CommentsScreen] = Commands(

@@ -170,11 +170,11 @@ class PageHistoryScreen(View):
         looked = ""
         if walk is not None and walk.looked:
             looked = f"{len(walk.found)} of {plural(walk.looked, 'revision')} changed this page"
-        more = "" if walk is None or self._walking or walk.is_at_end else "m loads older"
+        more = "" if walk is None or self._walking or walk.is_at_end else "m loads older revisions"
         whole = walk is None or walk.is_at_end
         checked = "" if walk is None or whole else f" in the last {plural(walk.looked, 'revision')}"
         self.rows.state.empty = f"No changes to this page{checked}."
-        self.rows.state.hint = "" if whole else "m loads older"
+        self.rows.state.hint = "" if whole else "m loads older revisions"
         facts = (self.view.facts if self.view.has_focus else "", looked, "loading…" if self._walking else more)
         self.status(
             f"{self.space.title} › {self.title_now} › Version history", " · ".join(each for each in facts if each)

@@ -228,7 +228,7 @@ VERSIONS: Resource[openapi.Version] = Resource(
 )  # fmt: skip
 SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     "OpenAPI specification", "OpenAPI specifications", openapi.List,
-    about="OpenAPI specifications. Pages can show their operations.",
+    about="OpenAPI specifications. You can show the API operations in a specification on pages.",
     get=openapi.Get, create=openapi.Create, update=openapi.Update, delete=openapi.Delete,
     title=lambda each: each.slug or each.id,
     named=by("spec_slug", "slug"),

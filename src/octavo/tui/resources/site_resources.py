@@ -35,7 +35,7 @@ def _stops(each: site_structure.SiteSpace | site_structure.SiteSection) -> list[
     """Return what visitors lose when a part is removed from the site."""
     if each.default:
         return [
-            f"Visitors start here. Visitors to {each.urls.published or 'the site'} will start at another part of the site."
+            f"Visitors to {each.urls.published or 'the site'} start here now. After the removal, they will start elsewhere on the site."
         ]
     where = each.urls.published
     return [f"{where} and all links under it will stop working."] if where else []

@@ -121,6 +121,9 @@ async def send(live: Live, op: Operation[Any], undone: str) -> Sent[Any]:
         answer = await live.write(op)
     except ApiError as error:
         if error.outcome is Outcome.UNKNOWN:
-            return Sent("unknown", f"{error} The change may have been made. Check it before you try again.")
+            return Sent(
+                "unknown",
+                f"{error} The change may have been made. Check whether the change was made before you try again.",
+            )
         return Sent("refused", f"{undone}: {error}", error=error)
     return Sent("done", answer=True if answer is None else answer)

@@ -109,7 +109,7 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
                 then=lambda _: request.view.ask_again(),
             )
 
-    given_as = f"You approved {name}." if mine.status == "approved" else f"You requested changes in {name}."
+    given_as = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
     again = f" {mine.requested_by.name}’s review request stays open." if mine.requested_by is not None else ""
     after = f"Your review will be marked as outdated. Others can still see the review and its comments.{again}"
     dialog = Confirm(f"Withdraw your review of {name}?", verb="Withdraw", intro=given_as, after=after)
@@ -135,7 +135,7 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
     )
     dialog = Confirm(
         f"Approve {name} {change_request.title}?" if approves
-        else f"Request changes in {name} {change_request.title}?",
+        else f"Request changes on {name} {change_request.title}?",
         verb="Approve" if approves else "Request changes",
         field=field,
         intro="\n".join(told(held, request.titles())),
@@ -150,8 +150,8 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
             return
         from octavo.data import deciding
 
-        doing = f"approve {name}" if approves else f"request changes in {name}"
-        said = f"Approved {name}" if approves else f"Requested changes in {name}"
+        doing = f"approve {name}" if approves else f"request changes on {name}"
+        said = f"Approved {name}" if approves else f"Requested changes on {name}"
         if app.session.outbox.gathered(at):
             held_ones = plural(len(app.session.outbox.gathered(at)), "pending comment")
             place = f"review {at.space_id} {at.change_request_id} {status}"
