@@ -54,7 +54,7 @@ TALKING = (
 )
 REVIEWING = (
     Stop("changes", (), ("7 of 7", "PAGES", "~ Word list")),
-    Stop("changes-merged", ("]", "]"), ("4 of 4", "~ Release checklist")),
+    Stop("changes-merged", ("]", "]"), ("4 of 4", "✓ Merged by Mara")),
     Stop("change-request", ("[", "[", "j", "enter"), ("0 of 2 viewed", "page 1 of 2", "− All times")),
     Stop("change-request-diff", ("enter", "n"), ("change 2 of 2",)),
     Stop("approve", ("a",), ("Approve #7",)),
