@@ -58,7 +58,7 @@ async def test_it_can_be_stopped_and_asked_again() -> None:
     assert b"A" in (await ask()).output
     # The thread of a program that was stopped waits for its end, and nobody waits for the thread.
     async with asyncio.timeout(30):
-        while ours() != before:
+        while ours() != before:  # noqa: ASYNC110  # the system tells nobody that a process is gone
             await asyncio.sleep(0.01)
 
 
