@@ -221,7 +221,8 @@ async def test_status_says_where_a_key_is_and_little_of_it(sign_in: SignIn, home
     keyring.set_keyring(Locked())
     assert status(home, resolve(home.read(), {}))[1].problem.startswith(
         "Could not read the API key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked. "
-        "Set OCTAVO_API_KEY to the API key, or unlock the keyring in your password manager; over SSH, run: read -rs p; "
+        "Set OCTAVO_API_KEY to the API key, or unlock the keyring in your keyring app "
+        "(for example Passwords and Keys, or KWalletManager); over SSH, run: read -rs p; "
     )
     given = {"OCTAVO_API_KEY": key_of_person("sam").get_secret_value(), "OCTAVO_BASE_URL": "https://there.example"}
     used = status(home, resolve(home.read(), given))[0]

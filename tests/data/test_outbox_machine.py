@@ -174,10 +174,11 @@ class Writes(RuleBasedStateMachine):
             self.instances[which] = self.start()
         else:
             undone = self.run(self.instances[which].undo())
-            if undone and undone.done and undone.place:
-                self.taken_back[undone.text] += 1
-                kept = self.state.rows("SELECT text FROM drafts WHERE place = ?", undone.place)
-                assert (undone.text,) in kept
+            for entry in undone.back if undone else ():
+                if entry.place and not self.find(entry.id):  # one undo may cancel several, and all become drafts
+                    self.taken_back[entry.words] += 1
+                    kept = self.state.rows("SELECT text FROM drafts WHERE place = ?", entry.place)
+                    assert (entry.words,) in kept
 
     def crash(self, which: int) -> None:
         self.instances[which]._worker._let_go()  # as the kernel does when a process is gone

@@ -26,7 +26,7 @@ def test_those_that_lead_to_each_other_are_a_loop() -> None:
 
 def test_what_is_gone_is_a_dead_end_also_for_those_that_lead_there() -> None:
     targets = {"/gone": None, "/by": f"{SITE}/gone"}
-    assert follow("/gone", targets, SITE).said == "/gone → a page or part that is no longer on the site"
+    assert follow("/gone", targets, SITE).said == "/gone → a page, section or space that is no longer on the site"
     assert follow("/by", targets, SITE).end == "dead end"
 
 

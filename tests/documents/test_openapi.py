@@ -41,6 +41,13 @@ def test_long_lists_of_values_are_counted() -> None:
     assert notes == [f"default {shown}", f"one of {shown}"]
 
 
+def test_limits_of_one_are_singular() -> None:
+    limits = {"minLength": 1, "maxLength": 1, "minItems": 2, "maxItems": 1, "minimum": 1}
+    schema = with_schemas(A={"type": "string", **limits}).schema("A")
+    assert schema is not None
+    assert schema.note == "at least 1; at least 1 character; at most 1 character; at least 2 items; at most 1 item"
+
+
 def test_an_operation_is_read_with_all_that_a_page_shows_of_it() -> None:
     found = HARBOUR.operation("get", "/stations/{name}/levels")
     assert found is not None

@@ -48,7 +48,7 @@ async def test_a_refused_key_is_said_in_every_view_with_the_keys_that_help(
         # The other words of the sentence, and the other keys, may be on two lines.
         await run.see("○ API key rejected", "revoked", "r retry   f3 sign in")
         await run.press(":", *"sign in")
-        await run.see("Sign in again, or to another account")
+        await run.see("Sign in again, or sign in to another account")
         await run.press("escape")
 
 

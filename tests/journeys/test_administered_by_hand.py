@@ -95,7 +95,9 @@ async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: S
         await open_kind(run, "spaces")
         for key in ("ctrl+n", "e", "X"):
             await run.press(key)
-            await run.hear("To create, edit or delete spaces, go to Content: press 2, then esc.")
+            await run.hear(
+                "To create, edit or delete spaces, go to the list of spaces: press 2, then esc until the list appears."
+            )
         await into(run, "collections", "Products")
         await open_kind(run, "who can merge")
         await run.press("ctrl+n")
@@ -164,7 +166,7 @@ async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word
         await run.hear("Deleted Almanac.")
         await run.until(lambda: content(run).reading.space is None, "leave it")
         assert run.app.screen.query_one(PageView).document is None
-        await run.see("The open space was deleted or moved.", "enter opens another space")
+        await run.see("The open space was deleted or moved.", "enter opens the selected space")
 
 
 async def test_what_is_told_of_a_thing_first_is_not_told_again(stage: Stage) -> None:

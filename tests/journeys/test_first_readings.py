@@ -7,6 +7,7 @@ import re
 import pytest
 
 from octavo.help import text_of
+from octavo.tui.app.destinations import elsewhere
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.resources.browser import BrowserScreen
@@ -98,10 +99,10 @@ async def test_a_command_that_is_off_says_what_it_does_and_why_it_is_off(stage: 
         choices = run.app.screen.choices()
         off = [each for each in choices if isinstance(each.value, ActiveCommand) and each.off]
         assert off
-        assert [each.title for each in off if not each.explained.startswith(each.detail.rstrip("."))] == []
-        assert [each.title for each in off if not each.explained.endswith(each.off)] == []
+        assert [each.title for each in off if not each.explained.endswith(each.detail)] == []
+        assert [each.title for each in off if not each.explained.startswith(each.off)] == []
         await run.type("merge")
-        await run.see("Run the checks, then merge into main. Select a change request first.")
+        await run.see("Select a change request first. Run the checks, then merge into main")
         count = re.search(r"\d+ of \d+ commands", run.text)
         assert count is not None
 
@@ -143,11 +144,11 @@ async def test_counts_say_what_they_count(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome", "0% read", "edited 17 weeks ago")
         await run.press("/", *"web")
-        await run.see("1 of 40 matches")
+        await run.see("1 of 40 shown")
         await run.press("escape", "escape", "F")
         await run.see("USED 4 TIMES ON 3 PAGES", "TYPE")
         await run.press("escape", "H")
-        await run.see("1 of 3 revisions changed this page", "Edited on main", "page created")
+        await run.see("1 of 3 revisions changed this page", "Created on main", "page created")
 
 
 async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
@@ -158,25 +159,94 @@ async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
         assert isinstance(run.app.screen, LinksScreen)
         while not (row := run.app.screen.rows.item) or not row.address.startswith("mailto:"):
             await run.press("j")
-        await run.see("This link starts an e-mail to this address.")
+        await run.see("This link opens a new e-mail.")
 
 
 async def test_search_says_where_it_searched_and_what_to_do_without_results(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press("s")
         await run.type("battery")
-        await run.see("19 results in all spaces", "tab this space or all")
-        await run.type(" xylophone")
+        await run.see("19 results in all spaces", "enter open · esc close")
+        await run.press("tab")
+        await run.press("space")
+        await run.type("xylophone")
         await run.see("No results for", "Check the spelling, or use fewer words.")
+        await run.press("escape", "2")
+        await run.see("Harbour API")
+        await run.press("s")
+        await run.type("xylophone")
+        await run.see("Check the spelling, or try another word.", "tab Harbour API · esc close")
+        await run.press("tab")
+        await run.see("tab all spaces · esc close")
+
+
+@pytest.mark.parametrize("host", ["api.gitbook.com", "docs.example.com"])
+async def test_the_page_that_creates_keys_is_named_for_its_own_server_only(stage: Stage, host: str) -> None:
+    said = " ".join(SignInScreen._asks_for(host, "It is stored.").plain.split())
+    assert said.startswith(f"Paste your API key for {host}.")
+    assert said.endswith(" It is stored.")
+    assert ("gitbook" in said.lower().replace(host, "")) is (host == "api.gitbook.com")
 
 
 async def test_signing_in_has_one_button_at_a_time_and_says_what_a_key_is(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
-        await run.see(
-            "On GitBook, an API key is", "called a personal access token.", "app.gitbook.com/account/developer"
-        )
+        await run.see("Paste your API key for")
         await run.see("Check key  (enter)", "Read, review and merge documentation")
         screen = run.app.screen
         assert isinstance(screen, SignInScreen)
         assert [each.id for each in screen.query("#next TextButton").results(TextButton) if each.display] == ["check"]
         assert next(line for line in run.lines if "Try the demo" in line).rstrip().endswith("no network")
+
+
+async def test_an_old_revision_is_compared_with_the_page_not_the_page_with_itself(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("7 of 7")
+        await run.press("2", "H")
+        await run.see("Created on main", "V changes")
+        assert "B compare" not in run.keybar
+
+
+async def test_what_is_removed_says_from_where(stage: Stage) -> None:
+    async with stage.play(start="admin", size=(140, 40)) as run:
+        await run.see("Members 306", "X remove from organization")
+        await run.press("]")
+        await run.see("Teams · 4", "Harbour software")
+        await run.press("enter")
+        await run.see("Harbour software › Members 4", "X remove from team")
+        await run.press("X")
+        await run.see("Remove Yuki Tanabe from the team?")
+        await run.press("y")
+        await run.hear("Removed Yuki Tanabe from the team.")
+
+
+async def test_a_review_of_ones_own_change_request_is_not_offered(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("7 of 7")
+        await run.press("/", *"endpoint", "enter")
+        await run.see("1 of 7 shown", "Mara Lindqvist · 4 days ago")
+        assert "approve" not in run.keybar
+        await run.press("escape", "/", *"refused", "enter")
+        await run.see("1 of 7 shown", "Tomás Okafor · 1 day ago")
+        assert "a approve" in run.keybar
+
+
+async def test_the_palette_has_one_entry_for_one_key_of_a_view(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        found = [
+            (each.detail.partition(",")[0], each.right)
+            for each in elsewhere(run.app, run.app.screen)
+            if each.place in ("content", "changes", "comments")
+        ]
+        assert sorted(found) == sorted(set(found))
+
+
+async def test_at_80_columns_the_reason_of_a_command_that_is_off_is_seen(stage: Stage) -> None:
+    async with stage.play(start="inbox", size=(80, 24)) as run:
+        await run.press("]", "]", "]", ":")
+        await run.type("approve")
+        await run.see("Approve                     Select a change request first.")
+
+
+async def test_a_thread_whose_block_is_gone_says_outdated(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("72 of 72", "outdated · 13w")

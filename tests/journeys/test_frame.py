@@ -253,3 +253,12 @@ async def test_the_top_bar_does_not_move_while_the_data_gets_older(
             monkeypatch.setattr(wording, "clock", lambda age=seconds: now + timedelta(seconds=age))
             begins.add(bar._line().plain.partition(" ago")[0].rstrip("0123456789smhd"))
         assert len(begins) == 1
+
+
+@pytest.mark.parametrize("width", [80, 90, 100, 120, 160])
+@pytest.mark.parametrize("view", ["inbox", "content", "changes", "comments", "sites", "admin"])
+async def test_the_demo_is_named_at_every_width(stage: Stage, width: int, view: str) -> None:
+    async with stage.play(start=view, size=(width, 24)) as run:
+        await run.see("DEMO")
+        assert "DEMO" in run.lines[0]
+        assert "●" in run.lines[0], "the state of the connection is seen too"

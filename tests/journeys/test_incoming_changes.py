@@ -74,7 +74,7 @@ async def archive(run: Run, contest: Contest) -> None:
     """Archive the change request from the dialog, and reopen it."""
     before = await contest.text("Stores")
     await run.press("L")
-    await run.see(f"Archive #{contest.number}", "You can reopen it.")
+    await run.see(f"Archive #{contest.number}", "The change request will move to the “Archived” tab.")
     await run.until(lambda: not isinstance(run.app.screen, CheckedDialog), "close the checks")
     assert not run.gate.sent(change_requests.Update)
     await run.press("y")

@@ -81,7 +81,7 @@ def test_the_help_topic_lists_every_key() -> None:
         pytest.param("comments", (), "72 of 72", ("d resolve",), ("d reopen",), id="open thread"),
         pytest.param("comments", ("enter",), "72 of 72", ("c reply",), ("e edit",), id="comment of another member"),
         pytest.param("comments", ("]", "enter"), "3 of 3", ("e edit comment",), (), id="own comment"),
-        pytest.param("changes", (), "7 of 7", ("a approve", "m merge"), ("Z revert",), id="open change request"),
+        pytest.param("changes", ("j",), "7 of 7", ("a approve", "m merge"), ("Z revert",), id="open change request"),
         pytest.param("changes", ("]", "]"), "4 of 4", ("Z revert merge",), ("a approve", "m merge"), id="merged change request"),
         pytest.param("changes", ("]", "]", "]"), "1 of 1", (), ("a approve", "m merge", "Z revert"), id="archived change request"),
         pytest.param("changes", ("]", "]", "enter"), "Merged by", ("Z revert merge",), ("a approve", "m merge"), id="open in its view"),
@@ -108,9 +108,12 @@ async def test_a_dialog_that_keeps_its_text_says_so_in_every_place(stage: Stage,
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")
         await run.press(*keys)
-        await run.see("esc keep draft")
+        await run.see("esc close")
         assert "ancel" not in run.text
-        assert run.text.count("esc keep draft") == 1
+        assert run.text.count("esc close") == 1
+        assert "eep draft" not in run.text, "no draft change request is meant"
+        await run.type("x")
+        await run.see("draft", "clear the text to discard it")
 
 
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
@@ -168,7 +171,7 @@ async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stag
             (["m"], "y merge  n cancel"),
             (["j", "j", "j", "j", "U"], "y update  n cancel"),
             (["L"], "y archive  n cancel"),
-            (["C"], "ctrl+r preview  @ mention  esc keep draft"),
+            (["C"], "ctrl+r preview  @ mention  esc close"),
             (["enter", "V"], "esc close"),
         ):
             await run.press(*keys)

@@ -36,7 +36,7 @@ async def discard_and_undo(run: Run, mark: str = "✎") -> None:
 async def test_a_comment_left_on_a_block_is_marked_at_it_and_on_its_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", ")", ")", "c")
-        await run.see("esc keep draft")
+        await run.see("esc close")
         await run.type("Half a thought.")
         await run.press("escape")
         await run.until(lambda: run.text.count("✎") == 2, "see the block and the row marked")
@@ -47,7 +47,7 @@ async def test_a_comment_left_on_a_block_is_marked_at_it_and_on_its_page(stage: 
         await run.press("escape")
         await discard_and_undo(run)
         await run.press("c")
-        await run.see("esc keep draft")
+        await run.see("esc close")
         assert "Half a thought." not in run.text
         assert not run.app.session.drafts.all()
 

@@ -132,6 +132,19 @@ async def test_behind_main_it_says_that_updating_comes_first(stage: Stage) -> No
         await run.gone("Main has moved ahead")
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_with_conflicts_the_update_is_named_beside_the_warning(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        await ask_to_merge(run, "Correct")
+        await run.see("Readers may see conflict markers on Retries. Press esc, then U to", "To merge anyway, type")
+        assert run.text.count("then U to") == 1, "said once"
+        assert run.text.count("conflict markers") == 1
+        assert "may conflict: Retries " in run.text, "what becomes of the text is said below the checks"
+        await run.press("n", "U")
+        await run.see("Update #4 from main?", "If there are conflicts, both versions will stay")
+        assert run.text.lower().count("both versions") == 1
+
+
 async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")

@@ -162,9 +162,10 @@ async def test_search_the_organization_and_one_space(stage: Stage) -> None:
         await run.type("battery")
         await run.see("PAGES", "all spaces", "16 results", "Safety › Battery")
         await run.press("tab")
-        await run.gone("all spaces", "Safety › Battery")
+        await run.gone("results in all spaces", "Safety › Battery")
+        await run.see("tab all spaces")
         await run.press("tab")
-        await run.see("all spaces", "Safety › Battery")
+        await run.see("results in all spaces", "Safety › Battery")
         await run.press("enter")
         assert not isinstance(run.app.screen, SearchScreen)
         await run.see("Limpet manual › Safety", "▌ Battery")
@@ -276,12 +277,12 @@ async def test_one_stands_where_one_was_over_a_restart_and_whenever_one_comes_ag
 async def test_the_filter_of_the_spaces_goes_with_them(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("escape", "escape", "/", *"hand", "enter")
-        await run.see("1 of 9 match")
+        await run.see("1 of 9 shown")
         await run.press("enter")
         await run.see("Writing", "Word list")
-        assert "1 of 9 match" not in run.text
+        assert "1 of 9 shown" not in run.text
         await run.press("escape")
-        await run.see("1 of 9 match")
+        await run.see("1 of 9 shown")
 
 
 async def test_the_path_line_follows_the_selected_row_of_a_tree_and_then_the_open_page(stage: Stage) -> None:

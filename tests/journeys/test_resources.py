@@ -161,7 +161,7 @@ async def test_members_are_filtered_sorted_and_shown_in_other_columns(stage: Sta
         await run.see("sorted by name ▲", "NAME ▲")
         assert titles(run) == sorted(titles(run), key=str.casefold)
         await run.press("/", *"lindqvist", "enter")
-        await run.see("1 of 306 match", "Mara Lindqvist")
+        await run.see("1 of 306 shown", "Mara Lindqvist")
         await run.press("escape", "F", *"seen", "enter", "escape")
         await run.gone("SEEN")
         await run.press("]")
@@ -182,7 +182,7 @@ async def test_a_filter_and_the_cursor_are_found_again_and_carried_nowhere_else(
         await run.press("]")
         await run.see("Admin › Teams · 4")
         await run.press("[")
-        await run.see("of 306 match")
+        await run.see("of 306 shown")
         assert browser(run).rows.query_text == "lind"
         assert browser(run).rows.key == left
 

@@ -232,13 +232,13 @@ async def test_asking_for_changes_wants_to_know_which(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.press("A")
-        await run.see("Request changes in #7", "What has to change?")
+        await run.see("Request changes on #7", "What has to change?")
         await run.press("ctrl+s")
         await run.hear("Describe what has to change.")
         assert not run.gate.sent(reviews.Submit)
         await run.type("The quotes are curly.")
         await run.press("ctrl+s")
-        await run.hear("Requested changes in #7")
+        await run.hear("Requested changes on #7")
         await run.see("Mara Lindqvist requested changes")
 
 
@@ -314,7 +314,8 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
         await run.see("✗  conflicts     may conflict: Retries", "(4) and press enter")
         await run.press("y")
         await run.hear(
-            "Pages may conflict. To merge anyway, type the number of the change request (4) and press enter."
+            "Readers may see conflict markers on Retries. Press esc, then U to update from main first. "
+            "To merge anyway, type the number of the change request (4) and press enter."
         )
         assert not run.gate.sent(change_requests.Merge)
         await run.press("4", "enter")

@@ -114,14 +114,14 @@ async def test_a_filter_finds_threads_by_their_replies_and_the_words_they_hang_o
     async with stage.play(start="comments") as run:
         await read_the_threads(run)
         await run.press("/", *"guilty")
-        await run.see("1 of 72 match", "in a reply: Guilty.")
+        await run.see("1 of 72 shown", "in a reply: Guilty.")
         await run.press("ctrl+a", "ctrl+k", *"is a warning, nothing")
-        await run.see("1 of 72 match", "in the quoted text: If everything")
+        await run.see("1 of 72 shown", "in the quoted text: If everything")
         await run.press("ctrl+a", "ctrl+k", *"danger hints guilty")
-        await run.see("1 of 72 match", "in a reply: Guilty")
+        await run.see("1 of 72 shown", "in a reply: Guilty")
     async with stage.play(start="comments", over=nowhere) as run:
         await run.press("/", *"guilty")
-        await run.see("1 of 72 match", "in a reply: Guilty.")
+        await run.see("1 of 72 shown", "in a reply: Guilty.")
 
 
 async def test_a_click_on_a_key_of_the_key_bar_closes_what_it_is_in(stage: Stage) -> None:

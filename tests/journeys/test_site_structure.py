@@ -119,9 +119,9 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
 
         await to_part(run, "Station register")
         await run.press("X")
-        await run.see("Remove Station register?", "stop working")
+        await run.see("Remove Station register from the site?", "stop working")
         await run.press(*"Station register", "enter")
-        await run.hear("Removed Station register.")
+        await run.hear("Removed Station register from the site.")
         await run.until(lambda: "Station register" not in titles(run), "list it no more")
         assert "    Station register" not in await outline(run)
 

@@ -78,7 +78,7 @@ async def test_open_threads_of_a_change_request_are_counted_alike_everywhere(sta
         await run.press("m")
         await run.see("!  threads       1 open thread")
         await run.press("escape", "4")
-        await run.see("72 of 72", "4 Comments 72", "Open 72   My threads 3   Resolved 17   Reviews 4   All 93")
+        await run.see("72 of 72", "4 Comments 72", "Open 72   My threads 3   Resolved 17   Review comments 4   All 93")
 
 
 async def test_the_preview_says_who_said_what_and_what_conflicts(stage: Stage) -> None:

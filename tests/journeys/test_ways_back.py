@@ -98,14 +98,14 @@ async def test_the_way_one_came_is_retraced_over_all_views(stage: Stage) -> None
         await run.press("<")
         await run.see("page 2 of 2")
         await run.press("<")
-        await run.see("1 of 7 match")
+        await run.see("1 of 7 shown")
         await run.press("<")
         await run.see("› Quickstart")
         await run.press("<")
         await run.see("› Welcome")
         await run.press("<")
         await run.hear("You cannot go back any further.")
-        for words in ("› Quickstart", "1 of 7 match", "page 2 of 2", "Open 72"):
+        for words in ("› Quickstart", "1 of 7 shown", "page 2 of 2", "Open 72"):
             await run.press(">")
             await run.see(words)
         await run.press(">")

@@ -34,7 +34,7 @@ READING = (
 )
 SPACE = (
     Stop("files", ("F",), ("4 of 4", "USED 4 TIMES")),
-    Stop("links", ("escape", "L"), ("1 of 1", "tide-clock.md", "enter goes to the block")),
+    Stop("links", ("escape", "L"), ("1 of 1", "tide-clock.md", "enter opens the page at the block")),
     Stop("links-outside", ("]", "]", "]"), ("10 of 10", "console.saltmarsh.example")),
     Stop("history", ("escape", "H"), ("3 revisions", "Measured and predicted")),
     Stop("export", ("escape", "ctrl+e"), ("This page as PDF",)),
@@ -54,11 +54,11 @@ TALKING = (
 )
 REVIEWING = (
     Stop("changes", (), ("7 of 7", "PAGES", "~ Word list")),
-    Stop("changes-merged", ("]", "]"), ("4 of 4", "~ Release checklist")),
+    Stop("changes-merged", ("]", "]"), ("4 of 4", "✓ Merged by Mara")),
     Stop("change-request", ("[", "[", "j", "enter"), ("0 of 2 viewed", "page 1 of 2", "− All times")),
     Stop("change-request-diff", ("enter", "n"), ("change 2 of 2",)),
     Stop("approve", ("a",), ("Approve #7",)),
-    Stop("ask-for-changes", ("escape", "A"), ("Request changes in #7",)),
+    Stop("ask-for-changes", ("escape", "A"), ("Request changes on #7",)),
     Stop("merge", ("escape", "m"), ("checked just now",)),
     Stop("archive", ("escape", "L"), ("Archive #7",)),
     Stop("subject", ("escape", "E"), ("Edit the details of #7",)),

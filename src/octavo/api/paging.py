@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 MAX_PAGES = 1000
 MAX_ITEMS = 100_000
 MAX_STALE = 10
-"""Pages in a row without a new item. An empty page is not the end of a list (C10)."""
+"""Pages in a row without a new item. An empty page is not the end of a list."""
 MAX_CURSOR = 4096
 
 

@@ -273,7 +273,10 @@ def _add_account(to: argparse.ArgumentParser, *, again: bool = False) -> None:
     """Add the options for profile and server. `again`: after a command, where they override those before the command."""
     default = argparse.SUPPRESS if again else None
     to.add_argument(
-        "--profile", metavar="NAME", default=default, help="the account to use, as `octavo auth status` lists it"
+        "--profile",
+        metavar="NAME",
+        default=default,
+        help="the name of the account to use (as shown by `octavo auth status`)",
     )
     to.add_argument("--base-url", metavar="URL", default=default, help="the server to use (or set OCTAVO_BASE_URL)")
 
@@ -323,7 +326,7 @@ def _add_auth(commands: Commands[argparse.ArgumentParser]) -> None:
     logout.add_argument("--drafts", action="store_true", help="delete your unsent drafts too")
     status = _command(actions, "status", "list accounts and where each API key is stored")
     switch = _command(actions, "switch", "switch to another account")
-    switch.add_argument("name", metavar="NAME", help="the account, as `octavo auth status` lists it")
+    switch.add_argument("name", metavar="NAME", help="the name of the account (as shown by `octavo auth status`)")
     for each in (login, logout, status):
         _add_account(each, again=True)
     auth.set_defaults(module="auth")

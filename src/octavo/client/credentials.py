@@ -137,7 +137,7 @@ class Keyring:
             name = type(error).__name__
             if name in _LOCKED:
                 raise StoreUnavailable("The keyring is locked.", _UNLOCK) from None
-            failed = StoreUnavailable(f"The keyring failed ({name}).", "Check the keyring in your password manager.")
+            failed = StoreUnavailable(f"The keyring failed ({name}).", f"Check that the keyring opens in {_APP}.")
             raise _why_unreachable() or failed from None
 
     def _still_waiting(self) -> None:
@@ -165,11 +165,19 @@ class Keyring:
 _BACKEND_VARIABLE = "PYTHON_KEYRING_BACKEND"
 _LOCKED = ("KeyringLocked", "LockedException", "PromptDismissedException")
 _WITHOUT_DBUS = ("darwin", "win32")
+_APP = (
+    "Keychain Access"
+    if sys.platform == "darwin"
+    else "Credential Manager"
+    if sys.platform == "win32"
+    else "your keyring app (for example Passwords and Keys, or KWalletManager)"
+)
+"""The program in which users look after the keyring."""
 _UNLOCK = (
     "Run: security unlock-keychain"
     if sys.platform == "darwin"
     # It takes a line break for a part of the password, and echoes what is typed.
-    else 'Unlock the keyring in your password manager; over SSH, run: read -rs p; printf %s "$p" | gnome-keyring-daemon --replace --unlock'
+    else f'Unlock the keyring in {_APP}; over SSH, run: read -rs p; printf %s "$p" | gnome-keyring-daemon --replace --unlock'
 )
 
 

@@ -55,7 +55,9 @@ async def _content(answer: Answer, most: int, host: str, *, home: bool) -> Async
     if answer.status != 200:
         raise await _refusal(answer, host, home=home)
     if answer.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-        raise BadResponse(f"Could not download the file: {host} sends the file compressed. Open the link in a browser.")
+        raise BadResponse(
+            f"Could not download the file: {host} sent the file compressed, which Octavo does not support. Open the link in a browser."
+        )
     too_large = BadResponse(f"The file is larger than {most // body.MIB} MiB, the download limit.")
     return body.bounded(answer, most, too_large)
 

@@ -417,6 +417,6 @@ def _name(container: Node) -> str:
     if container.kind == "expandable" and (title := words(container.block.runs)):
         return f"an expandable “{title}”"
     if container.kind == "unknown":
-        return str(container.block.attrs["name"])
+        return str(container.block.attrs.get("name") or "an unknown block")
     article = "an" if container.kind[0] in "aeiou" else "a"
     return container.kind if container.kind in _SERIES - {"list"} | {"cards"} else f"{article} {container.kind}"

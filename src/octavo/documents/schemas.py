@@ -214,7 +214,7 @@ def _note(said: Mapping[str, Any]) -> str:
     for key, words in _LIMITS:
         value = said.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            parts.append(words.format(_said(value)))
+            parts.append((words.removesuffix("s") if value == 1 else words).format(_said(value)))
     if pattern := line_of(said.get("pattern")):
         parts.append(f"pattern {pattern[:80]}")
     if said.get("readOnly") is True:

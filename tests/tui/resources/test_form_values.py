@@ -311,6 +311,20 @@ def test_a_field_of_a_request_is_in_its_form_by_being_declared() -> None:
     assert [each.name for each in ALL if each.is_there({"place.kind": "shore"})].count("place.below") == 0
 
 
+class Single(Operation[None], put="/single", again=True):
+    """Has fields that take at most one."""
+
+    at: SiteRef
+    initial: Annotated[str, Field(max_length=1)]
+    tides: Annotated[tuple[str, ...], Field(max_length=1)]
+
+
+def test_a_limit_of_one_is_singular() -> None:
+    limits = {each.name: each.limits for each in fields_of(Single)}
+    assert limits["initial"] == "at most 1 character"
+    assert limits["tides"] == "at most 1 item · one per line"
+
+
 def everything(**other: str | None) -> Made:
     begin = beginnings(ALL, None)
     return make(Everything, ALL, {"at": SITE}, begin, {**begin, **other}, anew=True)

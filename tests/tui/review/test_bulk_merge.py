@@ -227,8 +227,12 @@ async def test_what_conflicts_with_one_that_comes_before_is_said_before(live: Li
 async def test_that_a_rule_asks_for_what_the_first_merge_takes_away_is_said_before(three: Merging, desk: Desk) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_up_to_date_change_request"}]}
     await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
-    behind = "a merge rule requires an update from main after #2 in Docs is merged (press U after that merge)"
-    assert await before(three) == ["", behind, behind]
+    behind = [
+        "it will be outdated after #2 in Docs is merged, and a merge rule blocks outdated change requests "
+        f"(after that, press U to update {name} in Docs from main)"
+        for name in ("#3", "#4")
+    ]
+    assert await before(three) == ["", *behind]
 
 
 async def test_a_rule_that_is_not_met_is_said_in_its_words_and_no_key_is_offered_that_would_not_help(

@@ -311,7 +311,7 @@ async def test_the_filter_line() -> None:
         await pilot.press("j", "j", "/", *"thing 1")
         await pilot.pause()
         assert lines(app)[0].startswith(" / thing 1")
-        assert lines(app)[0].endswith("12 of 31 match")
+        assert lines(app)[0].endswith("12 of 31 shown")
         assert at(listed) == 1
         await pilot.press(*"23")
         await pilot.pause()
@@ -362,7 +362,7 @@ async def test_the_words_a_filter_looks_in_are_made_between_keys_before_a_letter
         await until(pilot, lambda: len(asked) == 2000)
         await pilot.press(*"thing 19", "enter")
         assert asked == list(range(2000))
-        assert listed.extent.said == "139 of 2000 match"
+        assert listed.extent.said == "139 of 2000 shown"
         listed.show(shown_again := [*listed.items, Thing(7000, "thing 1950")])
         assert (asked[2000:], len(listed.items)) == ([7000], len(shown_again))
         listed.filter_words.forget()

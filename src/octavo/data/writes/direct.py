@@ -151,7 +151,10 @@ async def send_plain(
         answer = await live.write(op, *edits)
     except ApiError as error:
         if fate(error, has_left=True) == "unknown":
-            return SendResult("unknown", f"{error} The change may have been made. Check it before you try again.")
+            return SendResult(
+                "unknown",
+                f"{error} The change may have been made. Check whether the change was made before you try again.",
+            )
         return SendResult("refused", f"{failed}: {error}", error=error)
     return SendResult("done", result=True if answer is None else answer)
 

@@ -107,7 +107,7 @@ async def _signed_out(app: Opens, account: Account) -> None:
 ACCOUNT: Commands[Opens] = Commands(
     "account",
     (
-        Command("sign_in", "f3", "Sign in", "Sign in again, or to another account", run=_sign_in,
+        Command("sign_in", "f3", "Sign in", "Sign in again, or sign in to another account", run=_sign_in,
                 there=_is_signed_in, offered=_lacks_key, shown=False),
         Command("switch", "f4", "Switch account", "Switch to another account", run=_switch,
                 there=_is_signed_in, offered=_lacks_key, shown=False),

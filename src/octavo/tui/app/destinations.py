@@ -64,8 +64,8 @@ def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[Value]]:
     known = {command.id for command in active_commands(screen)}
     keys = _keys(app)
     found = [*_hidden(app, known), *_of_tables(app, keys)]
-    told: set[tuple[str, str, str]] = set()
-    """What the entries say: two commands for the same are one entry."""
+    told: set[tuple[str, str]] = set()
+    """What the entries say up to the first comma, and their keys: two commands for the same are one entry."""
     for place, mode, opener in _PLACES:
         context = context_of(cast("type[Widget]", place)).upper()
         for id, (group, command) in place._commands_by_id.items():
@@ -74,8 +74,8 @@ def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[Value]]:
             known.add(id)
             go, way = partial(_begin, app, _to_command, mode, opener, id), (f"view.{mode}", opener, id)
             right = " ".join(keys[each] for each in way if keys.get(each))
-            if (command.title, command.help, right) not in told:
-                told.add((command.title, command.help, right))
+            if (said := (command.help.partition(",")[0], right)) not in told:
+                told.add(said)
                 words = WORDS.get(id, "")
                 found.append(Choice(go, command.title, command.help, right, context, words=words, place=mode))
     return found

@@ -63,10 +63,13 @@ def _quit(app: Shell) -> None:
     more = f" · and {len(doing) - MOST_NAMED} more" if len(doing) > MOST_NAMED else ""
     said = f"{' · '.join(named)}{more}"
     held = sum(entry.state == "gathered" for entry in entries)
-    after = "Octavo will try to send these changes now, and the rest at the next start."
+    after = (
+        "Octavo will try to send these changes now. Any changes that cannot be sent now will be sent the next time you "
+        "start Octavo."
+    )
     if held == len(entries):
         after = (
-            "Your pending comments will stay in your review. To submit the review, press a or A after the next start."
+            "Your pending comments will stay in your review. To submit the review, start Octavo again and press a or A."
         )
     elif held:
         after += f" {plural(held, 'pending comment')} will stay in your review."

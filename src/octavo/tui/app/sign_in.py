@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _CREATED_AT = "app.gitbook.com/account/developer"
 """Where GitBook creates personal access tokens."""
+_GITBOOK = "api.gitbook.com"
 
 SIGN_IN: Commands[SignInScreen] = Commands(
     "sign_in",
@@ -96,7 +97,8 @@ class SignInScreen(HasCommands, Screen[None]):
     @staticmethod
     def _asks_for(host: str, keeping: str) -> Content:
         known_as = f"On GitBook, an API key is called a personal access token. Create one at {_CREATED_AT}."
-        return Content(f"Paste your API key for {host}. {known_as} {keeping}".rstrip())
+        said = [f"Paste your API key for {host}.", known_as if host == _GITBOOK else "", keeping]
+        return Content(" ".join(filter(None, said)))
 
     async def _say_where_kept(self) -> None:
         sign_in_methods = self.shell.sign_in_methods

@@ -58,7 +58,7 @@ def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
     there.sort(key=filters.ORDERS[view.order][1])
     offered = filters.offered(there, view.narrowing.by, wording.clock(), me)
     more = [(each, plural(left, "thread")) for each, left in offered]
-    view.narrowing.choose("Filter threads", more, "No filter applies to these threads.")
+    view.narrowing.choose("Filter threads", more)
 
 
 THREADS: Commands[CommentsScreen] = Commands(
@@ -129,7 +129,13 @@ class CommentsScreen(ListView[Thread]):
             ticks=True,
             id="list",
         )
-        names = {"open": "Open", "mine": "My threads", "resolved": "Resolved", "reviews": "Reviews", "all": "All"}
+        names = {
+            "open": "Open",
+            "mine": "My threads",
+            "resolved": "Resolved",
+            "reviews": "Review comments",
+            "all": "All",
+        }
         sections = tuple(Section(key, name) for key, name in names.items())
         self.thread = ThreadView(id="thread")
         yield from self.list_beside(rows, self.thread, sections=sections)
@@ -286,6 +292,8 @@ class CommentsScreen(ListView[Thread]):
         if self.order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
         age = self.shell.workspace.on_its_way(comment.id) or short_age(comment.posted_at)
+        if thread.is_outdated and comment.is_open:
+            age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
         unsent = [each for each in of_thread if not each.starts_a_thread]  # of that the age says it
         return Row(

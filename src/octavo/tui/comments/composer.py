@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from octavo.tui.comments.offers import MentionCandidates
 
 _QUOTED_LINES = 3
+_SAVED = "draft saved · clear the text to discard it"
 
 COMPOSER: Commands[Composer] = Commands(
     "composer",
@@ -55,7 +56,7 @@ COMPOSER: Commands[Composer] = Commands(
                 there=lambda _, composer: composer.can_name_somebody, key_display="@", priority=True),
         Command("reply", "ctrl+l", "Quick reply", "Insert a quick reply", run=lambda _, composer: composer.reply_quickly(),
                 there=lambda _, composer: bool(composer.replies), priority=True, shown=False),
-        Command("close", "escape", "Keep draft", "Close and keep the draft", run=lambda _, composer: composer.leave(), priority=True),
+        Command("close", "escape", "Close", "Close, and keep the text as a draft", run=lambda _, composer: composer.leave(), priority=True),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -190,7 +191,7 @@ class Composer(Dialog[str | None]):
                 self._say(str(error), "$error")
                 return
             self._saved = self._current
-            self._say("draft saved")
+            self._say(_SAVED)
 
     def _begin_to_keep(self, text: str) -> None:
         self._stop_timer()
@@ -211,7 +212,7 @@ class Composer(Dialog[str | None]):
         if self._done and error is not None:
             self.app.notify(str(error), severity="error", markup=False)
         elif not self._done and self._current == text:
-            self._say("draft saved" if error is None else str(error), "" if error is None else "$error")
+            self._say(_SAVED if error is None else str(error), "" if error is None else "$error")
             self.refresh_bindings()
         return error is None
 

@@ -179,7 +179,7 @@ async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
             continue
         left = space.deleted_at + KEPT - wording.clock()
         off = no_writes or (
-            "" if left > timedelta() else "Deleted permanently: a space can be restored for 7 days only."
+            "" if left > timedelta() else "You can no longer restore this space: it was deleted more than 7 days ago."
         )
         off = off or lacks_right((space,), "admin", "restore this space", "space") or ""
         days = f"{plural(round(left / DAY), 'day')} left" if left > DAY else "less than a day left"

@@ -42,7 +42,7 @@ def _why_no_address(app: Shell, file: File) -> str | None:
 FILE: Commands[File] = Commands(
     "file",
     (
-        Command("save", "w", "Save", "Save the file to disk", run=save_file, why_not=_why_no_address),
+        Command("save", "w", "Download", "Save the file to disk", run=save_file, why_not=_why_no_address),
         Command("copy", "y", "Copy link", "Copy a link to the file", why_not=_why_no_address,
                 run=lambda app, file: clipboard.copy(app, file.download_url or "", f"Copied the link to {file.name or 'the file'}.")),
     ),

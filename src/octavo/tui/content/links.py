@@ -228,7 +228,12 @@ class LinksScreen(ListView[Place]):
             Content(""),
             Content.assemble(
                 ("enter", "$primary"),
-                (" goes to the block" if part_of(each.place) else " goes to the page", "$octavo-muted"),
+                (
+                    " opens the page at the block with this link"
+                    if part_of(each.place)
+                    else " opens the page with this link",
+                    "$octavo-muted",
+                ),
             ),
         ]
         about.update(Content("\n").join(lines))
@@ -249,7 +254,7 @@ class LinksScreen(ListView[Place]):
             case "in-app":
                 return "This link is a URL of the app. Link to the page itself instead, so that the link still works if the page is moved."
             case "outside" if each.address.startswith("mailto:"):
-                return "This link starts an e-mail to this address."
+                return "This link opens a new e-mail."
             case "outside":
                 return "This link goes to an external site."
             case "here":

@@ -42,7 +42,7 @@ class Navigation(Vertical):
         # Each with the line of its own filter, which is mounted above it.
         spaces = Tree(
             id="spaces",
-            empty="No spaces that you have access to.",
+            empty="You do not have access to any spaces.",
             hint="ctrl+n creates a space · ctrl+o switches the organization",
         )
         spaces.is_here(

@@ -60,7 +60,8 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
     "history",
     (
         Command("now", "B", "Compare", "Compare with the current page, or stop comparing",
-                run=lambda _, view: view.compare_with("now"), why_not=_why_not_compared),
+                run=lambda _, view: view.compare_with("now"), why_not=_why_not_compared,
+                applies=lambda _, view: not view.is_at_current),
         Command("before", "V", "Changes", "Show or hide what this revision changed",
                 run=lambda _, view: view.compare_with("before"), why_not=_why_not_compared),
         Command("more", "m", "Load older", "Load older revisions",
@@ -122,6 +123,11 @@ class PageHistoryScreen(View):
         return self.query_one("#versions", Rows)
 
     @property
+    def is_at_current(self) -> bool:
+        """Return whether the selected revision is what the page is now: there is nothing to compare it with."""
+        return bool(self.rows.items) and self.rows.item is self.rows.items[0] and not self._side
+
+    @property
     def view(self) -> PageView | DiffView:
         """The page, or what is different."""
         return self.query_one("#diff", DiffView) if self._side else self.query_one("#page", PageView)
@@ -164,11 +170,11 @@ class PageHistoryScreen(View):
         looked = ""
         if walk is not None and walk.looked:
             looked = f"{len(walk.found)} of {plural(walk.looked, 'revision')} changed this page"
-        more = "" if walk is None or self._walking or walk.is_at_end else "m loads older"
+        more = "" if walk is None or self._walking or walk.is_at_end else "m loads older revisions"
         whole = walk is None or walk.is_at_end
         checked = "" if walk is None or whole else f" in the last {plural(walk.looked, 'revision')}"
         self.rows.state.empty = f"No changes to this page{checked}."
-        self.rows.state.hint = "" if whole else "m loads older"
+        self.rows.state.hint = "" if whole else "m loads older revisions"
         facts = (self.view.facts if self.view.has_focus else "", looked, "loading…" if self._walking else more)
         self.status(
             f"{self.space.title} › {self.title_now} › Version history", " · ".join(each for each in facts if each)

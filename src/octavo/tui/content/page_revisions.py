@@ -116,12 +116,17 @@ class RevisionWalk:
         changes = self._of_page(changed)
         if not changes and not changed.more:
             return None
+        is_new = revision.type == "edits" and any(change.type == "page_created" for change in changes)
         merged = change_request_in(revision.merged_from) or change_request_in(changed.merged_from)
         return Version(
             at=self._ref(revision.id),
             before=self._ref(revision.parents[0]) if revision.parents else None,
             moment=revision.created_at,
-            name=merged.title if merged else _TYPES.get(revision.type, revision.type or "Changed"),
+            name=merged.title
+            if merged
+            else "Created on main"
+            if is_new
+            else _TYPES.get(revision.type, revision.type or "Changed"),
             number=merged.number if merged else 0,
             who=merged.created_by.name if merged and merged.created_by else "",
             did=_did(changes) if changes else f"{plural(changed.more, 'more change')} not listed",

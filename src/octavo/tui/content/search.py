@@ -141,7 +141,8 @@ SEARCH: Commands[SearchScreen] = Commands(
         Command("next", "down,ctrl+n", "Next", "Go to the next result", run=lambda _, view: view.move(1), shown=False, priority=True),
         Command("previous", "up", "Previous", "Go to the previous result", run=lambda _, view: view.move(-1), shown=False, priority=True),
         Command("open", "enter", "Open", "Open the result", run=lambda _, view: view.open(), priority=True),
-        Command("scope", "tab", "Scope", "Search this space or all spaces", run=lambda _, view: view.change_scope(), priority=True),
+        Command("scope", "tab", "Scope", "Search one space or all spaces", run=lambda _, view: view.change_scope(),
+                there=lambda _, view: view.last_space is not None, priority=True),
         Command("open_browser", "ctrl+o", "Open in browser", "Open the result in the browser",
                 run=_open_outside, why_not=_why_no_address, shown=False, priority=True),
         Command("close", "escape", "Close", "Close the search", run=lambda _, view: view.dismiss(None), priority=True),
@@ -161,7 +162,7 @@ class SearchScreen(Dialog[None]):
     IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
         "Pages, threads, change requests and spaces that match what you type. You can also paste a link. enter opens "
-        "a result, tab switches between this space and all spaces. Results from this machine appear first, and also "
+        "a result, tab switches between the last space you read and all spaces. Results from this machine appear first, and also "
         "when you are offline. esc closes the search."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
@@ -208,7 +209,7 @@ class SearchScreen(Dialog[None]):
         )
         rows.can_focus = False
         with Frame() as frame:
-            frame.name_it("Search everywhere", "enter open · tab this space or all · esc close")
+            frame.name_it("Search everywhere", self._foot)
             yield LineInput(self._words, placeholder="Search pages, comments, change requests and spaces", id="query")
             yield ChangingText("", id="scope")
             yield ChangingText("", id="note")
@@ -217,6 +218,22 @@ class SearchScreen(Dialog[None]):
     @property
     def rows(self) -> Rows[Hit]:
         return self.query_one("#hits", Rows)
+
+    @property
+    def last_space(self) -> SpaceRef | None:
+        """Return the space that a search can be limited to: the last one read in. None if there is none."""
+        last = self.shell.session.state.recall("space")
+        return SpaceRef(space_id=str(last)) if last else None
+
+    @property
+    def _foot(self) -> str:
+        last = self.last_space
+        other = self._title_of(last if self._only_space is None else None)
+        return " · ".join(["enter open", *([] if last is None else [f"tab {other}"]), "esc close"])
+
+    def _title_of(self, space: SpaceRef | None) -> str:
+        known = self.shell.workspace.space(space.space_id) if space is not None else None
+        return "all spaces" if space is None else known.title if known else "the last space"
 
     @property
     def words(self) -> str:
@@ -388,7 +405,8 @@ class SearchScreen(Dialog[None]):
         self.rows.state.empty = (
             "Searching…" if loading or self._looking else f"No results for “{self.words[:60]}”{among}."
         )
-        self.rows.state.hint = "" if loading or self._looking else "Check the spelling, or use fewer words."
+        other = "use fewer words" if " " in self.words else "try another word"
+        self.rows.state.hint = "" if loading or self._looking else f"Check the spelling, or {other}."
         self.rows.show(hits)
         if not loading:
             self.rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in of))
@@ -545,17 +563,14 @@ class SearchScreen(Dialog[None]):
         )
 
     def _say_scope(self, found: str = "") -> None:
-        where = "all spaces"
-        if self._only_space is not None:
-            known = self.shell.workspace.space(self._only_space.space_id)
-            where = known.title if known else "this space"
+        where = self._title_of(self._only_space)
+        self.query_one(Frame).name_it("Search everywhere", self._foot)
         said = f"{found} in {where}" if found else where
         self.query_one("#scope", Static).update(Content.styled(said, "$octavo-muted"))
 
     def change_scope(self) -> None:
         """Search the space one is in only, or all of them again."""
-        last = self.shell.session.state.recall("space")
-        self._only_space = SpaceRef(space_id=str(last)) if last and self._only_space is None else None
+        self._only_space = self.last_space if self._only_space is None else None
         self._here = ()
         self._look_here()
         self._ask()

@@ -96,7 +96,7 @@ def _choose_only(_: Shell, view: InboxScreen) -> None:
     offered = sections.offered(rows, view.narrowing.by, view.marked.unread, view.space_title)
     more = [(each, plural(left, "item")) for each, left in offered]
     save = partial(_save_filter, view) if _narrowed(view) else None
-    view.narrowing.choose("Filter by…", more, "No filter applies to these items.", save)
+    view.narrowing.choose("Filter by…", more, save)
 
 
 def _narrowed(view: InboxScreen) -> bool:

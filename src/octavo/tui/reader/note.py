@@ -20,7 +20,7 @@ NOTE: Commands[NoteSheet] = Commands(
     "note",
     (
         Command("close", "escape,q", "Close", "Close the dialog", run=lambda _, sheet: sheet.dismiss(None)),
-        Command("help", "question_mark", "Help", "Show the keys of this dialog", run=lambda app, _: app.show_help(), shown=False),
+        Command("help", "question_mark", "Help", "Show the keyboard shortcuts for this dialog", run=lambda app, _: app.show_help(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip

@@ -104,7 +104,7 @@ PICTURE: Commands[PictureScreen] = Commands(
         Command("next", "l,n,right,space", "Next", "Go to the next image", run=lambda _, screen: screen.step(1), why_not=_why_only_one),
         Command("previous", "h,p,left,b", "Previous", "Go to the previous image", run=lambda _, screen: screen.step(-1), why_not=_why_only_one),
         Command("browser", "o", "Open in browser", "Open the image in the browser", run=lambda _, screen: screen.browse(), why_not=_why_no_browser),
-        Command("save", "w", "Save", "Save the image to disk", run=lambda _, screen: screen.save(), why_not=_why_no_place),
+        Command("save", "w", "Download", "Save the image to disk", run=lambda _, screen: screen.save(), why_not=_why_no_place),
         Command("again", "r", "Retry", "Reload the image", run=lambda _, screen: screen.ask_again(), shown=False),
         Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, screen: screen.dismiss(None)),
     ),

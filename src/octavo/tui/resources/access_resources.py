@@ -129,7 +129,7 @@ def in_space(known: Known, space: str) -> Known:
     return {"at": SpaceRef(space_id=space), "organization_id": organization}
 
 
-IN_THE_TREE = "To create, edit or delete spaces, go to Content: press 2, then esc."
+IN_THE_TREE = "To create, edit or delete spaces, go to the list of spaces: press 2, then esc until the list appears."
 
 SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,

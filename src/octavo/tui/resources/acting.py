@@ -107,7 +107,8 @@ def _delete(app: Shell, at: AtHand) -> None:
 
     resource, things = at.resource, at.things
     verb, done = resource.verbs
-    title, button = f"{verb} {at.called}", resource.verb
+    whence = f" from the {resource.out_of}" if resource.out_of else ""
+    title, button = f"{verb} {at.called}{whence}", resource.verb
     live = app.session.live
     back = writing.putting_back(live, resource, at.known, things)
     typed = "" if back is not None else to_type(button.lower(), resource, things)
@@ -124,7 +125,7 @@ def _delete(app: Shell, at: AtHand) -> None:
         app.writes.send(
             title,
             writing.delete(live, resource, at.known, things),
-            said=f"{done[:1].upper()}{done[1:]} {at.called}.",
+            said=f"{done[:1].upper()}{done[1:]} {at.called}{whence}.",
             back=None if back is None else lambda _: back,
         )
 
@@ -362,7 +363,8 @@ THING: Commands[AtHand] = Commands(
 
 
 def _called_delete(at: AtHand) -> str:
-    return at.resource.verb + (f" ({len(at.things)})" if len(at.things) > 1 else "")
+    whence = f" from {at.resource.out_of}" if at.resource.out_of else ""
+    return f"{at.resource.verb}{whence}" + (f" ({len(at.things)})" if len(at.things) > 1 else "")
 
 
 # The table itself

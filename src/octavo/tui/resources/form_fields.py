@@ -26,6 +26,7 @@ from octavo.api.operation import SPECS, Operation, camel
 from octavo.api.storage import OfFile
 from octavo.api.text import COLOUR, FORMS, Hidden, Id, Known
 from octavo.documents import yaml_values
+from octavo.tui.widgets.wording import plural
 
 Kind = Literal[
     "line",
@@ -384,9 +385,9 @@ def _limits(made: FormField) -> Iterator[str]:
     if made.least and made.most:
         yield f"{made.least} to {made.most} {noun}s"
     elif made.most:
-        yield f"at most {made.most} {noun}s"
+        yield f"at most {plural(made.most, noun)}"
     elif made.least:
-        yield f"at least {made.least} {noun}{'' if made.least == 1 else 's'}"
+        yield f"at least {plural(made.least, noun)}"
     if made.low is not None and made.high is not None:
         yield f"{made.low:g} to {made.high:g}"
     elif made.low is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 NOTHING_CHANGED = "You have not changed anything."
-_MAYBE = "The change may have been made. Check it before you send the form again."
+_MAYBE = "The change may have been made. Check whether the change was made before you send the form again."
 
 
 Reads = Operation[Any] | Callable[[], Awaitable[Model | None]]

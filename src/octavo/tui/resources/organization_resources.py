@@ -96,6 +96,7 @@ MEMBERS: Resource[organizations.Member] = Resource(
     said_new=_who_was_invited,
     making="Each person gets an e-mail and becomes a member with this role.",
     verbs=("remove", "removed"),
+    out_of="organization",
 )  # fmt: skip
 TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
     "member", "members", teams.ListMembers,
@@ -118,6 +119,7 @@ TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
     rights=Rights(one_leaves=True),
     new="Add a member",
     verbs=("remove", "removed"),
+    out_of="team",
 )  # fmt: skip
 TEAMS: Resource[teams.Team] = Resource(
     "team", "teams", teams.List,
@@ -226,7 +228,7 @@ VERSIONS: Resource[openapi.Version] = Resource(
 )  # fmt: skip
 SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     "OpenAPI specification", "OpenAPI specifications", openapi.List,
-    about="OpenAPI specifications. Pages can show their operations.",
+    about="OpenAPI specifications. You can show the API operations in a specification on pages.",
     get=openapi.Get, create=openapi.Create, update=openapi.Update, delete=openapi.Delete,
     title=lambda each: each.slug or each.id,
     named=by("spec_slug", "slug"),

@@ -103,7 +103,7 @@ def _ask(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
         verb=verb,
         intro="",
         label="site",
-        not_yet="Wait until the site has been checked.",
+        not_yet="Octavo is still checking the site. Wait until the check is done.",
         unknown=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
         ask=lambda: look(app.session.live, at),
         shown=before_publishing if publishes else before_unpublishing,
@@ -160,7 +160,8 @@ def before_publishing(found: Found) -> Shown:
         facts.append(Fact("care", "not shown", f"{_named(empty)} (no spaces)"))
     drafts = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
     if drafts:
-        facts.append(Fact("note", "not shown", f"{plural(drafts, 'unmerged change request')}: visitors see main only."))
+        unmerged = plural(drafts, "unmerged change request")
+        facts.append(Fact("note", "not shown", f"changes in {unmerged} (visitors see only what is on main)"))
     if found.redirects:
         facts.append(Fact("note", "redirects", f"{plural(found.redirects, 'redirect')} will become active."))
     blocked = "This site is already published." if site.published else ""

@@ -298,6 +298,8 @@ class Resource(Generic[M]):
     """What making one is called. Empty: `New` and what it is."""
     verbs: tuple[str, str] = ("delete", "deleted")
     """The verb of deleting and its past participle, both to go on with a title: `remove`, `removed`."""
+    out_of: str = ""
+    """What deleting one takes it out of, where it exists elsewhere too: `team`."""
     required: frozenset[str] = frozenset()
     """Fields that a form must have filled in to create one, although the API does not require them."""
     address: Callable[[M], str | None] = lambda thing: None

@@ -35,7 +35,7 @@ def _stops(each: site_structure.SiteSpace | site_structure.SiteSection) -> list[
     """Return what visitors lose when a part is removed from the site."""
     if each.default:
         return [
-            f"Visitors start here. Visitors to {each.urls.published or 'the site'} will start at another part of the site."
+            f"Visitors to {each.urls.published or 'the site'} start here now. After the removal, they will start elsewhere on the site."
         ]
     where = each.urls.published
     return [f"{where} and all links under it will stop working."] if where else []
@@ -67,6 +67,7 @@ SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
     actions=(_DEFAULT,),
     new="Add a space",
     verbs=("remove", "removed"),
+    out_of="site",
 )  # fmt: skip
 SECTIONS: Resource[site_structure.SiteSection] = Resource(
     "section", "sections", site_structure.ListSections,
@@ -87,6 +88,7 @@ SECTIONS: Resource[site_structure.SiteSection] = Resource(
     rights=_EDIT,
     actions=(_DEFAULT,),
     verbs=("remove", "removed"),
+    out_of="site",
     hangs_on=lambda each: [*_stops(each), _leaving(each)],
 )  # fmt: skip
 GROUPS: Resource[site_structure.SectionGroup] = Resource(
@@ -294,7 +296,7 @@ SITES: Resource[sites.Site] = Resource(
         Column("PUBLISHED", "published", 9),
         Column("VISIBILITY", "visibility", 12, coded=True),
         Column("SPACES", "site_spaces", 6, right=True, drop=1),
-        Column("LINK", lambda each: each.urls.published or each.hostname, drop=2),
+        Column("PUBLISHED LINK", lambda each: each.urls.published or each.hostname, drop=2),
         Column("PLAN", "type", 14, drop=3, coded=True),
         Column("CREATED", "created_at", 7, right=True, drop=3),
     ),

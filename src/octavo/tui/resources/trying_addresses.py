@@ -53,7 +53,9 @@ def said(way: Way) -> tuple[Fact, ...]:
         case "loop":
             facts.append(Fact("care", "loop", "The redirects form a loop. Browsers show an error."))
         case "dead end":
-            facts.append(Fact("bad", "dead end", "The redirect leads to a page or part that is no longer on the site."))
+            facts.append(
+                Fact("bad", "dead end", "The redirect leads to a page, section or space that is no longer on the site.")
+            )
         case "leads" if not way.begins:
             facts.append(Fact("care", "no redirect", f"No redirect starts at this path. {_there(way)}"))
         case "leads":

@@ -108,7 +108,10 @@ async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequenc
         if other.at.space_id != one.at.space_id:
             continue
         if checks.must_be_current:
-            return f"a merge rule requires an update from main after {other.name} is merged (press U after that merge)"
+            return (
+                f"it will be outdated after {other.name} is merged, and a merge rule blocks outdated change requests "
+                f"(after that, press U to update {one.name} from main)"
+            )
         if not mine & _touched(theirs):
             continue
         behind = checks.change_request.model_copy(update={"outdated": True})
@@ -341,7 +344,7 @@ class MergeSeveralDialog(Confirm):
         ended = await merge_in_order(app.session.live, several, seen, self._tell, lambda: self._wanted)
         if ended.merged:
             app.writes.is_final(
-                "A merge cannot be undone with u. Press Z on a merged change request to revert the merge."
+                "A merge cannot be undone with u. Press Z on a merged change request to create a change request that reverts the merge."
             )
         done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Nothing was merged"
         why = ended.why

@@ -81,7 +81,7 @@ def _choose_only(_: Shell, view: ChangesScreen) -> None:
     items = list(snapshot.value.items) if snapshot.value is not None else []
     offered = list_filters.offered(items, view.narrowing.by, view.space_title, view.standings.of)
     more = [(each, f"{left} so far" if untold else str(left)) for each, left, untold in offered]
-    view.narrowing.choose("Filter change requests", more, "No filter applies to these change requests.")
+    view.narrowing.choose("Filter change requests", more)
 
 
 def _only_mine(_: Shell, view: ChangesScreen) -> None:

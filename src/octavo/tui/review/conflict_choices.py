@@ -96,7 +96,7 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
     if isinstance(result, NotEdited):
         goes_on = _goes_on(result, keep)
         said = result.sentence if goes_on else result.said
-        app.say(f"{said} The conflict is still not resolved.{goes_on}", tone="care", seconds=10.0)
+        app.say(f"{said} The conflict is not resolved yet.{goes_on}", tone="care", seconds=10.0)
         return False
     mine = result.text.strip("\r\n")
     if mine == begin:
@@ -157,7 +157,7 @@ async def send(
     app.notices.close(number)
     target_request.remember(app, at.space, change_request)
     app.writes.is_final(
-        "Resolved conflicts cannot be undone with u. Edit the page, or restore it from its version history."
+        "You cannot undo conflict resolutions with u. Edit the page, or restore an earlier version from its version history."
     )
     resolved = [name for page in unsettled.decided(decided) for name, _ in page.conflicts]
     count = len(resolved) + sum(shape.name in decided for shape in unsettled.shapes)

@@ -275,7 +275,7 @@ class Comparison:
             else:
                 self._base = "base"
                 self._view.shell.say(
-                    f"Could not compare #{self.about.number} with {_NAMES[base]}: {error} The diff shows the comparison with its base.",
+                    f"Could not compare #{self.about.number} with {_NAMES[base]}: {error} Octavo compares the change request with its base instead.",
                     tone="failed",
                 )
                 self._find_changes()

@@ -64,6 +64,8 @@ class Checks:
     """Whether a merge rule requires that the change request is up to date with main."""
     unlisted: int = 0
     """How many changes are not in `changes`."""
+    will_have_markers: tuple[str, ...] = ()
+    """What would have both sides of a conflict in its text, between conflict markers."""
 
     @property
     def basis(self) -> MergeBasis:
@@ -130,6 +132,7 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
         foreseen.is_on_main,
         rules[1],
         unlisted(changed),
+        foreseen.will_have_markers,
     )
 
 
@@ -238,6 +241,11 @@ class Forecast:
         """What they are about, each once: titles of pages, names of files."""
         return tuple({each.id: each.name for each in self.conflicts}.values())
 
+    @property
+    def will_have_markers(self) -> tuple[str, ...]:
+        """Those of `names` where both sides of a conflict are kept, between conflict markers."""
+        return tuple({each.id: each.name for each in self.conflicts if each.kind not in _KEPT}.values())
+
 
 def unlisted(changed: content.Changes) -> int:
     """Return how many changes the server did not list, or listed so that they could not be read."""
@@ -344,8 +352,6 @@ def currency(change_request: ChangeRequest) -> Fact:
 
 
 _KEPT = {
-    "text": "both versions stay in the text between conflict markers",
-    "field": "both versions stay in the text between conflict markers",
     "deleted": "pages deleted on one side and edited on the other are kept",
     "moved": "pages stay where they are in main",
     "order": "pages stay where they are in main",
@@ -354,12 +360,13 @@ _KEPT = {
 
 
 def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
-    """Return what may conflict, and the result of a merge with these conflicts."""
+    """Return what may conflict, and the side that a merge takes where it keeps no conflict markers."""
     if not foreseen.is_known:
         return Fact("care", "conflicts", "unknown: the base revision is not available")
     if names := foreseen.names:
-        kept = "; ".join(dict.fromkeys(_KEPT[each.kind] for each in foreseen.conflicts))
-        return Fact("bad", "conflicts", f"may conflict: {merge_effects.some(names)}. If there are conflicts, {kept}")
+        kept = "; ".join(dict.fromkeys(_KEPT[each.kind] for each in foreseen.conflicts if each.kind in _KEPT))
+        then = f". If there are conflicts, {kept}" if kept else ""
+        return Fact("bad", "conflicts", f"may conflict: {merge_effects.some(names)}{then}")
     if foreseen.unread:
         return Fact("care", "conflicts", f"none found, {wording.plural(foreseen.unread, 'page')} not checked")
     if foreseen.is_on_main:

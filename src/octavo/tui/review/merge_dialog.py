@@ -11,6 +11,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.merge_basis import MergeBasis, what_changed
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
+from octavo.tui.review import merge_effects
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
 from octavo.tui.review.merge_checks import PRESS_L, Checks, check, goes_out
 from octavo.tui.review.readiness import offer_to_archive
@@ -51,9 +52,14 @@ def _shown(app: Shell, at: ChangeRequestRef, checks: Checks) -> Shown:
     after = [f"Pages   {goes_out(checks.changes)}"]
     if pages := pages_to_revert(checks.changes):
         after.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
-    if checks.change_request.outdated and checks.space.permissions.edit:
-        after.append("Main has changed   press esc, then U to update from main first")
     why = why_typed(checks)
+    if checks.conflicts and checks.will_have_markers:
+        why = f"Readers may see conflict markers on {merge_effects.some(checks.will_have_markers)}"
+    if checks.change_request.outdated and checks.space.permissions.edit:
+        if why:
+            why = f"{why}. Press esc, then U to update from main first"  # beside the warning: the rest may be out of sight
+        else:
+            after.append("Main has changed   press esc, then U to update from main first")
     typed = str(checks.change_request.number) if why else ""
     return Shown(
         facts=tuple(checks.facts),
@@ -103,7 +109,8 @@ async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
         return sent.message
     if sent.kind in ("done", "unknown"):
         app.writes.is_final(
-            f"The merge of #{change_request.number} cannot be undone with u. Press Z on the change request to revert the merge."
+            f"The merge of #{change_request.number} cannot be undone with u. "
+            "Press Z on the change request to create a change request that reverts the merge."
         )
     app.say(became(sent, f"#{change_request.number}"), tone=_tone(sent))
     return ""

@@ -78,7 +78,7 @@ class OwnConflictsScreen(ConflictsScreen):
     """The conflicts of one draft of a page."""
 
     HELP = (
-        "Others changed the same text while you wrote. m takes their version, t takes yours, b takes both, and e opens "
+        "Others changed the same text while you were editing. m takes their version, t takes yours, b takes both, and e opens "
         "your editor. Pressing the same key again clears the choice. ctrl+s saves the page. esc goes back and keeps the choices."
     )
     CSS_PATH = "conflicts.tcss"

@@ -130,7 +130,11 @@ class Summary(VerticalScroll, can_focus=False):
         stands = self._stands(about)
         against: list[Content] = []
         if about.status == "merged":
-            against.append(Content.styled(f"✓ {merged_by(about)}. Press Z to revert the merge.", "$success"))
+            against.append(
+                Content.styled(
+                    f"✓ {merged_by(about)}. Press Z to create a change request that reverts the merge.", "$success"
+                )
+            )
         if stands.is_on_main:
             against.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {PRESS_L}", "$success"))
         elif stands.outdated:

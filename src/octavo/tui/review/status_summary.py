@@ -131,7 +131,7 @@ def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     if stands.conflicts:
         facts.append(((f"✗ may conflict: {_some(stands.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
     if stands.is_on_main:
-        facts.append((("✓ already on main", "✓ already on main", "✓ on main"), "$success"))
+        facts.append((("✓ already on main", "✓ already on main", "✓ all on main"), "$success"))
     elif stands.outdated:
         facts.append((("needs update", "needs update", "outdated"), "$warning"))
     if stands.unread:

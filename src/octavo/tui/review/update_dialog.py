@@ -121,10 +121,13 @@ def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callab
             if archive is None
             else f"{merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}"
         )
+    elif seen.foreseen.will_have_markers or not seen.foreseen.is_known:
+        after = (
+            "If there are conflicts, both versions will stay in the text between conflict markers. "
+            "You can resolve the conflicts after the update."
+        )
     elif seen.foreseen.conflicts:
-        after = "Both versions will stay in the text between conflict markers. You can resolve the conflicts after the update."
-    elif not seen.foreseen.is_known:
-        after = "If there are conflicts, both versions will stay in the text. You can resolve the conflicts after the update."
+        after = "You can resolve the conflicts after the update."
     blocked = "" if seen.change_request.outdated else "This change request is up to date with main."
     return Shown(
         seen.facts,

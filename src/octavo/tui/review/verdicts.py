@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
 from octavo.data.writes.machine import has_review_in_flight
-from octavo.tui.review.request_at_hand import RequestAtHand, may_not
+from octavo.tui.review.request_at_hand import RequestAtHand, is_in, may_not
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED
@@ -28,6 +28,12 @@ def may_not_review(app: Shell, request: RequestAtHand) -> str | None:
     if has_review_in_flight(app.session.outbox.entries, request.at):
         return f"Your review of {request.name} is already being submitted. Its comments are sent first."
     return None
+
+
+def awaits_others(app: Shell, request: RequestAtHand) -> bool:
+    """Return whether the key bar offers a review: not of your own change request, although the server takes that."""
+    me, author = app.workspace.me, request.about.created_by
+    return is_in(*UNDECIDED)(app, request) and (me is None or author is None or author.id != me.id)
 
 
 def may_not_withdraw(app: Shell, request: RequestAtHand) -> str | None:
@@ -103,7 +109,7 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
                 then=lambda _: request.view.ask_again(),
             )
 
-    given_as = f"You approved {name}." if mine.status == "approved" else f"You requested changes in {name}."
+    given_as = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
     again = f" {mine.requested_by.name}’s review request stays open." if mine.requested_by is not None else ""
     after = f"Your review will be marked as outdated. Others can still see the review and its comments.{again}"
     dialog = Confirm(f"Withdraw your review of {name}?", verb="Withdraw", intro=given_as, after=after)
@@ -129,7 +135,7 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
     )
     dialog = Confirm(
         f"Approve {name} {change_request.title}?" if approves
-        else f"Request changes in {name} {change_request.title}?",
+        else f"Request changes on {name} {change_request.title}?",
         verb="Approve" if approves else "Request changes",
         field=field,
         intro="\n".join(told(held, request.titles())),
@@ -144,8 +150,8 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
             return
         from octavo.data.writes import change_request_writes
 
-        doing = f"approve {name}" if approves else f"request changes in {name}"
-        said = f"Approved {name}" if approves else f"Requested changes in {name}"
+        doing = f"approve {name}" if approves else f"request changes on {name}"
+        said = f"Approved {name}" if approves else f"Requested changes on {name}"
         if app.session.outbox.pending_comments(at):
             held_ones = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
             place = f"review {at.space_id} {at.change_request_id} {status}"

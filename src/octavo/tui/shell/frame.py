@@ -93,6 +93,11 @@ class TopBar(Widget):
         left, link = Content(""), self.shell.workspace.link
         whole = self._right(link, wide=True)
         rights = [whole, self._right(link), self._right(link, short=True)]
+        if self._is_demo:
+            # That it is the demo is worth more than the age of the data.
+            rights = [whole, self._right(link, short=True)]
+            if link[0].startswith("● "):
+                rights.append(self._right(("●", "●", link[2])))
         named = [self._right(link, wide=True, person=True), whole]
         ways = (
             (_WITH_ACCOUNT[0], named),
@@ -132,15 +137,21 @@ class TopBar(Widget):
         self, link: tuple[str, str, str], *, wide: bool = False, short: bool = False, person: bool = False
     ) -> Content:
         """The state of the link, and with `wide` the account. `person`: with the name of the user, where the account is the
-        demo."""
+        demo. The demo is always named."""
         words, in_short, style = link
         pieces: list[Piece | Content] = [(in_short if short else words, style), " "]
-        if wide and self.shell.has_session:
+        if self._is_demo:
             label, me = self.shell.session.label, self.shell.workspace.me
-            if person and me is not None and self.shell.session.kind == "demo":
+            if person and me is not None:
                 pieces += [(me.name, "$octavo-muted"), "  "]
-            pieces += [(label, "bold $warning" if self.shell.session.kind == "demo" else "$octavo-muted"), " "]
+            pieces += [(label if wide else "DEMO", "bold $warning"), " "]
+        elif wide and self.shell.has_session:
+            pieces += [(self.shell.session.label, "$octavo-muted"), " "]
         return Content.assemble(*pieces)
+
+    @property
+    def _is_demo(self) -> bool:
+        return self.shell.has_session and self.shell.session.kind == "demo"
 
     def on_click(self, event: Click) -> None:
         for start, end, view in self._spans:

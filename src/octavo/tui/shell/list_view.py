@@ -51,11 +51,9 @@ class Narrowing(Generic[N]):
         self.by = by
         self._changed()
 
-    def choose(
-        self, title: str, more: Iterable[tuple[N, str]], alike: str, save: Callable[[], None] | None = None
-    ) -> None:
-        """Ask what else the list is to be narrowed by, or what no more. `more` is what can be chosen, with how much that
-        would leave; `alike` is said where that is nothing. `save` is offered too: it keeps what is narrowed now."""
+    def choose(self, title: str, more: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
+        """Let the user add or remove a filter. `more` are the filters to add, each with the number of items that it leaves.
+        `save` keeps the current filters."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
@@ -75,7 +73,7 @@ class Narrowing(Generic[N]):
                 kept = (each for each in now if each.kind != one.kind)
                 self.set(*kept, *(() if one in now else (one,)))
 
-        self._view.app.push_screen(Picker(title, choices, empty=alike), chosen)
+        self._view.app.push_screen(Picker(title, choices, empty="There is nothing to filter by in this list."), chosen)
 
 
 class Preview:

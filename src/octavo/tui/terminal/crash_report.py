@@ -84,5 +84,5 @@ def _new(folder: Path) -> tuple[Path, int]:
             return path, os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
     raise OSError(
         errno.EEXIST,
-        f"{folder} already contains {REPORTS_OF_ONE_PROCESS} crash reports from this process: delete the reports",
+        f"{folder} already contains {REPORTS_OF_ONE_PROCESS} crash reports from this process. Delete some of the reports.",
     )

@@ -59,7 +59,7 @@ class Choice(Generic[T]):
         """What it is or does, and then why it cannot be chosen now."""
         if not (self.detail and self.off):
             return self.off or self.detail
-        return f"{self.detail.removesuffix('.')}. {self.off}"
+        return f"{self.off} {self.detail}"  # a row may have no room for more than the reason
 
 
 @dataclass(frozen=True, slots=True)

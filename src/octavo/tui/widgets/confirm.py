@@ -113,6 +113,8 @@ class Confirm(Dialog[Confirmed | None]):
     CONTEXT: ClassVar[str] = "confirm dialog"
     HELP: ClassVar[str] = "This dialog shows what an action will change. y confirms. n or esc cancels."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ANSWERS,)
+    DRAFT_NOTE: ClassVar[str] = "closing keeps your text as a draft · clear the text to discard it"
+    """In the lower border once a text that is kept as a draft was changed."""
 
     def __init__(
         self,
@@ -133,7 +135,7 @@ class Confirm(Dialog[Confirmed | None]):
     ) -> None:
         """`intro` stands above the facts and `after` below them; `foot` in the lower border; `also` is a second field.
 
-        `cancel` is the word for closing without confirming. Empty: “Keep draft” if a field keeps its text, else “Cancel”.
+        `cancel` is the word for closing without confirming. Empty: “Close” if a field keeps its text as a draft, else “Cancel”.
         `why_typed` says why `typed` has to be typed: "With conflicts the y key is off: type 42 to merge anyway."
         """
         super().__init__()
@@ -142,7 +144,7 @@ class Confirm(Dialog[Confirmed | None]):
         self._intro, self._facts, self._after, self._field = intro, facts, after, field
         self._fields = {name: each for name, each in (("field", field), ("also", also)) if each is not None}
         keeps = any(each.keep is not None for each in self._fields.values())
-        self.cancel_word: str = cancel or ("Keep draft" if keeps else "Cancel")
+        self.cancel_word: str = cancel or ("Close" if keeps else "Cancel")
         self._typed, self._typed_why, self._blocked, self._foot = typed, why_typed, blocked, foot
         self.check_again: Callable[[], None] | None = check_again
         self._answered = False
@@ -218,7 +220,6 @@ class Confirm(Dialog[Confirmed | None]):
             static = self.query_one(f".confirm--{name}", Static)
             static.update(safe_lines(words))
             static.display = bool(words)
-        self.query_one(Frame).name_it(self._title, self._foot)
         typing = self.query_one("#typed", LineInput)
         typing.display = bool(self._typed) and not self._blocked
         self._show_state()
@@ -309,6 +310,9 @@ class Confirm(Dialog[Confirmed | None]):
         longest = max((field.lines for field in self._fields.values()), default=0)
         key = "y" if not longest else "ctrl+s" if longest > 1 else "enter"
         button.key = "" if self._typed or self._blocked or self._just_in else key
+        kept = {name: each.value.strip() for name, each in self._fields.items() if each.keep is not None}
+        is_kept = any(self._written_in(name) not in ("", before) for name, before in kept.items())
+        self.query_one(Frame).name_it(self._title, self._foot or (self.DRAFT_NOTE if is_kept else ""))
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:

@@ -125,10 +125,11 @@ class FilterLine(Widget):
         self._count()
 
     def _count(self) -> None:
-        """Say how many match in as many words as leave room for what is typed."""
+        """Say how many are shown in as many words as leave room for what is typed."""
         room = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
-        short = self._matches.removesuffix(" match").removesuffix(" matches")
-        said = next((each for each in (self._matches, short, short.replace(" of ", "/")) if len(each) <= room), "")
+        shown, _, total = self._matches.removesuffix(" shown").partition(" of ")
+        ways = (self._matches, f"{shown} shown", f"{shown}/{total}") if total else (self._matches,)
+        said = next((each for each in ways if len(each) <= room), "")
         for count in self.query(".filter--count").results(ChangingText):
             count.update(Content(said))
             count.display = bool(said)

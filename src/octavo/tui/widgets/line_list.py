@@ -613,7 +613,7 @@ class Extent:
 
     @property
     def said(self) -> str:
-        """How much is shown, for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 match`."""
+        """How much is shown, for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 shown`."""
         shown, total, how = self._counts()
         return f"{total} {how}" if how == _MORE else f"{shown} of {total} {how}".rstrip()
 
@@ -630,7 +630,7 @@ class Extent:
         """How many are shown, of how many, and why those are fewer, if they may be."""
         if self._of.query_text:
             matching = self._of.matching()
-            return matching, self.here, "matches" if matching == 1 else "match"
+            return matching, self.here, "shown"
         if self.total is not None and self.total > self.here:
             return self.here, self.total, "loaded"
         return self.here, self.here, _MORE if self.beyond else ""

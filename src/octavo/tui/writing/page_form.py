@@ -44,6 +44,8 @@ class PageForm(Confirm):
         "esc closes the form and keeps a draft."
     )
 
+    DRAFT_NOTE: ClassVar[str] = "closing keeps your changes as a draft"
+
     def __init__(
         self,
         title: str,

@@ -55,7 +55,7 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
     if app.workspace.on_its_way(message.id) or app.workspace.on_its_way(thread.id):
         return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
     if len(found) > 1:
-        return "This comment has several suggestions for one block. Press e to edit the page yourself."
+        return "You cannot apply this comment, because it has several suggestions for the same block. Press e to edit the page yourself."
     if not wordings(thread, message):
         return "This thread is about the page as a whole, so the suggestion has no block to change."
     if not isinstance(at, ChangeRequestRef):

@@ -19,7 +19,7 @@ _TIMES = 3
 """How often it is tried again when others write all the time."""
 MINE = "your text"
 """What marks the side of the person at the keyboard."""
-THEIRS = "text of others"
+THEIRS = "other people's text"
 
 
 @dataclass(frozen=True)
