@@ -33,6 +33,7 @@ from octavo.data.live import Live
 from octavo.data.queries import spaces_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
+from octavo.data.sync_queue import Rank
 from octavo.data.writes.outbox import Outbox
 from tests.benchmarks.inbox import Served, serving
 
@@ -71,7 +72,7 @@ async def measure(served: Served, kept: Path, hours: float, typing: bool) -> Non
         await asyncio.sleep(0.1)
     for space in (await live.known(spaces_of(organization.id))).items:
         op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
-        live.watch(op, lambda snapshot: None, patiently=True)
+        live.watch(op, lambda snapshot: None, rank=Rank.AWAITED)
     await live.settled()
     freshness = Freshness(live, low=lambda: client.low, then=inbox.look_again)
     first = sum(asked.values())

@@ -16,6 +16,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.freshness import Freshness
 from octavo.data.live import Live
 from octavo.data.news import News
+from octavo.data.sync_queue import Rank
 from tests.data.screen import Screen
 from tests.data.sends import Gate
 from tests.server.asking import ACME, Ask, Clock, space_with
@@ -35,10 +36,10 @@ class Looker:
     def _low(self) -> float:
         return 300.0 if self.low_after is not None and len(self.gate.asked) >= self.low_after else 0.0
 
-    async def follow(self, *ops: Operation[Any], patiently: bool = False) -> None:
+    async def follow(self, *ops: Operation[Any], rank: Rank = Rank.NOW) -> None:
         for op in ops:
             self.screens[op] = Screen()
-            self.live.watch(op, self.screens[op], patiently=patiently)
+            self.live.watch(op, self.screens[op], rank=rank)
         await self.live.settled()
 
     async def look(self) -> tuple[News, list[Operation[Any]]]:
@@ -71,7 +72,7 @@ async def looker(live: Live, gate: Gate, clock: Clock) -> Looker:
 
 async def test_only_what_moved_is_asked_again(looker: Looker, ask: Ask, here: SpaceRef) -> None:
     places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(12)]]
-    await looker.follow(*(threads(each) for each in places), patiently=True)
+    await looker.follow(*(threads(each) for each in places), rank=Rank.AWAITED)
     await looker.look()
     await ask(comments.Create(at=places[7], body=says("New")), "ada")
     news, asked = await looker.look()
@@ -86,7 +87,7 @@ async def test_what_nothing_speaks_for_is_asked_in_turn_and_none_for_ever_not(
     looker: Looker, ask: Ask, here: SpaceRef
 ) -> None:
     places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(5)]]
-    await looker.follow(*(threads(each) for each in places), patiently=True)
+    await looker.follow(*(threads(each) for each in places), rank=Rank.AWAITED)
     await looker.look()  # the spaces are new to the lists
     seen = [op for _ in range(3) for op in (await looker.look())[1] if isinstance(op, comments.List)]
     assert sorted(op.at.space_id for op in seen) == sorted(each.space_id for each in places)
@@ -218,7 +219,7 @@ async def test_it_waits_where_the_server_takes_few_more_requests(looker: Looker,
 
 async def test_a_look_ends_where_it_has_used_its_share(looker: Looker, gate: Gate, ask: Ask, here: SpaceRef) -> None:
     places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(9)]]
-    await looker.follow(*(threads(each) for each in places), patiently=True)
+    await looker.follow(*(threads(each) for each in places), rank=Rank.AWAITED)
     await looker.look()
     for each in places:
         await ask(comments.Create(at=each, body=says("New")), "ada")

@@ -16,6 +16,7 @@ from octavo.api.places import OrganizationRef, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live, Snapshot
 from octavo.data.response_cache import KeptAnswer, ResponseCache
+from octavo.data.sync_queue import Rank
 from tests.data.conftest import ByHand
 from tests.data.screen import Screen
 from tests.data.sends import Gate
@@ -56,16 +57,16 @@ async def test_what_was_known_is_shown_at_the_next_start(
     assert screen.now.fetched_at == clock()
 
 
-@pytest.mark.parametrize("patiently", [False, True])
+@pytest.mark.parametrize("rank", [Rank.NOW, Rank.AWAITED])
 async def test_what_comes_as_it_is_kept_is_not_written_again_but_the_moment(
-    gate: Gate, outbox: ByHand, ask: Ask, here: SpaceRef, clock: Clock, tmp_path: Path, patiently: bool
+    gate: Gate, outbox: ByHand, ask: Ask, here: SpaceRef, clock: Clock, tmp_path: Path, rank: Rank
 ) -> None:
     shelf = ResponseCache(tmp_path, "mia@test", now=clock)
     live, op = Live(gate, shelf, outbox, now=clock), threads(here, limit=2)
 
     async def read_anew() -> KeptAnswer:
         clock.forward(seconds=3601.234567)
-        value = await live.fetch(op, patiently=patiently)
+        value = await live.fetch(op, rank=rank)
         live.let_go(op)
         shelf.flush()
         (kept,) = shelf.kept(0, 10)
@@ -159,20 +160,40 @@ async def test_a_first_load_that_fails_has_no_value(live: Live, gate: Gate, here
     assert isinstance(screen.now.error, Unreachable)
 
 
-async def test_only_the_reply_to_the_last_question_counts(live: Live, gate: Gate, ask: Ask, here: SpaceRef) -> None:
+async def test_a_refresh_shares_the_request_that_runs(live: Live, gate: Gate, here: SpaceRef) -> None:
     screen = Screen()
     gate.hold()
     live.watch(spaces.Get(at=here), screen)
-    second = asyncio.create_task(live.refresh(spaces.Get(at=here)))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    gate.let_go(1)
-    await second
-    assert screen.now.value.title == "Handbook"
-    await ask(spaces.Update(at=here, title="Renamed"))
+    callers = [asyncio.create_task(live.fetch(spaces.Get(at=here))) for _ in range(3)]
+    await ticks()
+    callers.pop().cancel()
     gate.let_go()
+    assert [each.title for each in await asyncio.gather(*callers)] == ["Handbook"] * 2
     await live.settled()
-    assert screen.now.value.title == "Handbook", "The first question was answered late"
+    assert screen.now.value.title == "Handbook"
+    assert len(gate.asked) == 1
+
+
+async def test_a_fetch_after_a_write_does_not_get_the_response_to_a_request_before(
+    live: Live, gate: Gate, here: SpaceRef
+) -> None:
+    first, stale = Screen(), spaces.Get(at=here)
+    live.watch(stale, first)
+    await live.settled()
+    before = await live.fetch(stale)
+    gate.hold()
+    live.watch(stale, Screen())
+    await ticks()
+    writing = asyncio.create_task(live.write(new(here)))
+    await ticks()
+    gate.let_go(1)
+    await writing
+    reading = asyncio.create_task(live.fetch(stale))
+    await ticks()
+    gate.let_go()
+    assert (await reading).comments == before.comments + 1
+    await live.settled()
+    assert len([op for op in gate.asked if op == stale]) == 4, "once more after the write, for all of them"
 
 
 async def test_two_screens_ask_once(live: Live, gate: Gate, here: SpaceRef) -> None:
@@ -579,7 +600,7 @@ async def test_what_is_kept_is_here_also_while_it_is_asked_for_without_a_look_at
     later, screen = Live(gate, shelf, outbox), Screen()
     gate.hold()
     gate.errors.append(NotSent("Can't reach the server."))
-    asking = asyncio.ensure_future(later.fetch(op, patiently=True))
+    asking = asyncio.ensure_future(later.fetch(op, rank=Rank.AWAITED))
     await asyncio.sleep(0)
     later.watch(op, screen)
     assert screen.seen[0].value is not None, "who watches it is shown it"
@@ -590,7 +611,7 @@ async def test_what_is_kept_is_here_also_while_it_is_asked_for_without_a_look_at
     elsewhere = Live(gate, shelf, outbox)
     gate.errors.append(NotSent("Can't reach the server."))
     with pytest.raises(NotSent, match=r"^Can't reach the server\.$"):
-        await elsewhere.fetch(op, patiently=True)
+        await elsewhere.fetch(op, rank=Rank.AWAITED)
     await elsewhere.close()
 
 

@@ -236,8 +236,8 @@ class Run:
             return "requests"
         if gate is not None and gate.waiting:
             return ""
-        if self.app.tasks or session.live._tasks:
-            return f"tasks {self.app.tasks} {session.live._tasks}"
+        if self.app.tasks or session.live.is_busy:
+            return f"tasks {self.app.tasks} {session.live.syncer.queue.flights}"
         if answers is not None and not answers.at_rest:
             return "the inbox"
         if workers := [worker for worker in self.app.workers if not worker.is_finished]:

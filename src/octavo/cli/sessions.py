@@ -529,7 +529,7 @@ def _session(
     outbox = Outbox(
         client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle, read_only=client.read_only
     )
-    live = Live(client, shelf, outbox, index=index)
+    live = Live(client, shelf, outbox, index=index, low=lambda: client.low)
     offline = Offline(live, state, low=lambda: client.low)
 
     def open_() -> None:

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage, Operation
+from octavo.data.sync_queue import Rank
 
 T = TypeVar("T")
 
@@ -51,51 +52,53 @@ class Edit:
 
 
 @dataclass(eq=False)
+class Watcher:
+    """A callback that is told of a response."""
+
+    callback: Callable[[Snapshot[Any]], None]
+    rank: Rank
+    most: int
+    """Items of a list that are read. 0 for its first page."""
+
+
+@dataclass(eq=False)
 class Answer:
     """The last response to one read, as the server sent it, and its watchers."""
 
     op: Operation[Any]
+    url: str
     final_once_known: bool = False
     value: Any = None
     error: ApiError | None = None
     unpacked: bool = False
     """Whether the disk was read."""
     loading: bool = False
+    """Whether a request runs that watchers are told of. They are not told of a poll."""
     fetched_at: datetime | None = None
     as_of: datetime | None = None
     """When the response was last known to be current: it was fetched, or no list told of a change."""
     pages: int = 0
     wanted: int = 1
     """Number of pages that a refresh fetches."""
+    extending: bool = False
     mark: int = 0
     """Number of confirmed writes when this was requested: the response contains them."""
-    asked: int = 0
-    """Number of requests. Only the response to the last one counts."""
-    stale: bool = False
-    freshening: asyncio.Task[None] | None = None
-    """Fetches in the background while there are watchers."""
-    asked_behind: int = 0
-    """The number of the request that `freshening` sent."""
-    extending: bool = False
-    behind: bool = False
-    """Whether nobody waits for the running request."""
-    told_loading: bool = False
-    differed: int = 0
-    """Number of responses that differed from the one before."""
+    mark_asked: int = 0
+    """Number of confirmed writes when the last request was sent."""
     learned: object = None
     """The value that is in the search index."""
     put: float | None = None
     """What `ResponseCache.put` returned for this value."""
     shown: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
-    watchers: list[Callable[[Snapshot[Any]], None]] = field(default_factory=list)
-    patient: list[Callable[[Snapshot[Any]], None]] = field(default_factory=list)
-    """The watchers whose request may wait for others."""
-    most: dict[Callable[[Snapshot[Any]], None], int] = field(default_factory=dict)
-    """Items of a list that a watcher wants, of those that want more than its first page."""
+    watchers: list[Watcher] = field(default_factory=list)
     reading_on: asyncio.Task[None] | None = None
-    """Fetches further pages for `most`."""
-    _resting: list[asyncio.Future[None]] = field(default_factory=list)
+    """Fetches further pages for watchers."""
+
+    @property
+    def keeper(self) -> str:
+        """Return the name under which the response is wanted for its watchers."""
+        return f"view {self.url}"
 
     @property
     def final(self) -> bool:
@@ -108,14 +111,9 @@ class Answer:
         return self.as_of if self.value is not None and not self.final else None
 
     @property
-    def idle_now(self) -> bool:
-        """Return whether the response may be removed from memory."""
-        return not (self.watchers or self.loading or self.edits)
-
-    @property
     def waits(self) -> bool:
-        """Return whether a watcher waits for the response."""
-        return any(each not in self.patient for each in self.watchers)
+        """Return whether the user waits for the response."""
+        return any(each.rank is Rank.NOW for each in self.watchers)
 
     def lists(self, item_id: str) -> bool:
         """Return whether the response is a list that contains an item with this id."""
@@ -131,23 +129,12 @@ class Answer:
             # It was kept whole, however many questions that took: as many are asked again, or it would be cut short meanwhile.
             self.pages = self.wanted = max(1, -(-len(value.items) // limit))
 
-    def accept(self, value: Any, pages: int, now: datetime, mark: int) -> None:
-        """Take a response to a request that was sent when `mark` writes were confirmed."""
-        self.differed += not (value is self.value or value == self.value)
-        self.value, self.pages, self.fetched_at, self.as_of, self.mark = value, pages, now, now, mark
+    def accept(self, value: Any, pages: int, now: datetime, mark: int) -> bool:
+        """Take a response to a request that was sent when `mark` writes were confirmed. Return whether it is the same as
+        before: then `value` stays the same object."""
+        is_same = bool(value is self.value or value == self.value)
+        self.value = self.value if is_same else value
+        self.pages, self.fetched_at, self.as_of, self.mark = pages, now, now, mark
         self.wanted = max(1, pages) if not self.extending else self.wanted
         self.edits = [edit for edit in self.edits if not edit.confirmed or edit.confirmed > mark]
-
-    async def idle(self) -> None:
-        """Wait until no request runs."""
-        while self.loading:
-            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._resting.append(waiting)
-            await waiting
-
-    def rest(self) -> None:
-        """Wake those who wait until no request runs."""
-        resting, self._resting = self._resting, []
-        for waiting in resting:
-            if not waiting.done():
-                waiting.set_result(None)
+        return is_same

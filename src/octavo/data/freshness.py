@@ -26,6 +26,7 @@ from octavo.data.answer import Answer
 from octavo.data.live import Live
 from octavo.data.news import News, NewsFinder
 from octavo.data.stamps import ListedPlaces, PlaceStamps
+from octavo.data.sync_queue import Rank
 
 BETWEEN = (
     (timedelta(minutes=2), timedelta(seconds=30)),
@@ -189,7 +190,7 @@ class Freshness:
             if each.space is not None and self.may_ask():
                 at = each.ref(SpaceRef(space_id=each.space))
                 with suppress(NotFound, Forbidden):
-                    found.append(await self._live.fetch(change_requests.Get(at=at), patiently=True))
+                    found.append(await self._live.fetch(change_requests.Get(at=at), rank=Rank.AWAITED))
         return found
 
     def _has_room(self) -> bool:

@@ -57,7 +57,7 @@ from octavo.data.inbox_parts import Part
 from octavo.data.live import Live
 from octavo.data.observers import Observers
 from octavo.data.queries import MOST, UNDECIDED, change_requests_of, spaces_of
-from octavo.data.response_cache import Version
+from octavo.data.sync_queue import Rank, Version
 from octavo.data.writes.machine import Entry
 
 AT_ONCE = 4
@@ -722,7 +722,7 @@ class _Answers:
         Of a list that is longer than `MOST_LISTED` items or `MOST_FOLLOWED` pages, or does not end, the first are read.
         """
         try:
-            first: ListPage[Any] = await self._live.fetch(part.op, patiently=True)
+            first: ListPage[Any] = await self._live.fetch(part.op, rank=Rank.AWAITED)
             items = list(first.items)
             if first.next is not None:
                 send, last = self._live.send, first

@@ -15,22 +15,23 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from copy import copy
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from octavo.api.errors import ApiError, Forbidden, LocalFailure, NotFound, NotSent, Outcome
+from octavo.api.errors import ApiError, Forbidden, NotFound, NotSent, Outcome, PaginationError
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.paging import read_pages
-from octavo.api.urgency import asked_for
 from octavo.api.wire import encode, location
 from octavo.concurrency import Tasks
-from octavo.data.answer import Answer, Edit, Snapshot
+from octavo.data.answer import MOST_PAGES, Answer, Edit, Snapshot, Watcher
 from octavo.data.availability import Availability
 from octavo.data.observers import Observers
 from octavo.data.response_cache import ResponseCache, immutable
 from octavo.data.sending import Send
 from octavo.data.state import utc_now
+from octavo.data.sync_queue import Rank, Want
+from octavo.data.syncer import Syncer
 from octavo.data.writes.attempt import Basis
 from octavo.data.writes.machine import Entry
 from octavo.data.writes.outbox import Outbox
@@ -52,6 +53,18 @@ LONG = 256 * 1024
 NOT_HERE = "Not available offline: this was not loaded before."
 
 
+class _Response(NamedTuple):
+    """A response as it came, and what it is worth."""
+
+    value: Any
+    """All pages of a list as one."""
+    to_cache: Any
+    """A list as a whole, else its first page. None if there is nothing to cache."""
+    pages: int
+    mark: int
+    """Number of confirmed writes when the request was sent."""
+
+
 class Live:
     """Responses in memory, their watchers, and the writes that are applied to them."""
 
@@ -63,8 +76,10 @@ class Live:
         *,
         index: Index | None = None,
         now: Callable[[], datetime] = utc_now,
+        low: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`index` is the search index, which learns each response."""
+        """`index` is the search index, which learns each response. `low` returns the seconds that background requests have
+        to wait because the rate limit runs low."""
         self.availability = Availability(send)
         self.send: Send = self.availability
         self.outbox = outbox
@@ -79,6 +94,7 @@ class Live:
         self.shelf = shelf
         self._index = index
         self.now = now
+        self.syncer: Syncer[_Response] = Syncer(shelf, self._read, self._accept, self._fail, now=now, low=low)
         self._answers: OrderedDict[str, Answer] = OrderedDict()
         self._tasks = Tasks("A refresh")
         self._confirmed: list[tuple[int, Entry]] = []
@@ -100,31 +116,26 @@ class Live:
         op: Operation[T],
         watcher: Callable[[Snapshot[T]], None],
         *,
-        patiently: bool = False,
+        rank: Rank = Rank.NOW,
         anew: bool = True,
         most: int = 0,
     ) -> Callable[[], None]:
         """Call `watcher` now with the cached response and again on each change. Returns a function that ends this.
 
         The response is fetched in the background, unless it is cached and never changes, until the last watcher leaves.
-        With `patiently`, requests the user waits for go first. Without `anew`, a response that others watch is not fetched
-        again. A list is read on until it is whole or has `most` items.
+        Without `anew`, a response that others watch is not fetched again. A list is read on until it is whole or has
+        `most` items.
         """
         self.outbox.start()
         answer = self._answer(op)
         is_kept_up = not anew and bool(answer.watchers) and answer.value is not None and answer.error is None
-        answer.watchers.append(watcher)
-        if patiently:
-            answer.patient.append(watcher)
-        if most:
-            answer.most[watcher] = most
-        answer.behind = patiently and (answer.behind or not answer.loading)
-        if not (answer.loading or answer.final or is_kept_up):
-            self._freshen(answer)
-            answer.loading = True
+        new = Watcher(watcher, rank, most)
+        answer.watchers.append(new)
+        if not answer.final and (answer.loading or not is_kept_up):
+            self._want(answer)
         watcher(self._snapshot(answer))
         self._read_on(answer)
-        return partial(self._leave, answer, watcher)
+        return partial(self._leave, answer, new)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
         """Return the snapshot of a response in memory or on disk. Sends nothing."""
@@ -151,49 +162,59 @@ class Live:
         difference. Raises ApiError, which is shown only if it concerns the thing itself."""
         if answer.loading or answer.final or not answer.watchers:
             return False
-        before = answer.differed
-        await self._ask(answer, behind=True, quietly=True)
-        return answer.differed != before
+        before = answer.value
+        await self.syncer.get(answer.op, Rank.AWAITED)
+        return answer.value is not before
 
     async def refresh(self, op: Operation[Any]) -> None:
         """Fetch a response again. The old one is shown meanwhile; an error is shown beside it."""
-        await self._refresh(self._answer(op), behind=False)
-
-    async def _refresh(self, answer: Answer, *, behind: bool) -> None:
+        answer = self._answer(op)
         if not answer.final:
             try:
-                await self._ask(answer, behind=behind)
+                await self._fetch(answer, Rank.NOW)
             except ApiError:
                 return  # the error is in the snapshot
 
-    async def fetch(self, op: Operation[T], *, patiently: bool = False) -> T:
-        """Fetch a response, cache and show it. With `patiently`, other requests go first and the cached response is
-        not read. Raises ApiError."""
-        value: T = await self._ask(self._answer(op, kept=not patiently), behind=patiently)
+    async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW) -> T:
+        """Fetch a response, cache and show it. The cached response is not read for ranks after NOW. Raises ApiError."""
+        value: T = await self._fetch(self._answer(op, kept=rank is Rank.NOW), rank)
         return value
 
-    async def known(self, op: Operation[T], *, patiently: bool = False) -> T:
+    async def _fetch(self, answer: Answer, rank: Rank) -> Any:
+        if answer.mark_asked != self._confirmations:
+            self.syncer.queue.invalidate(answer.url)  # the caller must see the writes that were confirmed since
+        was_shown, answer.loading = answer.shown.loading and answer.loading, True
+        if answer.watchers:
+            self._want(answer)  # if the request fails, it is sent again for them
+        if not was_shown:
+            self._show(answer)
+        try:
+            return await self.syncer.get(answer.op, rank)
+        except asyncio.CancelledError:
+            self._ended(answer)
+            raise
+
+    async def known(self, op: Operation[T], *, rank: Rank = Rank.NOW) -> T:
         """Return the cached response, or fetch it: for responses that never change or may be outdated. Raises
         ApiError."""
         value = self.peek(op).value
-        return value if value is not None else await self.fetch(op, patiently=patiently)
+        return value if value is not None else await self.fetch(op, rank=rank)
 
     def hurry(self, op: Operation[Any]) -> None:
-        """Let a request for `op` that was sent patiently go before others: now the user waits for it."""
-        if (answer := self._answers.get(encode(op).url)) is not None:
-            answer.behind = False
+        """Let the request for `op` go before others: now the user waits for it."""
+        self.syncer.hurry(encode(op).url)
 
     async def rested(self, op: Operation[Any]) -> None:
         """Wait until no request for the response runs. Sends nothing."""
-        await self._answer(op).idle()
+        await self._landed(self._answer(op))
 
     def let_go(self, op: Operation[Any]) -> None:
         """Release the memory of a response unless it has watchers. It stays on disk."""
         key = encode(op).url
-        if (answer := self._answers.get(key)) is not None and answer.idle_now:
+        if (answer := self._answers.get(key)) is not None and self._is_idle(answer):
             del self._answers[key]
 
-    async def more(self, op: Listing[Any], *, patiently: bool = False) -> None:
+    async def more(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
         """Fetch the next page of a list, which a refresh then fetches as well. An error is in the snapshot."""
         answer = self._answer(op)
         if answer.value is None:
@@ -204,9 +225,9 @@ class Live:
         answer.extending = True
         try:
             answer.wanted = answer.pages + 1
-            await answer.idle()
+            await self._landed(answer)
             if answer.pages < answer.wanted and answer.value.next is not None:
-                await self._ask(answer, extend=True, behind=patiently)
+                await self._extend(answer, rank)
         except (ApiError, asyncio.CancelledError) as error:
             answer.wanted = max(1, answer.pages)
             if not isinstance(error, ApiError):
@@ -214,23 +235,43 @@ class Live:
         finally:
             answer.extending = False
 
+    async def _extend(self, answer: Answer, rank: Rank) -> None:
+        """Fetch the page after those that are here. Raises ApiError."""
+        assert isinstance(answer.op, Listing), "only a list goes on"
+        before = answer.value
+        answer.loading = True
+        self._show(answer)
+        try:
+            send = partial(self.syncer.get, rank=rank)
+            _, value, pages = await self._read_list(answer.op, send, answer=answer, after=before)
+        except ApiError as error:
+            answer.error = copy(error)
+            raise
+        else:
+            if answer.value is before:  # else it was read again meanwhile, with all pages that are wanted
+                answer.error = None
+                self._take(answer, _Response(value, value if value.next is None else None, pages, answer.mark))
+        finally:
+            self._ended(answer, is_shown=False)
+            self._show(answer)
+
     async def read_on(
         self,
         op: Listing[Any],
         most: int,
         *,
-        patiently: bool = False,
+        rank: Rank = Rank.NOW,
         wait: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Fetch further pages of a list until it is whole, has `most` items or `MOST_PAGES` pages, or one of them failed.
         `wait` is awaited before each."""
         answer = self._answer(op)
-        await answer.idle()  # another caller may be fetching a page
+        await self._landed(answer)  # another caller may be fetching a page
         while self._snapshot(answer).goes_on(most):
             if wait is not None:
                 await wait()
-            await self.more(op, patiently=patiently)
-            await answer.idle()
+            await self.more(op, rank=rank)
+            await self._landed(answer)
 
     async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
         """Send `op` now and show `edits` meanwhile. They are removed if it fails. Raises ApiError."""
@@ -250,6 +291,7 @@ class Live:
                 self.touched(op)  # the write may have arrived all the same
             raise
         self._confirmations += 1
+        self.syncer.reached()
         for answer, edit in made:
             edit.confirmed = self._confirmations
             self._show(answer)
@@ -265,11 +307,19 @@ class Live:
         here, whole = reach(op), location(op)
         it = here.rpartition("/")[2]
         self._lose(op)
-        for answer in tuple(self._answers.values()):
-            there = location(answer.op)
+
+        def is_near(other: Operation[Any]) -> bool:
+            there = location(other)
             near = f"{here}/".startswith(f"{there}/") or f"{there}/".startswith(f"{here}/")
-            if answer.watchers and not answer.final and (near or answer.lists(it) or _spans(there, whole)):
-                self._freshen(answer)
+            return near or _spans(there, whole)
+
+        self.syncer.invalidate(is_near)
+        for answer in tuple(self._answers.values()):
+            if answer.watchers and not answer.final and (is_near(answer.op) or answer.lists(it)):
+                self.syncer.queue.invalidate(answer.url)
+                self._want(answer)
+                if not answer.shown.loading:
+                    self._show(answer)
 
     def _lose(self, op: Operation[Any]) -> None:
         """Remove what was deleted from the search index. Other responses may still contain parts of it: they are
@@ -281,136 +331,142 @@ class Live:
 
     async def settled(self) -> None:
         """Wait until no background request runs. Raises the error of one, which is a bug: an ApiError is in the snapshot."""
-        await self._tasks.wait_idle()
+        while self.is_busy:
+            await self._tasks.wait_idle()
+            await self.syncer.wait_all_idle()
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether a background request runs or is about to start."""
+        return bool(self._tasks) or self.syncer.is_busy
 
     async def close(self) -> None:
         """Cancel all background requests and start no more."""
         self._closed = True
+        await self.syncer.close()
         await self._tasks.close()
 
-    def _freshen(self, answer: Answer) -> None:
-        answer.stale = True
-        if answer.freshening is None and not self._closed:
-            # Until the task sends a request, the last request is its own only if that has ended.
-            answer.asked_behind = 0 if answer.loading else answer.asked
-            answer.freshening = self._tasks.start(self._freshened(answer))
+    def _want(self, answer: Answer) -> None:
+        """Fetch a response in the background for its watchers."""
+        if not self._closed:
+            answer.loading = True
+            rank = min(each.rank for each in answer.watchers)
+            self.syncer.add(Want(answer.op, answer.url, answer.keeper, rank, max_age=timedelta()))
 
-    async def _freshened(self, answer: Answer) -> None:
-        """Fetch the response until no write has affected it since the request was sent."""
-        try:
-            while True:
-                answer.stale = False
-                answer.asked_behind = answer.asked + 1
-                await self._refresh(answer, behind=not answer.waits)
-                if not answer.stale:
-                    return
-        finally:
-            if answer.freshening is asyncio.current_task():
-                answer.freshening = None
-
-    def _leave(self, answer: Answer, watcher: Callable[[Snapshot[Any]], None]) -> None:
+    def _leave(self, answer: Answer, watcher: Watcher) -> None:
         if watcher in answer.watchers:
             answer.watchers.remove(watcher)
-        if watcher in answer.patient:
-            answer.patient.remove(watcher)
-        answer.most.pop(watcher, None)
-        for task in (
-            answer.freshening if not answer.watchers else None,
-            answer.reading_on if not answer.most else None,
-        ):
-            if task is not None:
-                # A watcher that leaves often comes back at once.
-                task.get_loop().call_soon(self._abandon, answer)
+            # A watcher that leaves often comes back at once.
+            asyncio.get_running_loop().call_soon(self._abandon, answer)
 
     def _abandon(self, answer: Answer) -> None:
-        """Cancel the background request for a response that nobody watches. A request of a caller who awaits it goes on."""
-        if answer.reading_on is not None and not answer.most:
+        """Cancel the background requests for a response that nobody watches. A request of a caller who awaits it goes on."""
+        if answer.reading_on is not None and not any(each.most for each in answer.watchers):
             answer.reading_on.cancel()
-        task = answer.freshening
-        if task is None or answer.watchers:
-            return
-        answer.freshening = None
-        task.cancel()
-        if answer.asked == answer.asked_behind:
-            answer.asked += 1  # the response to the cancelled request does not count
-            answer.loading = False
-            answer.rest()
+        if not answer.watchers:
+            self.syncer.drop(answer.keeper)
+            self._ended(answer)
 
-    async def _ask(self, answer: Answer, *, behind: bool, extend: bool = False, quietly: bool = False) -> Any:
-        """Fetch a response. `behind`: nobody waits for it. `quietly`: watchers are told only if it differs."""
-        answer.asked += 1
-        ticket, mark = answer.asked, self._confirmations
-        answer.behind = behind and (answer.behind or not answer.loading)
-        if not quietly and not (answer.loading and answer.told_loading):
-            answer.loading = True
+    def _ended(self, answer: Answer, *, is_shown: bool = True) -> None:
+        """Note that a request was cancelled. Others may go on."""
+        was_loading, answer.loading = answer.loading, self.syncer.queue.is_moving(answer.url)
+        if is_shown and was_loading and not answer.loading:
             self._show(answer)
-        error, before = answer.error, answer.differed
-        try:
-            to_cache, value, pages = await self._read(answer, extend=extend)
-            error = None
-        except ApiError as failed:
-            if isinstance(failed, NotSent) and not self._is_here(answer) and not str(failed).startswith(NOT_HERE):
-                failed.args = (f"{NOT_HERE} {failed}",)  # callers of the same request share one error
-            error = copy(failed)  # without its traceback, whose frames would stay in memory with it
-            if isinstance(failed, NotFound | Forbidden):
-                self._lose(answer.op)
-            raise
-        else:
-            if ticket == answer.asked:
-                differed = answer.differed
-                answer.accept(value, pages, self.now(), answer.mark if extend else mark)
-                unreadable = getattr(value, "unreadable", 0)
-                if to_cache is not None and not (unreadable and immutable(answer.op)):
-                    # Not cached if it never changes and a part is unreadable: a newer Octavo may read that part.
-                    still = answer.put if answer.differed == differed else None
-                    answer.put = self.shelf.put(answer.op, to_cache, still=still)
-                if self._index is not None and answer.learned is not value:
-                    self._index.learn(answer.op, value)
-                    answer.learned = value
-                if unreadable:
-                    self.left_out.notify(answer.op, unreadable)
-            self._reached(answer)
-            return value
-        finally:
-            if ticket == answer.asked:
-                if quietly and error is not None and not isinstance(error, NotFound | Forbidden):
-                    error = answer.error  # the shown response is as current as before
-                is_shown = quietly and not answer.loading and error == answer.error and answer.differed == before
-                answer.loading, answer.error = False, error
-                answer.rest()
-                if not is_shown:
-                    self._show(answer)
 
-    async def _read(self, answer: Answer, *, extend: bool) -> tuple[Any, Any, int]:
-        """Return what to cache, all pages wanted as one, and their number; with `extend` only the pages after those that are
-        here are fetched. Pages without a new item do not count.
+    async def _landed(self, answer: Answer) -> None:
+        """Wait until no request for a response runs."""
+        while answer.loading and not self._closed:
+            await self.syncer.wait_step()
 
-        A list is cached whole, else its first page. None if there is nothing to cache. Raises ApiError.
-        """
-        if _is_pending(answer.op):
-            return None, ListPage(items=()) if isinstance(answer.op, Listing) else None, 1
-        if not isinstance(answer.op, Listing):
-            value = await self._send(answer, answer.op)
-            return value, value, 1
-        first: ListPage[Any] | None = None
-        read: ListPage[Any] | None = answer.value if extend else None
-        pages = answer.pages if extend else 0
-        async with aclosing(read_pages(partial(self._send, answer), answer.op, after=read)) as coming:
-            async for page in coming:
-                if read is None:
-                    first = read = page
-                    pages = 1
-                else:
-                    pages += bool(page.items and read.items)
-                    read = _joined(read, page)
-                if pages >= answer.wanted and read.items:
-                    break
+    async def _read(self, op: Operation[Any], most: int) -> _Response:
+        """Fetch a response: of a list all pages that are wanted, and at least `most` items if it has as many. Raises
+        ApiError."""
+        mark = self._confirmations
+        answer = self._answers.get(encode(op).url)
+        if answer is not None:
+            answer.mark_asked = mark
+        if _is_pending(op):
+            return _Response(ListPage(items=()) if isinstance(op, Listing) else None, None, 1, mark)
+        if not isinstance(op, Listing) or op.page is not None:
+            value = await self.send(op)
+            return _Response(value, None if getattr(op, "page", None) else value, 1, mark)
+        first, read, pages = await self._read_list(op, self.send, answer=answer, most=most)
+        return _Response(read, read if read.next is None else first, pages, mark)
+
+    async def _read_list(
+        self,
+        op: Listing[Any],
+        send: Send,
+        *,
+        answer: Answer | None = None,
+        after: ListPage[Any] | None = None,
+        most: int = 0,
+    ) -> tuple[ListPage[Any], ListPage[Any], int]:
+        """Return the first page, all pages as one, and their number. Pages without a new item do not count. Raises
+        ApiError."""
+        first = read = after
+        pages = answer.pages if answer is not None and after is not None else 0
+        async with aclosing(read_pages(send, op, after=after)) as coming:
+            try:
+                async for page in coming:
+                    if first is None or read is None:
+                        first = read = page
+                        pages = 1
+                    else:
+                        pages += bool(page.items and read.items)
+                        read = _joined(read, page)
+                    wanted = answer.wanted if answer is not None else 1
+                    if pages >= wanted and read.items and (len(read.items) >= most or pages >= MOST_PAGES):
+                        break
+            except PaginationError:
+                if not most or read is None:
+                    raise  # else the items that came are used
+        assert first is not None, "a list has a first page"
         assert read is not None, "a list has a first page"
-        return read if read.next is None else first, read, pages
+        return first, read, pages
 
-    async def _send(self, answer: Answer, op: Operation[T]) -> T:
-        with asked_for(lambda: not answer.behind):
-            return await self.send(op)
+    def _accept(self, op: Operation[Any], response: _Response, again: bool) -> Any:
+        """Take a response: into memory and the cache, and show it. `again`: it is fetched once more."""
+        if getattr(op, "page", None) is not None:
+            return response.value  # it becomes a part of a list
+        answer = self._answer(op, kept=False)
+        was_shown = not answer.loading and answer.error is None and answer.value == response.value
+        answer.error, answer.loading = None, again
+        value = self._take(answer, response)
+        self.outbox.online()
+        if not was_shown:
+            self._show(answer)
+        return value
+
+    def _take(self, answer: Answer, response: _Response) -> Any:
+        """Take a response into memory, the cache and the search index. Return its value."""
+        is_same = answer.accept(response.value, response.pages, self.now(), response.mark)
+        value, unreadable = answer.value, getattr(response.value, "unreadable", 0)
+        if response.to_cache is not None and not (unreadable and immutable(answer.op)):
+            # Not cached if it never changes and a part is unreadable: a newer Octavo may read that part.
+            answer.put = self.shelf.put(answer.op, response.to_cache, still=answer.put if is_same else None)
+        if self._index is not None and answer.learned is not value:
+            self._index.learn(answer.op, value)
+            answer.learned = value
+        if unreadable:
+            self.left_out.notify(answer.op, unreadable)
+        return value
+
+    def _fail(self, op: Operation[Any], error: ApiError) -> None:
+        """Show an error. A background request shows it only if it concerns the thing itself."""
+        if isinstance(error, NotFound | Forbidden):
+            self._lose(op)
+        answer = self._answers.get(encode(op).url)
+        if answer is None or getattr(op, "page", None) is not None:
+            return
+        if isinstance(error, NotSent) and not self._is_here(answer) and not str(error).startswith(NOT_HERE):
+            error.args = (f"{NOT_HERE} {error}",)  # callers of the same request share one error
+        was_loading, before = answer.loading, answer.error
+        if was_loading or isinstance(error, NotFound | Forbidden):
+            answer.error = copy(error)  # without its traceback, whose frames would stay in memory with it
+        answer.loading = False
+        if was_loading or answer.error is not before:
+            self._show(answer)
 
     def _answer(self, op: Operation[Any], *, kept: bool = True) -> Answer:
         """Return the response to an operation, created if necessary. Without `kept`, the disk is not read."""
@@ -419,7 +475,7 @@ class Live:
         key = encode(op).url
         answer = self._answers.get(key)
         if answer is None:
-            answer = self._answers[key] = Answer(op, final_once_known=immutable(op))
+            answer = self._answers[key] = Answer(op, key, final_once_known=immutable(op))
             self._forget_some()
         if kept and not answer.unpacked:
             answer.unpacked = True
@@ -447,9 +503,13 @@ class Live:
         self._tasks.start(decode())
 
     def _forget_some(self) -> None:
-        idle = [key for key, answer in self._answers.items() if answer.idle_now]
+        idle = [key for key, answer in self._answers.items() if self._is_idle(answer)]
         for key in idle[: max(0, len(idle) - KEPT)]:
             del self._answers[key]
+
+    def _is_idle(self, answer: Answer) -> bool:
+        """Return whether a response may be removed from memory."""
+        return not (answer.watchers or answer.loading or answer.edits or answer.url in self.syncer.queue.flights)
 
     def _snapshot(self, answer: Answer) -> Snapshot[Any]:
         value, pending = answer.value, 0
@@ -463,23 +523,22 @@ class Live:
             for edit in answer.edits:
                 value = edit.change(value)
                 pending += not edit.confirmed
-        answer.told_loading = answer.loading
         answer.shown = Snapshot(value, answer.error, answer.loading, answer.fetched_at, pending, answer.pages)
         return answer.shown
 
     def _show(self, answer: Answer) -> None:
         snapshot = self._snapshot(answer)
         for watcher in tuple(answer.watchers):
-            watcher(snapshot)
+            watcher.callback(snapshot)
         self._read_on(answer)
 
     def _read_on(self, answer: Answer) -> None:
         """Read on in the background if a watcher wants more of the list than is here."""
-        most = max(answer.most.values(), default=0)
+        most = max((each.most for each in answer.watchers), default=0)
         if answer.reading_on is None and not self._closed and answer.shown.goes_on(most):
             assert isinstance(answer.op, Listing), "only a list goes on"
-            patiently = all(watcher in answer.patient for watcher in answer.most)
-            task = answer.reading_on = self._tasks.start(self.read_on(answer.op, most, patiently=patiently))
+            rank = min(each.rank for each in answer.watchers if each.most)
+            task = answer.reading_on = self._tasks.start(self.read_on(answer.op, most, rank=rank))
             task.add_done_callback(partial(self._read_it, answer))
 
     def _read_it(self, answer: Answer, task: asyncio.Task[None]) -> None:
@@ -495,20 +554,13 @@ class Live:
                 before = answer.shown
                 if self._snapshot(answer) != before:
                     for watcher in tuple(answer.watchers):
-                        watcher(answer.shown)
+                        watcher.callback(answer.shown)
 
     def _done(self, entry: Entry) -> None:
         self._confirmations += 1
         self._confirmed = [*self._confirmed[1 - CONFIRMED :], (self._confirmations, entry)]
         self._written.append(entry.op)
-
-    def _reached(self, by: Answer) -> None:
-        """Fetch what could not be fetched before: the server has responded to `by`. The outbox need not wait either."""
-        self.outbox.online()
-        for answer in tuple(self._answers.values()):
-            failed = isinstance(answer.error, NotSent | LocalFailure)
-            if answer is not by and failed and answer.watchers and not answer.loading:
-                self._freshen(answer)
+        self.syncer.reached()
 
     def _look_around_written(self) -> None:
         """Fetch what the confirmed writes may have changed: once for writes that are sent one after the other."""

@@ -28,6 +28,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.concurrency import Tasks
 from octavo.data.observers import Observers
 from octavo.data.state import NotSaved, State
+from octavo.data.sync_queue import Rank
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -413,7 +414,7 @@ class _Turn:
 
         await self._find_pinned()
         await self._politely()
-        self._space: Space = await self._live.fetch(Get(at=self._at), patiently=True)
+        self._space: Space = await self._live.fetch(Get(at=self._at), rank=Rank.AWAITED)
         if self._space.deleted_at is not None:
             raise NotFound("This space was deleted.")
         self._shelf.pin(self._keeper, f"/v1/spaces/{self.space_id}")
@@ -511,10 +512,10 @@ class _Turn:
 
         op = part.op
         if part.never_moves:
-            return await self._live.known(op, patiently=True)
-        value = await self._live.fetch(op, patiently=True)
+            return await self._live.known(op, rank=Rank.AWAITED)
+        value = await self._live.fetch(op, rank=Rank.AWAITED)
         if isinstance(op, Listing) and not isinstance(op, ListOfOrganization):
-            await self._live.read_on(op, MOST_LISTED, patiently=True, wait=self._politely)
+            await self._live.read_on(op, MOST_LISTED, rank=Rank.AWAITED, wait=self._politely)
             snapshot = self._live.peek(op)
             if snapshot.error is not None:
                 raise snapshot.error

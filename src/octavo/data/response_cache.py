@@ -22,6 +22,7 @@ from octavo.data.database import (
     set_aside,
     sound,
 )
+from octavo.data.sync_queue import Version
 
 SCHEMA_VERSION = 1
 """Part of the file name. A higher version copies the offline responses of the older file (`_take_over`). To add a
@@ -78,16 +79,6 @@ class KeptAnswer(NamedTuple):
     """None if only an older Octavo knew this operation."""
     body: bytes
     kept_at: datetime
-
-
-class Version(NamedTuple):
-    """The version of a response that was fetched last."""
-
-    stamp: str
-    """What lists said of the response when it was fetched (`stamps.py`). Empty if it is to be fetched."""
-    read_at: datetime
-    error: str = ""
-    """Why it could not be fetched, in a sentence."""
 
 
 class ResponseCache:
@@ -178,9 +169,10 @@ class ResponseCache:
             self._writer.submit(self._tidy)
         return now
 
-    def put_version(self, url: str, stamp: str, error: str = "") -> None:
-        """Remember which version of the response at `url` was fetched, or why it could not be fetched."""
-        version = self._known_versions()[url] = Version(stamp, self._now(), error)
+    def put_version(self, url: str, stamp: str, error: str = "", read_at: datetime | None = None) -> None:
+        """Remember which version of the response at `url` was fetched, or why it could not be fetched. `read_at` is when
+        the request was sent, now if not given."""
+        version = self._known_versions()[url] = Version(stamp, read_at or self._now(), error)
         row = (self._namespace, url, stamp, version.read_at.timestamp(), error)
         self._later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
 

@@ -15,6 +15,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
+from octavo.data.sync_queue import Rank
 from octavo.tui.comments.filters import Thread
 from octavo.tui.shell.view import View
 
@@ -108,7 +109,7 @@ class AllThreads:
             self._found.pop(key, None)
         for key, place in self.asked.items():
             op = comments.List(at=place.at, status="all", format="markdown", limit=200)
-            self._view.subscriptions.follow_whole(key, op, partial(self._show_place, place), patiently=True)
+            self._view.subscriptions.follow_whole(key, op, partial(self._show_place, place), rank=Rank.AWAITED)
         self._show_soon()
 
     def ask_more(self) -> None:

@@ -12,6 +12,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef, RevisionRef
 from octavo.concurrency import report_error
 from octavo.data.live import Live
+from octavo.data.sync_queue import Rank
 from octavo.documents.changes import Size
 from octavo.documents.conflicts import markers
 from octavo.tui.render.comparison import Compared, compare
@@ -160,7 +161,7 @@ class Comparisons:
 
     async def _compare(self, page: ChangedPage) -> Compared:
         before, after = await asyncio.gather(
-            *(self._text(op, patiently=_name(page) in self._ahead) for op in self._sources(page))
+            *(self._text(op, Rank.AWAITED if _name(page) in self._ahead else Rank.NOW) for op in self._sources(page))
         )
         found = await asyncio.to_thread(compare, before, after)
         room = 0 if self._is_at_rest else MOST_TEXT
@@ -195,8 +196,8 @@ class Comparisons:
             op = op.model_copy(update={"refs": "stable"})
         return op if is_there else None
 
-    async def _text(self, op: GetPage | None, *, patiently: bool) -> str:
-        return text_of(await page_there(self._live, op, patiently=patiently)) if op is not None else ""
+    async def _text(self, op: GetPage | None, rank: Rank) -> str:
+        return text_of(await page_there(self._live, op, rank=rank)) if op is not None else ""
 
 
 def _length(compared: Compared) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from octavo.api.content import GetPage, Page
 from octavo.api.errors import NotFound
 from octavo.api.places import ContentRef, RevisionRef
+from octavo.data.sync_queue import Rank
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -26,14 +27,11 @@ def page_as_written(at: ContentRef, page_id: str) -> GetPage:
     return GetPage(at=at, page_id=page_id, format="markdown")
 
 
-async def page_there(live: Live, op: GetPage, *, patiently: bool = False) -> Page | None:
-    """Return a page. None if it does not exist. A cached page of a revision is not fetched again. Raises ApiError.
-
-    With `patiently`, requests the user waits for go first.
-    """
+async def page_there(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
+    """Return a page. None if it does not exist. A cached page of a revision is not fetched again. Raises ApiError."""
     get = live.known if isinstance(op.at, RevisionRef) else live.fetch
     try:
-        page: Page = await get(op, patiently=patiently)
+        page: Page = await get(op, rank=rank)
         return page
     except NotFound:
         return None

@@ -18,6 +18,7 @@ from octavo.api.errors import NotSent, Unreachable
 from octavo.api.operation import Listing, ListPage, Model, Operation
 from octavo.data.answer import Answer
 from octavo.data.live import Live, Snapshot
+from octavo.data.sync_queue import Rank
 from octavo.tui.shell.frame import StatusBar, TopBar, TourStrip
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.widgets.commands import HasCommands
@@ -71,24 +72,24 @@ class Subscriptions:
         op: Operation[T] | None,
         show: Callable[[Snapshot[T]], None] | None = None,
         *,
-        patiently: bool = False,
+        rank: Rank = Rank.NOW,
         anew: bool = True,
         most: int = 0,
     ) -> None:
-        """Show the response to `op` now and whenever it changes. With `patiently`, requests the user waits for go first.
-        Without `anew`, a response that others follow is not fetched again. A list is read on until it has `most` items."""
+        """Show the response to `op` now and whenever it changes. Without `anew`, a response that others follow is not
+        fetched again. A list is read on until it has `most` items."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
             self._slots.pop(slot).leave()
         if op is None or show is None:
             return
-        (self._patient.add if patiently else self._patient.discard)(slot)
+        (self._patient.discard if rank is Rank.NOW else self._patient.add)(slot)
         self._octavo.workspace.following.add(self)
         # `watch` shows what is known before it returns, and showing may follow something else in this slot.
         live = self._octavo.session.live
         followed = self._slots[slot] = _Slot(op, live.followed(op))
-        leave = live.watch(op, partial(self._shown, show), patiently=patiently, anew=anew, most=most)
+        leave = live.watch(op, partial(self._shown, show), rank=rank, anew=anew, most=most)
         if self._slots.get(slot) is followed:
             followed.leave = leave
         else:
@@ -116,10 +117,10 @@ class Subscriptions:
         show: Callable[[Snapshot[ListPage[Item]]], None],
         most: int = ITEMS_READ,
         *,
-        patiently: bool = False,
+        rank: Rank = Rank.NOW,
     ) -> None:
         """Show a list as `follow` does, read on until it is whole or has `most` items."""
-        self.follow(slot, op, show, patiently=patiently, most=most)
+        self.follow(slot, op, show, rank=rank, most=most)
 
     def op(self, slot: str) -> Operation[Any] | None:
         """What `slot` follows now."""

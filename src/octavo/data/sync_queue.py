@@ -1,0 +1,400 @@
+"""Decides which response is fetched next. Pure: no clock, no tasks, no disk.
+
+    queue = SyncQueue(versions.get)
+    queue.set_wants("inbox", wants, now)           # all that the inbox needs; only due wants are queued
+    while (flight := queue.next(now, allowed)):    # the request to start now
+        ...
+    version = queue.end(flight, error, now)        # to be stored with the response
+
+Each URL is queued once, by the best of its wants, and has at most one request at a time, which its keepers share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited, Unauthorized
+from octavo.api.operation import Operation
+
+BACKGROUND = 4
+"""Background requests at the same time. The client sends six: the others are left for the user."""
+FAIR = 8
+"""Every eighth background request is for the oldest want of any rank."""
+GIVE_UP = 3
+"""Requests in a row without a usable response, after which the background pauses."""
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
+LONGEST_UNREACHED = timedelta(minutes=1)
+"""Longest pause while the server cannot be reached: such a request costs the server nothing."""
+SPACING = timedelta(seconds=0.15)
+"""Time between two requests of rank LATER."""
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class Rank(IntEnum):
+    """How urgent a want is. NOW and AWAITED ignore budget and pause, all others are background."""
+
+    NOW = 0
+    """The user waits."""
+    AWAITED = 1
+    """A caller waits, but not the user. Requests of rank NOW go first."""
+    VISIBLE = 2
+    """On screen."""
+    NEEDED = 3
+    """May need the user."""
+    AHEAD = 4
+    """Probably wanted soon."""
+    LATER = 5
+    """May concern the user: thousands of threads."""
+    OFFLINE = 6
+    """Available offline."""
+
+
+LIMITS = {Rank.LATER: 1, Rank.OFFLINE: 2}
+"""Requests at the same time of ranks that have a limit below `BACKGROUND`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """A response that must be in the cache, and how current it must be."""
+
+    op: Operation[Any]
+    url: str
+    keeper: str
+    """The part of Octavo that needs the response, such as "inbox"."""
+    rank: Rank
+    stamp: str = ""
+    """Differs when the response differs. Empty if nothing tells: then the want is always due."""
+    order: float = 0.0
+    """Within a rank, lower first."""
+    label: str = ""
+    """The response in messages, such as `the page Tides`."""
+    max_age: timedelta | None = None
+    """The response is fetched again if it is older, although its stamp is the same."""
+    leads_on: bool = False
+    """Whether the response tells what else is wanted, so that it is read from disk if it is not due."""
+    most: int = 0
+    """Items of a list that are read. 0 for its first page."""
+
+
+class Version(NamedTuple):
+    """The version of a response that was fetched last."""
+
+    stamp: str
+    """What lists said of the response when it was fetched (`stamps.py`). Empty if it is to be fetched."""
+    read_at: datetime
+    """When the request was sent."""
+    error: str = ""
+    """Why it could not be fetched, in a sentence."""
+
+
+def is_due(want: Want, version: Version | None, now: datetime) -> bool:
+    """Return whether the response of `want` is to be fetched, if this version of it is on disk."""
+    if version is None or not want.stamp or version.stamp != want.stamp:
+        return True
+    return want.max_age is not None and now - version.read_at >= want.max_age
+
+
+def recheck(
+    wants: Iterable[Want],
+    versions: Callable[[str], Version | None],
+    room: int,
+    now: datetime,
+    *,
+    pages: Mapping[str, int] | None = None,
+    liveliness: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
+) -> list[Want]:
+    """Return the few of `wants` that are fetched again although no list tells of a change, those that are overdue most
+    first.
+
+    A want is overdue by its age divided by `liveliness`, the time after which a change is likely. `room` is the number
+    of pages that are fetched, `pages` the pages of each response by URL. The first want is chosen however long it is.
+    """
+    pages = pages or {}
+
+    def overdue(want: Want) -> float:
+        version = versions(want.url)
+        return (now - (version.read_at if version is not None else _LONG_AGO)) / liveliness(want)
+
+    chosen: list[Want] = []
+    for want in sorted(wants, key=overdue, reverse=True):
+        needs = pages.get(want.url, 1)
+        if chosen and needs > room:
+            break
+        chosen.append(replace(want, max_age=timedelta()))
+        room -= needs
+    return chosen
+
+
+@dataclass(eq=False, slots=True)
+class Flight:
+    """A request that runs."""
+
+    op: Operation[Any]
+    url: str
+    stamp: str
+    """The stamp that is stored with the response. Empty if no keeper knows one."""
+    stamps: frozenset[str]
+    """The stamps of all wants for the URL when the request was sent."""
+    most: int
+    started_at: datetime
+    is_stale: bool = False
+    """Whether a write may have changed the response since the request was sent."""
+
+    def satisfies(self, want: Want) -> bool:
+        """Return whether the response is as current and as long as `want` needs."""
+        is_current = not want.stamp or want.stamp in self.stamps
+        return not self.is_stale and is_current and want.most <= self.most
+
+
+def is_cut_off(error: BaseException) -> bool:
+    """Return whether other requests would fail for the same reason: a pause, then one request at a time."""
+    return isinstance(error, RateLimited | Unauthorized) or _is_not_sent(error)
+
+
+class SyncQueue:
+    """The wants that are not satisfied, the requests that run, and the pause after failures."""
+
+    def __init__(self, version_of: Callable[[str], Version | None]) -> None:
+        """`version_of` returns the version on disk of the response at a URL."""
+        self.flights: dict[str, Flight] = {}
+        """The requests that run, by URL."""
+        self.errors: dict[str, BaseException] = {}
+        """Why wanted responses could not be fetched, by URL."""
+        self._version_of = version_of
+        self._wants: dict[str, dict[str, Want]] = {}
+        """Wants by URL, the oldest URL first, and keeper."""
+        self._urls: dict[str, set[str]] = {}
+        """The URLs that each keeper waits for."""
+        self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
+        """The order of each URL that may be fetched, by rank."""
+        self._cut_off: set[str] = set()
+        """URLs with an error that concerns all requests: they are fetched again after the pause."""
+        self._paused_until = self._limited_until = self._spaced_until = _LONG_AGO
+        self._misses = self._in_a_row = self._starts = 0
+        """Pauses in a row, failures in a row, and background requests."""
+
+    def set_wants(self, keeper: str, wants: Iterable[Want], now: datetime) -> list[Flight]:
+        """Replace all wants of `keeper`. Return the requests to cancel: nobody wants their responses any more."""
+        new = {want.url: want for want in wants}
+        before = self.waiting(keeper)
+        for url in before - new.keys():
+            self._remove(url, keeper)
+        for want in new.values():
+            self._put(want, now)
+        return self._take_unwanted(before)
+
+    def drop(self, keeper: str, urls: Iterable[str]) -> list[Flight]:
+        """Remove the wants of `keeper` for these URLs. Return the requests to cancel."""
+        gone = set(urls) & self.waiting(keeper)
+        for url in gone:
+            self._remove(url, keeper)
+        return self._take_unwanted(gone)
+
+    def add(self, want: Want, now: datetime) -> bool:
+        """Add or change a want, and fetch its response soon even if that failed before. Return False if the response on
+        disk will do."""
+        self._forgive(want)
+        return self._put(want, now)
+
+    def hurry(self, url: str) -> None:
+        """Raise all wants for the response at `url` to rank NOW."""
+        for keeper, want in self._wants.get(url, {}).items():
+            self._wants[url][keeper] = replace(want, rank=Rank.NOW)
+        self._place(url)
+
+    def retry(self, keeper: str) -> None:
+        """Fetch again what failed: a new round begins."""
+        for url in self.waiting(keeper) & (self.errors.keys() - self._cut_off):
+            del self.errors[url]
+            self._place(url)
+
+    def invalidate(self, url: str) -> None:
+        """Do not count the response to a running request: a write may have changed it since."""
+        if url in self.flights:
+            self.flights[url].is_stale = True
+
+    def next(self, now: datetime, allowed: Callable[[Rank], bool] = lambda rank: True) -> Flight | None:
+        """Return the request to start now. None if there is none. `allowed` tells which background ranks may start."""
+        ranks = [rank for rank in Rank if self._ready[rank] and self._may_start(rank, now, allowed)]
+        if not ranks:
+            return None
+        ready = self._ready[ranks[0]]
+        url = min(ready, key=ready.__getitem__)
+        if ranks[0] > Rank.AWAITED:
+            self._starts += 1
+            if self._starts % FAIR == 0:
+                url = next(url for url in self._wants if any(url in self._ready[rank] for rank in ranks))
+        if url in self._ready[Rank.LATER]:
+            self._spaced_until = now + SPACING
+        return self._start(url, now)
+
+    def wake_at(self, now: datetime) -> datetime | None:
+        """Return when `next` may have another answer if nothing else happens. None if never."""
+        times = [self._paused_until, self._limited_until]
+        times += [self._spaced_until] if self._ready[Rank.LATER] else []
+        has_background = any(self._ready[rank] for rank in Rank if rank > Rank.AWAITED)
+        return min((each for each in times if each > now), default=None) if has_background else None
+
+    def end(self, flight: Flight, error: BaseException | None, now: datetime) -> Version | None:
+        """Remove a request that has ended, and the wants that it satisfies. Return the version to store with the response,
+        None if there is none. A refusal (403, 404) satisfies a want too: the same request would be refused again."""
+        if self.flights.get(flight.url) is not flight:
+            return None
+        url, version = flight.url, None
+        del self.flights[url]
+        if error is None or isinstance(error, NotFound | Forbidden):
+            self.reached()
+            self._clear_error(url)
+            if flight.stamp and not flight.is_stale:
+                version = Version(flight.stamp, flight.started_at, str(error) if error is not None else "")
+            wants = self._wants.get(url, {})
+            for keeper in [keeper for keeper, want in wants.items() if flight.satisfies(want)]:
+                self._remove(url, keeper)
+        else:
+            self._note(flight, error, now)
+        self._place(url)
+        return version
+
+    def reached(self) -> None:
+        """End the pause: the server has responded to some request. Rate limits stay."""
+        self._misses = self._in_a_row = 0
+        self._paused_until = _LONG_AGO
+        for url in [url for url in self._cut_off if _is_not_sent(self.errors[url])]:
+            self._clear_error(url)
+            self._place(url)
+
+    def is_wanted(self, url: str) -> bool:
+        """Return whether the response at `url` is not here as a keeper wants it."""
+        return url in self._wants
+
+    def is_urgent(self, url: str) -> bool:
+        """Return whether the user waits for the response at `url`."""
+        return any(want.rank is Rank.NOW for want in self._wants.get(url, {}).values())
+
+    def is_moving(self, url: str) -> bool:
+        """Return whether a request for `url` runs or starts at once."""
+        return url in self.flights or url in self._ready[Rank.NOW] or url in self._ready[Rank.AWAITED]
+
+    def waiting(self, keeper: str) -> frozenset[str]:
+        """Return the URLs whose responses `keeper` waits for, also those that failed."""
+        return frozenset(self._urls.get(keeper, ()))
+
+    def is_idle(self, keeper: str, last: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
+        """Return whether no request for `keeper` runs or will start, as far as ranks up to `last` go: all is here or
+        failed, or the background pauses."""
+        urls = self.waiting(keeper)
+        runs = any(url in urls and self._rank(url) <= last for url in self.flights)
+        is_quiet = self._is_paused(now)
+        may = [rank for rank in Rank if rank <= last and (rank <= Rank.AWAITED or (allowed(rank) and not is_quiet))]
+        return not runs and all(self._ready[rank].keys().isdisjoint(urls) for rank in may)
+
+    def _may_start(self, rank: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
+        if rank <= Rank.AWAITED:
+            return True
+        if self._is_paused(now) or not allowed(rank):
+            return False
+        if rank is Rank.LATER and timedelta() < self._spaced_until - now <= SPACING:
+            return False
+        busy = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
+        room = 1 if self._misses else BACKGROUND
+        return sum(each > Rank.AWAITED for each in busy) < room and busy.count(rank) < LIMITS.get(rank, BACKGROUND)
+
+    def _is_paused(self, now: datetime) -> bool:
+        """Return whether no background request may start. A clock that is set back does not make a pause longer."""
+        return now < self._limited_until or timedelta() < self._paused_until - now <= LONGEST_PAUSE
+
+    def _take_unwanted(self, urls: Iterable[str]) -> list[Flight]:
+        """Remove and return the requests for these URLs that nobody wants any more."""
+        return [self.flights.pop(url) for url in urls if url in self.flights and url not in self._wants]
+
+    def _start(self, url: str, now: datetime) -> Flight:
+        wants = self._wants[url].values()
+        stamps = [want.stamp for want in wants]
+        known = [stamp for stamp in stamps if stamp]
+        flight = self.flights[url] = Flight(
+            self._best(url).op,
+            url,
+            known[-1] if known else "",  # the stamp that was added last is of the newest list
+            frozenset(stamps),
+            max(want.most for want in wants),
+            now,
+        )
+        self._place(url)
+        return flight
+
+    def _note(self, flight: Flight, error: BaseException, now: datetime) -> None:
+        """Remember a failure, and pause the background if other requests would fail as well."""
+        if is_cut_off(error):
+            self._cut_off.add(flight.url)
+        elif flight.is_stale:
+            return  # the request is sent once more because of the write
+        elif isinstance(error, ApiError) and error.outcome is not Outcome.UNKNOWN:
+            self.reached()
+        self.errors[flight.url] = error
+        self._in_a_row += isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
+        if isinstance(error, RateLimited) and error.trace.retry_at is not None:
+            self._limited_until = max(self._limited_until, error.trace.retry_at)
+        is_news = not self._misses or flight.started_at >= self._paused_until
+        if is_news and (is_cut_off(error) or self._in_a_row >= GIVE_UP):
+            longest = LONGEST_UNREACHED if _is_not_sent(error) else LONGEST_PAUSE
+            self._paused_until = now + min(longest, FIRST_PAUSE * 2 ** min(self._misses, 10))
+            self._misses += 1
+
+    def _put(self, want: Want, now: datetime) -> bool:
+        held = self._wants.get(want.url, {}).get(want.keeper)
+        if want.stamp and not is_due(want, self._version_of(want.url), now):
+            if held is not None:
+                self._remove(want.url, want.keeper)
+                self._place(want.url)
+            return False
+        if held is None or held.stamp != want.stamp:
+            self._forgive(want)
+            if held is not None:
+                self._wants[want.url].pop(want.keeper)  # added again below, as the newest
+        self._wants.setdefault(want.url, {})[want.keeper] = want
+        self._urls.setdefault(want.keeper, set()).add(want.url)
+        self._place(want.url)
+        return True
+
+    def _forgive(self, want: Want) -> None:
+        """Forget that the response could not be fetched. If no request gets through, only a want of the user counts."""
+        if want.url not in self._cut_off or want.rank <= Rank.AWAITED:
+            self._clear_error(want.url)
+
+    def _clear_error(self, url: str) -> None:
+        self.errors.pop(url, None)
+        self._cut_off.discard(url)
+
+    def _remove(self, url: str, keeper: str) -> None:
+        del self._wants[url][keeper]
+        self._urls[keeper].discard(url)
+        if not self._urls[keeper]:
+            del self._urls[keeper]
+        if not self._wants[url]:
+            del self._wants[url]
+            self._clear_error(url)
+        self._place(url)
+
+    def _best(self, url: str) -> Want:
+        return min(self._wants[url].values(), key=lambda want: (want.rank, want.order))
+
+    def _rank(self, url: str) -> Rank:
+        """Return the rank of a URL: of its best want, but background if no request got through."""
+        best = self._best(url).rank
+        return max(best, Rank.VISIBLE) if url in self._cut_off else best
+
+    def _place(self, url: str) -> None:
+        """Put a URL among those that may be fetched, or take it from them."""
+        for ready in self._ready.values():
+            ready.pop(url, None)
+        has_failed = url in self.errors and url not in self._cut_off
+        if url in self._wants and url not in self.flights and not has_failed:
+            self._ready[self._rank(url)][url] = self._best(url).order
+
+
+def _is_not_sent(error: BaseException) -> bool:
+    return isinstance(error, ApiError) and error.outcome is Outcome.NOT_SENT

@@ -1,0 +1,464 @@
+"""Runs the queue of what is to be fetched (`sync_queue.py`) on asyncio.
+
+    page = await syncer.get(op)                      # the user waits
+    syncer.run(planner, "poll")                      # a round: what the planner wants is fetched in the background
+    await syncer.wait_idle("inbox", Rank.AHEAD)
+    syncer.progress("inbox"), syncer.failures("inbox")
+    syncer.drop("inbox")                             # cancels its requests
+
+A planner tells what it wants and never sends a request:
+
+    class ShelfPlan:
+        keeper = "shelf"
+
+        def wants(self, round):                      # all wants, due or not: the queue fetches the due ones
+            yield Want(tree_op, url_of(tree_op), self.keeper, Rank.NEEDED, stamp=revision, leads_on=True)
+
+        def follow(self, want, value):               # called with each response; returns the wants it leads to
+            return [...] if isinstance(value, PageTree) else ()
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import count
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+
+from octavo.api.errors import ApiError, LocalFailure, NotSent
+from octavo.api.operation import ListPage, Operation
+from octavo.api.urgency import asked_for
+from octavo.api.wire import encode
+from octavo.concurrency import Tasks
+from octavo.data.observers import Observers
+from octavo.data.response_cache import ResponseCache
+from octavo.data.sync_queue import Flight, Rank, SyncQueue, Version, Want, is_cut_off
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+SLICE = 500
+"""Wants that are processed before the event loop has its turn."""
+LOOK_EVERY = 5.0
+"""Longest time in seconds until it is looked again whether the rate limit still runs low."""
+ENDED = "This session has ended."
+
+RoundKind = Literal["start", "poll", "refresh", "moved"]
+"""Why wants are computed: a start, a poll, the user asked for it, or a list has changed meanwhile. Only `poll` and
+`refresh` recheck responses that no list tells of. Only `refresh` repeats requests that were refused."""
+
+
+class Planner(Protocol):
+    """Tells which responses a part of Octavo needs."""
+
+    keeper: str
+
+    def wants(self, round_kind: RoundKind) -> Iterable[Want]:
+        """Return all wants that lists and facts lead to, whether they are due or not."""
+        ...
+
+    def follow(self, want: Want, value: Any) -> Iterable[Want]:
+        """Take the response to a want, and return the wants that it leads to."""
+        ...
+
+
+class Progress(NamedTuple):
+    """How far the wants of a keeper are satisfied."""
+
+    wanted: int
+    """Number of wants."""
+    missing: int
+    """Number of wants whose response is not here as it is wanted, also those that failed."""
+    due: int
+    """Number of wants that were due in this round."""
+
+
+class LoadFailure(NamedTuple):
+    """A response that could not be fetched."""
+
+    want: Want
+    why: str
+    """The cause, as a sentence."""
+    is_unreached: bool = False
+    """Whether the server was not reached."""
+
+
+@dataclass(eq=False)
+class _Plan:
+    """The wants of a keeper."""
+
+    planner: Planner | None = None
+    roots: frozenset[str] = frozenset()
+    """The URLs that lists and facts lead to."""
+    wants: dict[str, Want] = field(default_factory=dict)
+    """All wants, by URL."""
+    children: dict[str, list[Want]] = field(default_factory=dict)
+    """The wants that each response leads to, by its URL."""
+    due: int = 0
+    rounds: int = 0
+    """Number of rounds and responses that are being planned."""
+    task: asyncio.Task[None] | None = None
+    """The last round."""
+
+
+class Syncer(Generic[R]):
+    """Fetches wanted responses, and stores them with their versions."""
+
+    def __init__(
+        self,
+        shelf: ResponseCache,
+        read: Callable[[Operation[Any], int], Awaitable[R]],
+        accept: Callable[[Operation[Any], R, bool], Any],
+        fail: Callable[[Operation[Any], ApiError], None],
+        *,
+        now: Callable[[], datetime],
+        low: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """`read` fetches a response, of a list as many items as given. `accept` stores it and returns its value; it is told
+        whether the response is fetched once more because of a write. `fail` is told of an error.
+
+        `low` returns the seconds that background requests have to wait because the rate limit runs low.
+        """
+        self.queue = SyncQueue(lambda url: shelf.versions.get(url))
+        self.changed: Observers[[str]] = Observers()
+        """Called with the keeper when its progress or its failures have changed."""
+        self._shelf, self._read, self._accept, self._fail = shelf, read, accept, fail
+        self._now, self._low = now, low
+        self._plans: dict[str, _Plan] = {}
+        self._waiters: dict[str, list[asyncio.Future[Any]]] = {}
+        """Callers of `get`, by URL."""
+        self._calls = count(1)
+        self._tasks = Tasks("A refresh")
+        self._running: dict[Flight, asyncio.Task[None]] = {}
+        self._wakening: asyncio.Handle | None = None
+        self._is_soon = self._is_hidden = self._is_closed = False
+        self._step = asyncio.Event()
+        """Set, and replaced, when a request has started or ended."""
+
+    # What callers and planners want
+
+    async def get(self, op: Operation[T], rank: Rank = Rank.NOW) -> T:
+        """Fetch a response, or wait for the request that runs. A cancelled caller leaves others their request. Raises
+        ApiError."""
+        if self._is_closed:
+            raise NotSent(ENDED)
+        url, keeper = encode(op).url, f"call {next(self._calls)}"
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiters.setdefault(url, []).append(future)
+        self.add(Want(op, url, keeper, rank, max_age=timedelta()))
+        try:
+            return await future
+        finally:
+            self._leave(url, future)
+            self._cancel(self.queue.drop(keeper, (url,)))
+
+    def add(self, want: Want) -> None:
+        """Fetch the response of one want soon, even if that failed before."""
+        if not self._is_closed:
+            self.queue.add(want, self._now())
+            self._soon()
+
+    def set_wants(self, keeper: str, wants: Iterable[Want]) -> None:
+        """Replace all wants of `keeper`. Requests for responses that nobody wants any more are cancelled."""
+        self._cancel_round(keeper)
+        new = {want.url: want for want in wants}
+        self._plans[keeper] = plan = _Plan(roots=frozenset(new), wants=new)
+        self._set(keeper, plan)
+
+    def drop(self, keeper: str) -> None:
+        """Remove all wants of `keeper`, and cancel the requests for responses that nobody else wants."""
+        self._cancel_round(keeper)
+        self._cancel(self.queue.set_wants(keeper, (), self._now()))
+
+    def run(self, planner: Planner, round_kind: RoundKind) -> None:
+        """Begin a round of a planner. It waits for the round before."""
+        if self._is_closed:
+            return
+        plan = self._plans.setdefault(planner.keeper, _Plan())
+        plan.planner = planner
+        plan.rounds += 1
+        work = self._round(planner, plan, round_kind, plan.task)
+        plan.task = self._tasks.start(work, name=f"{planner.keeper}, {round_kind}")
+        plan.task.add_done_callback(partial(self._planned, plan))
+
+    async def wait_idle(self, keeper: str, last: Rank = Rank.OFFLINE) -> None:
+        """Wait until no request for `keeper` runs or will start, as far as ranks up to `last` go: all is here or failed,
+        or the background pauses."""
+        while not self.is_idle(keeper, last):
+            await self._step.wait()
+
+    def is_idle(self, keeper: str, last: Rank = Rank.OFFLINE) -> bool:
+        """Return what `wait_idle` waits for."""
+        plan = self._plans.get(keeper)
+        if self._is_closed:
+            return True
+        return not (plan and plan.rounds) and self.queue.is_idle(keeper, last, self._now(), self._may_start)
+
+    async def wait_step(self) -> None:
+        """Wait until a request has started or ended."""
+        await self._step.wait()
+
+    async def wait_all_idle(self) -> None:
+        """Wait until no request runs or is about to start. Raises the error of a request that is a bug."""
+        while self.is_busy:
+            await self._tasks.wait_idle()
+            if self._is_soon:
+                await self._step.wait()
+
+    def progress(self, keeper: str) -> Progress:
+        """Return how far the wants of `keeper` are satisfied."""
+        plan = self._plans.get(keeper) or _Plan()
+        return Progress(len(plan.wants), len(self.queue.waiting(keeper)), plan.due)
+
+    def failures(self, keeper: str) -> tuple[LoadFailure, ...]:
+        """Return the wants of `keeper` whose responses could not be fetched."""
+        found = []
+        for url, want in self._plans[keeper].wants.items() if keeper in self._plans else ():
+            version = self._shelf.versions.get(url)
+            if (error := self.queue.errors.get(url)) is not None:
+                found.append(LoadFailure(want, str(error), isinstance(error, NotSent)))
+            elif version is not None and version.error and version.stamp == want.stamp:
+                found.append(LoadFailure(want, version.error))
+        return tuple(found)
+
+    # What else has happened
+
+    def invalidate(self, is_near: Callable[[Operation[Any]], bool]) -> None:
+        """Do not count responses to running requests for operations that a write may have changed. They are fetched once
+        more."""
+        for flight in self.queue.flights.values():
+            if is_near(flight.op):
+                flight.is_stale = True
+
+    def hurry(self, url: str) -> None:
+        """Let the request for `url` go before others: now the user waits for it."""
+        self.queue.hurry(url)
+        self._soon()
+
+    def reached(self) -> None:
+        """End the pause: the server has responded to some request, such as a write."""
+        self.queue.reached()
+        self._soon()
+
+    def hide(self) -> None:
+        """Start no requests for what is on screen, or may be soon: the terminal is hidden."""
+        self._is_hidden = True
+
+    def show(self) -> None:
+        """Start all requests again: the terminal is shown."""
+        self._is_hidden = False
+        self._soon()
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether a request runs or is about to start."""
+        return bool(self._tasks) or self._is_soon
+
+    async def close(self) -> None:
+        """Cancel all requests and start no more. Callers of `get` are cancelled."""
+        self._is_closed = True
+        if self._wakening is not None:
+            self._wakening.cancel()
+        self._is_soon = False
+        for future in [each for waiters in self._waiters.values() for each in waiters]:
+            future.cancel()
+        await self._tasks.close()
+        self._tell()
+
+    # Rounds
+
+    async def _round(
+        self, planner: Planner, plan: _Plan, round_kind: RoundKind, before: asyncio.Task[None] | None
+    ) -> None:
+        if before is not None:
+            await asyncio.wait([before])
+        roots: dict[str, Want] = {}
+        async for want in _in_slices(planner.wants(round_kind)):
+            roots.setdefault(want.url, self._once_more(want) if round_kind == "refresh" else want)
+        if self._plans.get(planner.keeper) is not plan:
+            return  # dropped meanwhile
+        self.queue.retry(planner.keeper)
+        plan.roots, plan.wants = frozenset(roots), dict(roots)
+        reached, children = list(roots), dict[str, list[Want]]()
+        for url in reached:
+            if url in plan.children:
+                children[url] = plan.children[url]
+                reached += [each.url for each in children[url] if each.url not in plan.wants]
+                plan.wants |= {each.url: each for each in children[url] if each.url not in plan.wants}
+        plan.children = children
+        self._set(planner.keeper, plan)
+        for want in roots.values():
+            await self._follow_cached(plan, want)
+
+    def _planned(self, plan: _Plan, task: asyncio.Task[None]) -> None:
+        plan.rounds -= 1
+        self._tell()
+
+    def _set(self, keeper: str, plan: _Plan) -> None:
+        self._cancel(self.queue.set_wants(keeper, plan.wants.values(), self._now()))
+        plan.due = len(self.queue.waiting(keeper))
+        self._soon()
+        self.changed.notify(keeper)
+
+    def _once_more(self, want: Want) -> Want:
+        """Return a want that is due although its request was refused before."""
+        version = self._shelf.versions.get(want.url)
+        return replace(want, max_age=timedelta()) if version is not None and version.error else want
+
+    async def _follow_cached(self, plan: _Plan, want: Want) -> None:
+        """Read a response that leads on and is not due from disk, and take the wants that it leads to. It is fetched again
+        if it is not on disk."""
+        version = self._shelf.versions.get(want.url)
+        if not want.leads_on or want.url in self.queue.waiting(want.keeper) or version is None or version.error:
+            return
+        body = self._shelf.body(want.op)
+        found = await asyncio.to_thread(self._shelf.decoded, want.op, *body) if body is not None else None
+        if self._plans.get(want.keeper) is not plan:
+            return  # dropped meanwhile
+        if found is None or (want.most and isinstance(found[0], ListPage) and found[0].next is not None):
+            plan.due += self.queue.add(replace(want, max_age=timedelta()), self._now())
+            self._soon()
+        else:
+            await self._adopt(plan, want, found[0])
+
+    async def _adopt(self, plan: _Plan, want: Want, value: Any) -> None:
+        """Take the wants that a response leads to, and remove those that it does not lead to any more."""
+        if self._plans.get(want.keeper) is not plan or plan.planner is None:
+            return  # dropped meanwhile
+        children = list(plan.planner.follow(want, value))
+        if want.leads_on:
+            gone = {each.url for each in plan.children.get(want.url, ())} - {each.url for each in children} - plan.roots
+            plan.children[want.url] = children
+            for url in gone:
+                plan.wants.pop(url, None)
+            self._cancel(self.queue.drop(want.keeper, gone))
+        async for child in _in_slices(children):
+            is_outdated = want.leads_on and plan.children.get(want.url) is not children
+            if is_outdated or self._plans.get(want.keeper) is not plan:
+                return  # a later response leads elsewhere, or the plan was dropped
+            plan.wants[child.url] = child
+            if self.queue.add(child, self._now()):
+                plan.due += 1
+                self._soon()
+            else:
+                await self._follow_cached(plan, child)
+        self.changed.notify(want.keeper)
+
+    def _cancel_round(self, keeper: str) -> None:
+        plan = self._plans.pop(keeper, None)
+        if plan is not None and plan.task is not None:
+            plan.task.cancel()
+
+    # Requests
+
+    def _may_start(self, rank: Rank) -> bool:
+        is_for_the_screen = rank in (Rank.VISIBLE, Rank.NEEDED, Rank.LATER)
+        return not (self._low() > 0 or (self._is_hidden and is_for_the_screen))
+
+    def _soon(self) -> None:
+        """Start requests on the next turn of the loop, so that wants of the same turn are compared."""
+        if not (self._is_soon or self._is_closed):
+            if self._wakening is not None:
+                self._wakening.cancel()
+            self._is_soon, self._wakening = True, asyncio.get_running_loop().call_soon(self._pump)
+
+    def _pump(self) -> None:
+        self._is_soon, now = False, self._now()
+        while (flight := self.queue.next(now, self._may_start)) is not None:
+            task = self._running[flight] = self._tasks.start(self._run(flight), name=flight.url)
+            # Also called if the task is cancelled before its first step.
+            task.add_done_callback(partial(self._ended, flight))
+        at, low = self.queue.wake_at(now), self._low()
+        waits = ([(at - now).total_seconds()] if at is not None else []) + ([min(low, LOOK_EVERY)] if low > 0 else [])
+        self._wakening = asyncio.get_running_loop().call_later(min(waits), self._pump) if waits else None
+        self._tell()
+
+    async def _run(self, flight: Flight) -> None:
+        try:
+            with asked_for(partial(self.queue.is_urgent, flight.url)):
+                response = await self._read(flight.op, flight.most)
+        except ApiError as error:
+            if self.queue.flights.get(flight.url) is flight:
+                self._failed(flight, error)
+        else:
+            if self.queue.flights.get(flight.url) is flight:
+                self._came(flight, response)
+
+    def _came(self, flight: Flight, response: R) -> None:
+        """Store a response and its version, and tell those who wait for it. Without an await, so that both are one step."""
+        version = self.queue.end(flight, None, self._now())
+        value = self._accept(flight.op, response, flight.is_stale)
+        self._store(flight, version)
+        if not flight.is_stale:
+            for future in self._waiters.pop(flight.url, ()):
+                if not future.done():
+                    future.set_result(value)
+            for plan in self._plans.values():
+                want = plan.wants.get(flight.url)
+                if want is not None and plan.planner is not None and flight.satisfies(want):
+                    plan.rounds += 1
+                    task = self._tasks.start(self._adopt(plan, want, value))
+                    task.add_done_callback(partial(self._planned, plan))
+        self._progressed(flight.url)
+
+    def _failed(self, flight: Flight, error: ApiError) -> None:
+        version = self.queue.end(flight, error, self._now())
+        self._fail(flight.op, error)
+        self._store(flight, version)
+        if not flight.is_stale or is_cut_off(error):
+            for future in self._waiters.pop(flight.url, ()):
+                if not future.done():
+                    future.set_exception(error)
+        self._progressed(flight.url)
+
+    def _store(self, flight: Flight, version: Version | None) -> None:
+        if version is not None:
+            self._shelf.put_version(flight.url, *version[::2], read_at=version.read_at)
+
+    def _progressed(self, url: str) -> None:
+        for keeper in [keeper for keeper, plan in self._plans.items() if url in plan.wants]:
+            self.changed.notify(keeper)
+
+    def _ended(self, flight: Flight, task: asyncio.Task[None]) -> None:
+        del self._running[flight]
+        if (
+            self.queue.flights.get(flight.url) is flight
+        ):  # cancelled by the client, or a bug: no caller may wait for ever
+            error = None if task.cancelled() else task.exception()
+            self.queue.end(flight, error or asyncio.CancelledError(), self._now())
+            if not self._is_closed:
+                why = "The request was cancelled." if error is None else "This is a bug in Octavo."
+                self._fail(flight.op, LocalFailure(f"Could not load the response. {why}"))
+            for future in self._waiters.pop(flight.url, ()):
+                if error is None:
+                    future.cancel()
+                elif not future.done():
+                    future.set_exception(error)
+        self._soon()
+        self._tell()
+
+    def _cancel(self, flights: Iterable[Flight]) -> None:
+        for flight in flights:
+            if flight in self._running:
+                self._running[flight].cancel()
+
+    def _leave(self, url: str, future: asyncio.Future[Any]) -> None:
+        waiters = self._waiters.get(url, [])
+        if future in waiters:
+            waiters.remove(future)
+        if not waiters:
+            self._waiters.pop(url, None)
+
+    def _tell(self) -> None:
+        self._step.set()
+        self._step = asyncio.Event()
+
+
+async def _in_slices(wants: Iterable[Want]) -> AsyncIterator[Want]:
+    for number, want in enumerate(wants, 1):
+        yield want
+        if number % SLICE == 0:
+            await asyncio.sleep(0)

@@ -1,0 +1,502 @@
+"""Whatever happens to requests, in whatever order: each want is satisfied once for its stamp, none is forgotten, and no
+background request is before the user, beyond the budget, or sent during a pause."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from octavo.api.errors import (
+    ApiError,
+    BadResponse,
+    Forbidden,
+    Lost,
+    NotFound,
+    NotSent,
+    Outcome,
+    PaginationError,
+    RateLimited,
+    ServerError,
+    Trace,
+    Unauthorized,
+)
+from octavo.api.places import SpaceRef
+from octavo.api.spaces import Get
+from octavo.data.sync_queue import (
+    BACKGROUND,
+    FAIR,
+    FIRST_PAUSE,
+    GIVE_UP,
+    LIMITS,
+    LONGEST_PAUSE,
+    LONGEST_UNREACHED,
+    SPACING,
+    Flight,
+    Rank,
+    SyncQueue,
+    Version,
+    Want,
+    is_cut_off,
+    is_due,
+    recheck,
+)
+from tests.server.asking import START
+
+URLS = [f"u{number}" for number in range(14)]
+KEEPERS = {
+    "poll": Rank.VISIBLE,
+    "inbox": Rank.NEEDED,
+    "ahead": Rank.AHEAD,
+    "slow": Rank.LATER,
+    "offline": Rank.OFFLINE,
+}
+READERS = {"view": Rank.NOW, "caller": Rank.AWAITED}
+ERRORS: list[type[ApiError] | None] = [None, None, None, NotFound, Forbidden, Lost, ServerError, BadResponse]
+ERRORS += [PaginationError, NotSent, RateLimited, Unauthorized]
+HIDDEN = {Rank.VISIBLE, Rank.NEEDED, Rank.LATER}
+MAX_AGE = timedelta(minutes=10)
+"""Age at which offline copies are fetched again."""
+MOST = dict.fromkeys(URLS[::3], 100)
+"""The lists that planners want as a whole. Views want the first page."""
+
+
+def get(url: str) -> Get:
+    return Get(at=SpaceRef(space_id=url))
+
+
+class Fetching(RuleBasedStateMachine):
+    """A queue, the versions on disk, and what the server would say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = START
+        self.is_low = self.is_hidden = False
+        self.stamps = dict.fromkeys(URLS, 0)
+        self.writes = dict.fromkeys(URLS, 0)
+        """Number of writes that touched each response."""
+        self.disk: dict[str, Version] = {}
+        self.known: dict[str, int] = {}
+        """The number of writes that each response on disk knows of."""
+        self.sent: dict[Flight, int] = {}
+        """The number of writes that each request knew of when it left."""
+        self.plans: dict[str, list[str]] = {keeper: [] for keeper in KEEPERS}
+        self.asked: dict[tuple[str, str], int] = {}
+        """The reads that have no response yet, and the writes they have to see."""
+        self.fetched: dict[tuple[str, str, int], datetime] = {}
+        """When each version was fetched, by URL, stamp and the writes it knows of."""
+        self.ages: dict[str, None] = {}
+        """What is wanted, the oldest first."""
+        self.passed: tuple[str, int] = ("", 0)
+        """The oldest want that could start, and the requests that started before it."""
+        self.late: list[Flight] = []
+        self.paused_until = self.limited_until = self.spaced_until = START
+        self.misses = self.in_a_row = self.starts = 0
+        self.queue = SyncQueue(self.disk.get)
+
+    # Wants
+
+    @rule(keeper=st.sampled_from([*KEEPERS]), urls=st.lists(st.sampled_from(URLS), max_size=9, unique=True))
+    def plan(self, keeper: str, urls: list[str]) -> None:
+        self.plans[keeper] = urls
+        self.plan_again(keeper)
+
+    @rule(keeper=st.sampled_from([*KEEPERS]))
+    def drop(self, keeper: str) -> None:
+        self.plan(keeper, [])
+
+    @rule(reader=st.sampled_from([*READERS]), url=st.sampled_from(URLS))
+    def read(self, reader: str, url: str) -> None:
+        assert self.queue.add(Want(get(url), url, reader, READERS[reader], max_age=timedelta()), self.now)
+        self.asked.setdefault((reader, url), self.writes[url])
+        self.asked[reader, url] = self.writes[url]
+        self.pump()
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.asked)
+    def stop_reading(self, data: st.DataObject) -> None:
+        reader, url = data.draw(st.sampled_from(sorted(self.asked)))
+        del self.asked[reader, url]
+        self.cancelled(self.queue.drop(reader, [url]))
+        self.pump()
+
+    @rule(url=st.sampled_from(URLS))
+    def hurry(self, url: str) -> None:
+        if url in self.queue.flights:
+            self.queue.hurry(url)
+            assert self.queue.is_urgent(url)
+            self.plan_again(*KEEPERS)
+
+    @rule(url=st.sampled_from(URLS))
+    def move(self, url: str) -> None:
+        """Lists tell of a change."""
+        self.stamps[url] += 1
+        self.plan_again(*KEEPERS)
+
+    @rule(url=st.sampled_from(URLS))
+    def write(self, url: str) -> None:
+        """A write of this instance was confirmed: its responses are wanted once more."""
+        self.writes[url] += 1
+        self.stamps[url] += 1
+        self.queue.invalidate(url)
+        self.plan_again(*KEEPERS)
+
+    @rule(keeper=st.sampled_from([*KEEPERS, *READERS]))
+    def retry(self, keeper: str) -> None:
+        self.queue.retry(keeper)
+        self.pump()
+
+    # What happens
+
+    @rule(data=st.data(), kind=st.sampled_from(ERRORS))
+    @precondition(lambda self: self.queue.flights)
+    def answer(self, data: st.DataObject, kind: type[ApiError] | None) -> None:
+        flight = self.queue.flights[data.draw(st.sampled_from(sorted(self.queue.flights)))]
+        retry_at = self.now + timedelta(seconds=7) if kind is RateLimited else None
+        self.end(flight, kind("No.", Trace(retry_at=retry_at)) if kind is not None else None)
+        self.pump()
+
+    @rule()
+    @precondition(lambda self: self.late)
+    def answer_late(self) -> None:
+        before = dict(self.queue.flights)
+        assert self.queue.end(self.late.pop(), None, self.now) is None
+        assert self.queue.flights == before
+
+    @rule(seconds=st.sampled_from([0.01, 0.2, 6.0, 70.0, 700.0]))
+    def tick(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+        self.pump()
+
+    @rule()
+    def toggle_low(self) -> None:
+        self.is_low = not self.is_low
+        self.pump()
+
+    @rule()
+    def toggle_hidden(self) -> None:
+        self.is_hidden = not self.is_hidden
+        self.pump()
+
+    @rule()
+    def write_elsewhere(self) -> None:
+        """The server responds to a request of the outbox."""
+        self.queue.reached()
+        self.reached()
+        self.pump()
+
+    @rule()
+    def restart(self) -> None:
+        """Octavo is killed: what is on disk is all there is."""
+        self.queue, self.late, self.sent, self.asked = SyncQueue(self.disk.get), [], {}, {}
+        self.ages, self.starts, self.passed = {}, 0, ("", 0)
+        self.paused_until = self.limited_until = self.spaced_until = self.now
+        self.reached()
+        self.plan_again(*KEEPERS)
+
+    # The model
+
+    def wants(self, keeper: str) -> list[Want]:
+        max_age = MAX_AGE if keeper == "offline" else None
+        return [
+            Want(
+                get(url),
+                url,
+                keeper,
+                KEEPERS[keeper],
+                f"s{self.stamps[url]}",
+                URLS.index(url) % 3,
+                max_age=max_age,
+                most=MOST.get(url, 0),
+            )
+            for url in self.plans[keeper]
+        ]
+
+    def plan_again(self, *keepers: str) -> None:
+        for keeper in keepers:
+            self.cancelled(self.queue.set_wants(keeper, self.wants(keeper), self.now))
+            self.note_ages(self.plans[keeper])
+        self.pump()
+
+    def cancelled(self, flights: list[Flight]) -> None:
+        for flight in flights:
+            assert not self.keepers(flight.url), "A request that somebody needs is not cancelled"
+            self.late.append(flight)
+            del self.sent[flight]
+
+    def keepers(self, url: str) -> list[str]:
+        return [keeper for keeper in (*KEEPERS, *READERS) if url in self.queue.waiting(keeper)]
+
+    def end(self, flight: Flight, error: ApiError | None) -> None:
+        url, knew = flight.url, self.sent.pop(flight)
+        before = {keeper for keeper in READERS if url in self.queue.waiting(keeper)}
+        version = self.queue.end(flight, error, self.now)
+        is_answer = error is None or isinstance(error, NotFound | Forbidden)
+        if is_answer or (error is not None and error.outcome is not Outcome.UNKNOWN and not is_cut_off(error)):
+            if is_answer or not flight.is_stale:
+                self.reached()
+        elif error is not None and (is_cut_off(error) or not flight.is_stale):
+            self.failed(flight, error)
+        assert version is None or (is_answer and knew == self.writes[url]), "Only a current response has a version"
+        if version is not None:
+            key = url, version.stamp, knew
+            is_old = self.now - self.fetched[key] >= MAX_AGE if key in self.fetched else True
+            assert is_old, f"{key} was fetched twice"
+            assert flight.most >= MOST.get(url, 0), "The whole list is here"
+            self.fetched[key] = version.read_at
+            self.disk[url], self.known[url] = version, knew
+        for reader in before - {keeper for keeper in READERS if url in self.queue.waiting(keeper)}:
+            assert is_answer, "A failed read stays"
+            assert self.asked.pop((reader, url)) <= knew, "A read after a write sees the write"
+
+    def failed(self, flight: Flight, error: ApiError) -> None:
+        if isinstance(error, RateLimited) and error.trace.retry_at is not None:
+            self.limited_until = max(self.limited_until, error.trace.retry_at)
+        self.in_a_row += error.outcome is Outcome.UNKNOWN
+        is_news = not self.misses or flight.started_at >= self.paused_until
+        if is_news and (is_cut_off(error) or self.in_a_row >= GIVE_UP):
+            longest = LONGEST_UNREACHED if isinstance(error, NotSent) else LONGEST_PAUSE
+            self.paused_until = self.now + min(longest, FIRST_PAUSE * 2**self.misses)
+            self.misses += 1
+
+    def reached(self) -> None:
+        self.paused_until, self.misses, self.in_a_row = START, 0, 0
+
+    def note_ages(self, urls: list[str]) -> None:
+        for url in [url for url in self.ages if not self.queue.is_wanted(url)]:
+            del self.ages[url]
+        for url in (*urls, *URLS):
+            if self.queue.is_wanted(url):
+                self.ages.setdefault(url)
+
+    def rank(self, url: str) -> Rank:
+        best = min({**KEEPERS, **READERS}[keeper] for keeper in self.keepers(url))
+        return max(best, Rank.VISIBLE) if self.is_cut_off(url) else best
+
+    def is_cut_off(self, url: str) -> bool:
+        error = self.queue.errors.get(url)
+        return error is not None and is_cut_off(error)
+
+    def free(self) -> dict[str, Rank]:
+        """What may start now, as the model sees it."""
+        busy = [self.rank(url) for url in self.queue.flights]
+        room = 1 if self.misses else BACKGROUND
+        found = {}
+        for url in self.ages:
+            if not self.queue.is_wanted(url) or url in self.queue.flights:
+                continue
+            if url in self.queue.errors and not self.is_cut_off(url):
+                continue
+            rank = self.rank(url)
+            if rank > Rank.AWAITED:
+                if self.now < max(self.paused_until, self.limited_until) or self.is_low:
+                    continue
+                if (self.is_hidden and rank in HIDDEN) or (rank is Rank.LATER and self.now < self.spaced_until):
+                    continue
+                if sum(each > Rank.AWAITED for each in busy) >= room or busy.count(rank) >= LIMITS.get(rank, 4):
+                    continue
+            found[url] = rank
+        return found
+
+    def allowed(self, rank: Rank) -> bool:
+        return not self.is_low and not (self.is_hidden and rank in HIDDEN)
+
+    def pump(self) -> None:
+        self.note_ages([])
+        while True:
+            free, ranks = self.free(), {url: self.rank(url) for url in self.queue.flights}
+            flight = self.queue.next(self.now, self.allowed)
+            if flight is None:
+                assert not any(rank <= Rank.AWAITED for rank in free.values()), "The user waits for a request only"
+                return
+            url, rank = flight.url, self.rank(flight.url)
+            self.sent[flight] = self.writes[url]
+            assert url not in ranks, "One request for each URL at a time"
+            known = {f"s{self.stamps[url]}"} if any(keeper in KEEPERS for keeper in self.keepers(url)) else {""}
+            assert {flight.stamp} == known, "The stamp of the newest lists"
+            if rank > Rank.AWAITED:
+                assert url in free, "Budget and politeness"
+                self.check_order(url, rank, free)
+            if rank is Rank.LATER:
+                self.spaced_until = self.now + SPACING
+
+    def check_order(self, url: str, rank: Rank, free: dict[str, Rank]) -> None:
+        self.starts += 1
+        oldest = next(iter(free))
+        if self.starts % FAIR == 0:
+            assert url == oldest, "Every eighth request is for the oldest want"
+        else:
+            assert rank == min(free.values()), "By rank"
+        count = self.passed[1] + 1 if self.passed[0] == oldest else 1
+        self.passed = ("", 0) if url == oldest else (oldest, count)
+        assert self.passed[1] < FAIR, "Nothing starves"
+
+    @invariant()
+    def no_want_is_lost(self) -> None:
+        for keeper, urls in self.plans.items():
+            waiting = self.queue.waiting(keeper)
+            assert waiting <= set(urls), "A keeper that left wants nothing"
+            for want in self.wants(keeper):
+                assert want.url in waiting or not is_due(want, self.disk.get(want.url), self.disk[want.url].read_at), (
+                    "No want is forgotten"
+                )
+        for reader in READERS:
+            assert self.queue.waiting(reader) == {url for name, url in self.asked if name == reader}
+
+    @invariant()
+    def no_request_is_for_nobody(self) -> None:
+        assert all(self.keepers(url) for url in self.queue.flights)
+        assert self.sent.keys() == set(self.queue.flights.values())
+
+    def teardown(self) -> None:
+        """At last the server responds to everything, and everything is here."""
+        self.is_low = self.is_hidden = False
+        for _ in range(200):
+            for keeper in (*KEEPERS, *READERS):
+                self.queue.retry(keeper)
+            self.pump()
+            for flight in tuple(self.queue.flights.values()):
+                self.end(flight, None)
+            self.now = self.queue.wake_at(self.now) or self.now
+        assert not self.queue.flights
+        assert not any(map(self.queue.is_wanted, URLS)), "All wants are satisfied"
+        assert not self.queue.errors
+        assert self.queue.wake_at(self.now) is None
+        wanted = {url for urls in self.plans.values() for url in urls}
+        assert all(self.known[url] == self.writes[url] for url in wanted), "What is cached knows of every write"
+        self.plan_again(*KEEPERS)
+        assert not self.queue.flights or any(
+            self.now - self.disk[url].read_at >= MAX_AGE for url in self.queue.flights
+        ), "An unchanged round fetches nothing"
+
+
+def test_each_want_is_satisfied_once_whatever_happens() -> None:
+    run_state_machine_as_test(Fetching, settings=settings(max_examples=300, stateful_step_count=40, deadline=None))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_each_want_is_satisfied_once_whatever_happens_for_long() -> None:
+    run_state_machine_as_test(Fetching, settings=settings(max_examples=20_000, stateful_step_count=60, deadline=None))
+
+
+class TestPauses:
+    """After requests that do not get through, the background waits."""
+
+    def queue(self, number: int = 6) -> SyncQueue:
+        queue = SyncQueue(lambda url: None)
+        queue.set_wants("inbox", [Want(get(u), u, "inbox", Rank.NEEDED, "s") for u in URLS[:number]], START)
+        return queue
+
+    def test_pause_doubles_with_each_probe_and_is_one_for_requests_that_fail_together(self) -> None:
+        queue, now, pauses = self.queue(), START, []
+        together = [queue.next(now) for _ in range(BACKGROUND)]
+        for flight in filter(None, together):
+            queue.end(flight, NotSent("No."), now)
+        for _ in range(6):
+            at = queue.wake_at(now)
+            assert at is not None
+            assert queue.next(at - timedelta(seconds=0.1)) is None
+            pauses.append((at - now).total_seconds())
+            now = at
+            probe = queue.next(now)
+            assert probe is not None
+            assert queue.next(now) is None, "One request probes"
+            queue.end(probe, NotSent("No."), now)
+        assert pauses == [5, 10, 20, 40, 60, LONGEST_UNREACHED.total_seconds()]
+
+    @pytest.mark.parametrize("error", [RateLimited, Unauthorized])
+    def test_pause_after_refusals_of_all_requests_grows_to_five_minutes(self, error: type[ApiError]) -> None:
+        queue, now = self.queue(1), START
+        for _ in range(9):
+            flight = queue.next(now)
+            assert flight is not None
+            queue.end(flight, error("No."), now)
+            before, now = now, queue.wake_at(now) or now
+        assert now - before == LONGEST_PAUSE
+
+    def test_retry_after_holds_although_others_get_a_response(self) -> None:
+        queue = self.queue(3)
+        one, other = queue.next(START), queue.next(START)
+        assert one is not None
+        assert other is not None
+        retry_at = START + timedelta(minutes=20)
+        queue.end(one, RateLimited("No.", Trace(retry_at=retry_at)), START)
+        queue.end(other, None, START)
+        assert queue.wake_at(START) == retry_at
+        assert queue.next(retry_at - timedelta(seconds=1)) is None
+        assert queue.next(retry_at) is not None
+
+    def test_three_failures_in_a_row_pause_and_a_response_between_them_does_not(self) -> None:
+        queue = self.queue(14)
+        for error in [*[ServerError("No.")] * (GIVE_UP - 1), None, *[Lost("No.")] * GIVE_UP]:
+            flight = queue.next(START)
+            assert flight is not None
+            queue.end(flight, error, START)
+        assert queue.next(START) is None
+        assert queue.wake_at(START) == START + FIRST_PAUSE
+
+    def test_the_user_is_not_held_up_and_the_first_response_ends_the_pause(self) -> None:
+        queue = self.queue()
+        flight = queue.next(START)
+        assert flight is not None
+        queue.end(flight, NotSent("No."), START)
+        assert queue.next(START) is None
+        queue.add(Want(get("view"), "view", "view", Rank.NOW), START)
+        asked = queue.next(START)
+        assert asked is not None
+        assert asked.url == "view"
+        queue.end(asked, None, START)
+        assert queue.next(START) is not None
+
+    def test_a_clock_that_is_set_back_does_not_stop_the_background(self) -> None:
+        queue = self.queue()
+        flight = queue.next(START)
+        assert flight is not None
+        queue.end(flight, NotSent("No."), START)
+        assert queue.next(START - timedelta(days=1)) is not None
+
+
+def test_the_oldest_want_starts_at_the_eighth_request_in_an_endless_stream_of_better_ones() -> None:
+    queue, started = SyncQueue(lambda url: None), list[str]()
+    queue.add(Want(get("old"), "old", "offline", Rank.OFFLINE, "s"), START)
+    for number in range(2 * FAIR):
+        queue.add(Want(get(f"n{number}"), f"n{number}", "inbox", Rank.NEEDED, "s", order=-number), START)
+        queue.add(Want(get(f"v{number}"), f"v{number}", "poll", Rank.VISIBLE, "s"), START)
+        flight = queue.next(START)
+        assert flight is not None
+        queue.end(flight, None, START)
+        started.append(flight.url)
+    assert started.index("old") == FAIR - 1
+
+
+def test_a_short_response_does_not_satisfy_a_want_for_the_whole_list() -> None:
+    queue = SyncQueue(lambda url: None)
+    queue.add(Want(get("u"), "u", "view", Rank.NOW), START)
+    short = queue.next(START)
+    queue.add(Want(get("u"), "u", "inbox", Rank.NEEDED, "s", most=1000), START)
+    assert short is not None
+    assert queue.end(short, None, START) is None
+    whole = queue.next(START)
+    assert whole is not None
+    assert (whole.most, whole.stamp) == (1000, "s")
+
+
+def test_recheck_takes_what_is_overdue_most_within_its_pages_and_always_the_first() -> None:
+    ages = {"u0": 60, "u1": 50, "u2": 40, "u3": 10}
+    versions = {url: Version("s", START - timedelta(minutes=age)) for url, age in ages.items()}
+    wants = [Want(get(url), url, "inbox", Rank.NEEDED, "s") for url in ages]
+
+    def found(room: int, **options: Any) -> list[str]:
+        chosen = recheck(wants, versions.get, room, START, **options)
+        assert all(is_due(want, versions[want.url], START) for want in chosen)
+        return [want.url for want in chosen]
+
+    assert found(2) == ["u0", "u1"]
+    assert found(2, pages={"u0": 5}) == ["u0"]
+    assert found(1, liveliness=lambda want: timedelta(minutes=1 if want.url == "u3" else 100)) == ["u3"]
+    assert recheck([], versions.get, 5, START) == []
